@@ -9,8 +9,10 @@ import flask
 import functions_framework
 from http_entry import answer, check, is_served
 
+from onefold.core.errors import InvalidSettings
 from onefold.load.shredded.handler import SECONDS, ShreddedHandler
 from onefold.settings.environment import Settings, load_settings
+from onefold.settings.events import EventSettings
 
 
 @functools.cache
@@ -28,7 +30,7 @@ def handler() -> ShreddedHandler:
     from onefold.load.shredded.runs import Runs, runs_address
 
     settings = event_settings()
-    dataset, folder = settings.events.require_all()
+    dataset, folder = _places(settings.events)
     warehouse = connect(settings.project)
     publisher = PubSub(warehouse.project)
     address = runs_address(folder)
@@ -54,11 +56,17 @@ def event_settings() -> Settings:
     """Return the settings of the function.
 
     Raises:
-        InvalidSettings: settings are wrong, or a setting of events is missing.
+        InvalidSettings: settings are wrong, or a setting of events is missing; or the dataset is not an allowed one.
     """
     settings = load_settings(os.environ)
-    settings.events.require_all()
+    dataset, _ = _places(settings.events)
+    if settings.datasets is not None and dataset not in settings.datasets:
+        raise InvalidSettings(f"ONEFOLD_EVENTS_DATASET {dataset} is not one of ONEFOLD_DATASETS: add it there")
     return settings
+
+
+def _places(settings: EventSettings) -> tuple[str, str]:
+    return settings.require_all()
 
 
 def check_settings() -> Settings | None:

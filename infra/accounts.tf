@@ -1,14 +1,17 @@
 locals {
   account_names = merge({
-    refresh_view      = "Onefold: the function refresh_view"
-    launch_batch      = "Onefold: the function launch_batch"
-    push_refresh_view = "Onefold: pushes messages to refresh_view"
-    push_launch_batch = "Onefold: pushes messages to launch_batch"
-    sink_records      = "Onefold: the function sink_records"
-    push_sink_records = "Onefold: pushes messages to sink_records"
-    batch             = "Onefold: Spark batches"
-    build             = "Onefold: builds the functions"
-  }, var.schema_registry == null ? {} : { schema_registry = "Onefold: the function schema_registry" })
+    refresh_view                                            = "Onefold: the function refresh_view"
+    launch_batch                                            = "Onefold: the function launch_batch"
+    push_refresh_view                                       = "Onefold: pushes messages to refresh_view"
+    push_launch_batch                                       = "Onefold: pushes messages to launch_batch"
+    sink_records                                            = "Onefold: the function sink_records"
+    push_sink_records                                       = "Onefold: pushes messages to sink_records"
+    batch                                                   = "Onefold: Spark batches"
+    build                                                   = "Onefold: builds the functions"
+    }, var.schema_registry == null ? {} : { schema_registry = "Onefold: the function schema_registry" }, var.events == null ? {} : {
+    load_shredded                                           = "Onefold: the function load_shredded"
+    push_load_shredded                                      = "Onefold: pushes messages to load_shredded"
+  })
 
   # The e-mail of each account by its purpose: given by the user, or created here.
   accounts = merge({ for name, account in google_service_account.account : name => account.email }, var.service_accounts)
@@ -25,7 +28,7 @@ resource "google_service_account" "account" {
 
 # A query needs the right to create jobs in the project. The right gives no access to data.
 resource "google_project_iam_member" "jobs" {
-  for_each = toset(["refresh_view", "batch"])
+  for_each = toset(concat(["refresh_view", "batch"], local.has_events ? ["load_shredded"] : []))
 
   project = var.project
   role    = "roles/bigquery.jobUser"

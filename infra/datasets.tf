@@ -175,5 +175,6 @@ resource "google_bigquery_dataset_access" "views" {
     google_bigquery_dataset_iam_member.capture,
     google_bigquery_dataset_iam_member.writers,
     google_bigquery_dataset_iam_member.access,
+    google_bigquery_dataset_iam_member.events,
   ]
 }

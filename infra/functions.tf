@@ -1,7 +1,7 @@
 locals {
   package = coalesce(var.package_folder, "${path.module}/../build")
 
-  functions = {
+  functions = merge({
     # A refresh waits for BigQuery nearly all of its time, so one CPU serves as many as its server has threads, four.
     # Ten instances make forty at once: a dataset takes five metadata updates in ten seconds, so that more of them
     # would only wait, while a nightly check of thousands of tables, which writes little, is done in minutes.
@@ -41,7 +41,7 @@ locals {
       instances   = 20
       timeout     = 120
     }
-  }
+  }, local.event_functions)
 
   environments = {
     refresh_view = merge(local.view_environment, {
@@ -57,6 +57,7 @@ locals {
     sink_records = {
       ONEFOLD_LARGE_RECORDS = local.large_records
     }
+    load_shredded = local.event_environment
   }
   # launch_batch passes project, datasets and names of views to the job, which updates views as well.
   view_environment = {

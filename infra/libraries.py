@@ -36,7 +36,7 @@ def released_driver() -> bytes:
         Unavailable: it cannot be downloaded.
     """
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(ROOT / "infra" / "maven_jar.py"), _DRIVER, folder]
+        command = [sys.executable, str(ROOT / "infra" / "maven_jar.py"), folder, _DRIVER]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT)  # noqa: S603
         jars = list(Path(folder, "jars").glob("*.jar"))
         if done.returncode or not jars:

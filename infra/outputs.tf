@@ -57,6 +57,7 @@ output "dataset_grants" {
         values(google_bigquery_dataset_iam_member.batch_views),
         values(google_bigquery_dataset_iam_member.capture),
         values(google_bigquery_dataset_iam_member.clean),
+        values(google_bigquery_dataset_iam_member.events),
         values(google_bigquery_dataset_iam_member.full),
         values(google_bigquery_dataset_iam_member.full_check),
         values(google_bigquery_dataset_iam_member.full_leaves),

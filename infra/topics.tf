@@ -1,5 +1,5 @@
 locals {
-  topics = toset(["table-created", "batch-requests", "schema-changes", "change-records", "dead-letter"])
+  topics = toset(concat(["table-created", "batch-requests", "schema-changes", "change-records", "dead-letter"], local.has_events ? ["shredded-runs"] : []))
   week   = "604800s"
 }
 

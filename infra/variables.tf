@@ -402,6 +402,24 @@ variable "schema_registry" {
   }
 }
 
+variable "events" {
+  description = "Tables of events; null: none. `dataset` is one of `datasets`, which load_shredded creates tables in, and `runs` the folder of the runs of the shredder, gs://BUCKET/FOLDER, in an existing bucket in the location of the dataset. docs/reference/loader.md describes both."
+  type = object({
+    dataset = string
+    runs    = string
+  })
+  default = null
+
+  validation {
+    condition     = contains(var.datasets, try(var.events.dataset, try(var.datasets[0], ""))) || var.events == null
+    error_message = "events.dataset must be one of datasets, so that views of its tables are kept."
+  }
+  validation {
+    condition     = can(regex("^gs://[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](?:/[A-Za-z0-9_.-]+)*/?$", try(var.events.runs, "gs://none")))
+    error_message = "events.runs must be gs://BUCKET or gs://BUCKET/FOLDER."
+  }
+}
+
 variable "schema_registry_ingress" {
   description = "From where the function schema_registry can be reached: ALLOW_INTERNAL_ONLY, ALLOW_INTERNAL_AND_GCLB or ALLOW_ALL."
   type        = string
@@ -444,9 +462,9 @@ variable "service_accounts" {
   validation {
     condition = length(setsubtract(keys(var.service_accounts), [
       "refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records",
-      "batch", "build", "schema_registry",
+      "load_shredded", "push_load_shredded", "batch", "build", "schema_registry",
     ])) == 0
-    error_message = "service_accounts may have the keys refresh_view, launch_batch, sink_records, each of them with the prefix push_, batch, build and schema_registry. Name the account of a source in captures."
+    error_message = "service_accounts may have the keys refresh_view, launch_batch, sink_records, load_shredded, each of them with the prefix push_, batch, build and schema_registry. Name the account of a source in captures."
   }
   validation {
     condition     = alltrue([for email in var.service_accounts : can(regex("^[a-z0-9-]+@${var.project}\\.iam\\.gserviceaccount\\.com$", email))])

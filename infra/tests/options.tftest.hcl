@@ -40,6 +40,7 @@ variables {
     file         = "permissions/access.yaml"
   }
   merge_schedule          = "30 * * * *"
+  events                  = { dataset = "crm", runs = "gs://exports/shredded/" }
   schema_registry         = { keys = "registry-keys", public = ["org.open"], order = "sequential", patches = true, callers = ["allUsers", "group:data@example.com"] }
   schema_registry_ingress = "ALLOW_ALL"
   reconcile_schedules = [

@@ -147,6 +147,7 @@ def as_proto(batch: Batch) -> dataproc_v1.Batch:
             python_file_uris=list(batch.archives),
             file_uris=list(batch.files),
             jar_file_uris=list(batch.jars),
+            archive_uris=list(batch.unpacked),
             args=list(batch.arguments),
         ),
         runtime_config=dataproc_v1.RuntimeConfig(version=settings.runtime_version, properties=batch.properties),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import dataclass
 
+from onefold.batches.shred_arguments import ShredArguments
 from onefold.batches.values import Uri
 from onefold.core.names import TableId
-from onefold.settings.batches import FOLDER, BatchSettings
+from onefold.settings.batches import FOLDER, PLACE, BatchSettings
 
 
 @dataclass(frozen=True)
@@ -16,11 +19,13 @@ class AllowList:
     project: the project in which batches run.
     datasets: the datasets that a job may use; None for all of the project.
     settings: the allowed folders, and the folder with the code of the jobs.
+    registry: the address of the registry of the settings, which a job may read wherever it is.
     """
 
     project: str
     datasets: frozenset[str] | None
     settings: BatchSettings
+    registry: str | None = None
 
     def problems_of(self, uri: Uri, written: bool) -> list[str]:
         """Return why a job may not use a table or a folder; nothing where it may.
@@ -37,6 +42,26 @@ class AllowList:
             return []
         return [f"dataset {dataset} is not among ONEFOLD_DATASETS"]
 
+    def problems_of_shred(self, arguments: ShredArguments) -> list[str]:
+        """Return why a job may not shred these events into this folder by this registry; nothing where it may."""
+        problems = [problem for place in arguments.events for problem in self._problems_of_events(place)]
+        if arguments.registry != self.registry:
+            problems += self._problems_of_place(arguments.registry, written=False)
+        return problems + self._problems_of_place(arguments.output, written=True)
+
+    def _problems_of_events(self, place: str) -> list[str]:
+        """Return why a job may not read events; `*` and `?` match within a name, so they never leave their folder."""
+        folder = "/".join(itertools.takewhile(lambda part: "*" not in part and "?" not in part, place.split("/")))
+        return self._problems_of_place(folder, written=False) or self._problems_of_form(re.sub("[*?]", "x", place), place)
+
+    def _problems_of_place(self, place: str, *, written: bool) -> list[str]:
+        return self._problems_of_form(place, place) or self._problems_of_allowed(place, written)
+
+    def _problems_of_form(self, text: str, place: str) -> list[str]:
+        if not PLACE.fullmatch(text) or {".", ".."} & set(text.split("/")):
+            return [f"{place!r} is no folder that a batch may use: write gs://bucket/folder or s3://bucket/folder"]
+        return []
+
     def _problems_of_table(self, table: TableId) -> list[str]:
         problems = self.problems_of_dataset(table.dataset)
         if table.project not in (None, self.project):
@@ -46,6 +71,9 @@ class AllowList:
     def _problems_of_folder(self, folder: str, written: bool) -> list[str]:
         if not FOLDER.fullmatch(folder) or ".." in folder.split("/") or "." in folder.split("/"):
             return [f"{folder!r} is no folder that a batch may use: write gs://bucket/folder, without * ? {{ }} or `..`"]
+        return self._problems_of_allowed(folder, written)
+
+    def _problems_of_allowed(self, folder: str, written: bool) -> list[str]:
         allowed = self.settings.folders
         # A job may delete its output to begin anew, so its output is never a whole allowed folder or a whole bucket.
         if not any(is_within(folder, parent) and not (written and is_within(parent, folder)) for parent in allowed):

@@ -17,6 +17,7 @@ from onefold.batches.dataset_arguments import DatasetArguments
 from onefold.batches.extract_arguments import ExtractArguments
 from onefold.batches.jobs import Arguments
 from onefold.batches.request import BatchRequest
+from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.core.names import problems_of_name
 from onefold.ports.batches import ACTIVE, Batch, BatchState, StoredBatch
@@ -68,9 +69,9 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
     Raises:
         InvalidMessage: everything that is wrong with the arguments, by the job's own parser and by the allow-list.
     """
-    problems = problems_of_name("dataset", request.dataset)
-    problems += problems_of_name("table", request.table) if request.table is not None else []
-    problems += allowed.problems_of_dataset(request.dataset)
+    problems = problems_of_name("table", request.table) if request.table is not None else []
+    if request.dataset is not None:
+        problems = problems_of_name("dataset", request.dataset) + problems + allowed.problems_of_dataset(request.dataset)
     try:
         words = with_defaults(request)
         arguments = request.form.parse(words)
@@ -95,6 +96,8 @@ def _problems_of_arguments(arguments: Arguments, request: BatchRequest, allowed:
     if isinstance(arguments, DatasetArguments | ExtractArguments | CheckArguments):
         same = arguments.dataset == request.dataset
         return [] if same else [f"--dataset {arguments.dataset} is not {request.dataset}, the dataset of the request"]
+    if isinstance(arguments, ShredArguments):
+        return allowed.problems_of_shred(arguments)
     found = uris_of(arguments)
     return [problem for uri in found for problem in allowed.problems_of(uri, written=uri is arguments.output)]
 
@@ -117,7 +120,7 @@ def batch_id(request: BatchRequest, message_id: str) -> str:
 
     It has letters, digits and hyphens, and fewer than the 63 characters that Dataproc allows.
     """
-    digest = _digest(message_id, request.job, request.dataset, request.table or "")
+    digest = _digest(message_id, request.job, request.dataset or "", request.table or "")
     return f"onefold-{request.job}-{digest[:20]}"
 
 
@@ -131,7 +134,9 @@ def labels_of(request: BatchRequest, message_id: str) -> dict[str, str]:
 
 
 def subject_labels(request: BatchRequest) -> dict[str, str]:
-    """Return the labels that all batches for one table, or for all tables of a dataset, have in common."""
+    """Return the labels that all batches for one table, for all tables of a dataset or for one output have in common."""
+    if request.dataset is None:
+        return {"onefold_scope": "folders", "onefold_output": label(request.output or "")}
     # Each name of a table can be a label, so no value of `onefold_table` is free to mean all tables.
     which = {"onefold_table": label(request.table)} if request.table else {"onefold_scope": "dataset"}
     return {"onefold_dataset": label(request.dataset), **which}

@@ -9,8 +9,9 @@ from onefold.batches.arguments import CompareArguments, ReconcileArguments, pars
 from onefold.batches.check_arguments import CheckArguments, parse_check
 from onefold.batches.dataset_arguments import DatasetArguments, parse_reconcile_dataset
 from onefold.batches.extract_arguments import ExtractArguments, parse_extract
+from onefold.batches.shred_arguments import ShredArguments, parse_shred
 
-Arguments = ReconcileArguments | CompareArguments | DatasetArguments | ExtractArguments | CheckArguments
+Arguments = ReconcileArguments | CompareArguments | DatasetArguments | ExtractArguments | CheckArguments | ShredArguments
 
 
 @dataclass(frozen=True)
@@ -29,21 +30,22 @@ class Default:
 
 @dataclass(frozen=True)
 class Form:
-    """What a job does for a table, or for a dataset: the parser of its arguments, and their defaults."""
+    """What a job does for a table, for a dataset or for folders: the parser of its arguments, and their defaults."""
 
     parse: Callable[[Sequence[str]], Arguments]
     defaults: tuple[Default, ...]
 
-    def completed(self, words: Sequence[str], dataset: str, table: str | None) -> tuple[str, ...]:
+    def completed(self, words: Sequence[str], dataset: str | None, table: str | None) -> tuple[str, ...]:
         """Return the words of a command line, and after them the defaults of the arguments that they leave out.
 
         Args:
             words: the words of a request.
-            dataset: the dataset of the request.
+            dataset: the dataset of the request; None for a job on folders.
             table: the table of the request; None for all tables.
 
         Examples:
-            >>> JOBS["compare"].of_table.completed(["--keys=id"], "shop", "customer")
+            >>> form = Form(parse_compare, (Default("left", "bigquery:{dataset}.{table}_current"),))
+            >>> form.completed(["--keys=id"], "shop", "customer")
             ('--keys=id', '--left=bigquery:shop.customer_current')
         """
         named = {word.partition("=")[0] for word in words}
@@ -53,10 +55,11 @@ class Form:
 
 @dataclass(frozen=True)
 class Job:
-    """A job. `of_dataset` is None where the job works on one table only."""
+    """A job. A form is None where the job does not work on that: on one table, on a dataset, on folders."""
 
-    of_table: Form
+    of_table: Form | None = None
     of_dataset: Form | None = None
+    of_folders: Form | None = None
 
 
 JOBS: Mapping[str, Job] = {
@@ -73,5 +76,6 @@ JOBS: Mapping[str, Job] = {
     "extract": Job(Form(parse_extract, (Default("tables", "{table}"),)), Form(parse_extract, ())),
     "check": Job(Form(parse_check, (Default("tables", "{table}"),)), Form(parse_check, ())),
     "compare": Job(Form(parse_compare, (Default("left", "bigquery:{dataset}.{table}_current"),))),
+    "shred": Job(of_folders=Form(parse_shred, ())),
 }
 """Every job by its name, which is that of its file in `spark_jobs/`."""

@@ -57,8 +57,8 @@ class BatchHandler:
 
     def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
         request = parse_batch_request(delivery.data)
-        table = {"table": request.table} if request.table else {}
-        message_log.fields |= {"job": request.job, "dataset": request.dataset, **table}
+        subject = {"dataset": request.dataset, "table": request.table}
+        message_log.fields |= {"job": request.job, **{name: value for name, value in subject.items() if value}}
         if not delivery.id:
             raise InvalidMessage("the message has no messageId, by which another delivery of it would be known")
         launched = launch(self.batches, request, delivery.id, self.settings, delivery.published)
@@ -97,7 +97,7 @@ def launch(
         Rejected: Dataproc refuses the batch, or it has failed too often.
         TryAgain: an error that may pass, or the batch of another message for the table runs.
     """
-    allowed = AllowList(batches.project, settings.datasets, settings.batch)
+    allowed = AllowList(batches.project, settings.datasets, settings.batch, settings.registry.address)
     planned = plan_batch(request, message_id, settings.batch, allowed)
     for attempt in range(1, MAX_ATTEMPTS + 1):
         batch = planned.attempt(attempt)
@@ -141,7 +141,7 @@ def _done_since(batches: Batches, planned: Batch, request: BatchRequest, publish
 
 
 def _check_free(batches: Batches, request: BatchRequest, planned: str) -> None:
-    """Check that no other batch for the table, or for all tables of the dataset, runs.
+    """Check that no other batch for the table, for all tables of the dataset or for the output, runs.
 
     This saves costs, and is no guarantee: two batches at once give the same table as one.
 

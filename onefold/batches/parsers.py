@@ -153,3 +153,26 @@ def compare_parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", metavar="URI", help="a new folder or table for every difference")
     parser.add_argument("--except", dest="without", metavar="A,B", help="columns that are not compared")
     return parser
+
+
+def shred_parser(formats: Sequence[str], inputs: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the options of `spark_jobs/shred.py`.
+
+    Args:
+        formats: the formats of rows.
+        inputs: the forms of events.
+    """
+    parser = _Parser(
+        prog="shred.py",
+        description="Turn files of events that no run has taken yet into rows of tables, by the schemas of a registry.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--events", nargs="+", required=True, metavar="URI", help="files or folders of events; * and ? match"
+    )
+    parser.add_argument("--registry", required=True, metavar="URI", help="the registry: a folder, a bucket or a server")
+    parser.add_argument("--output", required=True, metavar="URI", help="the folder of the runs")
+    parser.add_argument("--format", required=True, choices=formats, help="csv for Redshift, parquet for BigQuery")
+    parser.add_argument("--input", required=True, choices=inputs, help="the form of the events")
+    parser.add_argument("--dry-run", action="store_true", help="count rows and bad rows, and write nothing")
+    return parser

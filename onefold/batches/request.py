@@ -14,34 +14,49 @@ from onefold.messages.envelope import json_object, table_problems
 
 _MAX_REQUEST = 50_000
 """The longest request for a batch, in bytes. Its content goes into logs and labels, so it is short."""
-_FOR_TABLES = [name for name, job in JOBS.items() if job.of_dataset is None]
+_FOR_TABLES = [name for name, job in JOBS.items() if job.of_table and job.of_dataset is None]
+_FOR_FOLDERS = [name for name, job in JOBS.items() if job.of_folders]
 
 
 @dataclass(frozen=True)
 class BatchRequest:
     """A request to run a Spark job, with the words of the job's command line.
 
+    dataset: the dataset; None for a job on folders.
     table: a table, or the base name of versioned ones; None for all tables of the dataset.
     """
 
     job: str
-    dataset: str
+    dataset: str | None
     table: str | None = None
     words: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:
-        """The table, or the dataset, in words for people."""
+        """The table, the dataset or the output folder, in words for people."""
+        if self.dataset is None:
+            return f"output {self.output}"
         return f"{self.dataset}.{self.table}" if self.table else f"dataset {self.dataset}"
 
     @property
-    def form(self) -> Form:
-        """The form of the job for a table, or for a dataset.
+    def output(self) -> str | None:
+        """The output folder of a job on folders; None for other jobs.
 
         Raises:
-            InvalidInput: the job works on one table only.
+            InvalidInput: the arguments are wrong.
+        """
+        return getattr(self.form.parse(self.words), "output", None) if self.dataset is None else None
+
+    @property
+    def form(self) -> Form:
+        """The form of the job for a table, for a dataset or for folders.
+
+        Raises:
+            InvalidInput: the job does not work on that.
         """
         job = JOBS[self.job]
+        if self.dataset is None or job.of_folders:
+            return _form_of_folders(self)
         form = job.of_table if self.table else job.of_dataset
         if form is None:
             raise InvalidInput(f"the job {self.job} works on one table: name it")
@@ -61,27 +76,45 @@ def parse_batch_request(data: bytes) -> BatchRequest:
     if len(data) > _MAX_REQUEST:
         raise InvalidMessage(f"a request for a batch of {len(data)} bytes is no request: it may have {_MAX_REQUEST}")
     content = json_object(data, "the message")
-    problems = [*_job_problems(content.get("job")), *table_problems(content)]
-    problems += [] if "table" in content else _scope_problems(content)
+    problems = [*_job_problems(content.get("job"))]
+    if content.get("job") in _FOR_FOLDERS:
+        problems += [f"the message has the unknown field {name!r}" for name in content.keys() - {"job", "arguments"}]
+    else:
+        problems += [*table_problems(content), *([] if "table" in content else _scope_problems(content))]
     words = _words(content.get("arguments", {}), problems)
     if problems:
         raise InvalidMessage(problems)
     table = content["table"]["name"] if "table" in content else None
-    return BatchRequest(content["job"], content["dataset"], table, words)
+    return BatchRequest(content["job"], content.get("dataset"), table, words)
 
 
-def batch_message(job: str, dataset: str, table: str | None, arguments: Mapping[str, Any]) -> bytes:
+def batch_message(job: str, dataset: str | None, table: str | None, arguments: Mapping[str, Any]) -> bytes:
     """Return a message for `launch_batch`.
 
     Args:
         job: the name of the job, a key of `JOBS`.
-        dataset: the dataset of the table.
+        dataset: the dataset of the table; None for a job on folders.
         table: the table, or the base name of versioned ones; None for all tables of the dataset.
         arguments: the arguments of the job, without the dashes.
     """
     named = {"table": {"name": table}} if table is not None else {}
-    body = {"job": job, "dataset": dataset, **named, "arguments": dict(arguments)}
+    of_dataset = {"dataset": dataset} if dataset is not None else {}
+    body = {"job": job, **of_dataset, **named, "arguments": dict(arguments)}
     return json.dumps(body).encode()
+
+
+def _form_of_folders(request: BatchRequest) -> Form:
+    """Return the form of a job on folders.
+
+    Raises:
+        InvalidInput: the job works on a dataset and the request names none, or the other way around.
+    """
+    form = JOBS[request.job].of_folders
+    if form is None:
+        raise InvalidInput(f"the job {request.job} works on a dataset: name it with --dataset")
+    if request.dataset is not None or request.table is not None:
+        raise InvalidInput(f"the job {request.job} works on folders: leave out dataset and table")
+    return form
 
 
 def _job_problems(job: object) -> list[str]:

@@ -21,7 +21,7 @@ from onefold.ports.batches import BatchState, StoredBatch
 @click.command()
 @click.argument("job", type=click.Choice(list(JOBS)))
 @click.argument("words", metavar="[-- JOB ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--dataset", metavar="D", required=True, help="The table's dataset.")
+@click.option("--dataset", metavar="D", help="The table's dataset; shred has none.")
 @click.option("--table", metavar="T", help="The table, or the base name of versioned ones.  [default: all of the dataset]")
 @click.option(
     "--id",
@@ -37,7 +37,7 @@ def batch(
     context: click.Context,
     job: str,
     words: tuple[str, ...],
-    dataset: str,
+    dataset: str | None,
     table: str | None,
     message_id: str | None,
     wait: bool,
@@ -46,14 +46,15 @@ def batch(
 ) -> int:
     """Run a Spark job as a batch on Dataproc Serverless, as a message to `launch_batch` does.
 
-    JOB is reconcile, compare, extract or check; its own arguments follow after --: onefold batch reconcile --dataset shop
-    --table customer -- --keys id. What they leave out follows from --dataset and --table; `-- --help` lists them. Without
-    --table, reconcile merges all tables of the dataset that have rows newer than their last merge.
+    JOB is reconcile, compare, extract, check or shred; its own arguments follow after --: onefold batch reconcile --dataset
+    shop --table customer -- --keys id. What they leave out follows from --dataset and --table; `-- --help` lists them.
+    Without --table, reconcile merges all tables of the dataset that have rows newer than their last merge. The job shred
+    works on folders, so it has neither.
     """
     from onefold.adapters.dataproc import connect
     from onefold.batches.launch import launch
 
-    check_names([("dataset", dataset), *given(("table", table), ("project", project))])
+    check_names(given(("dataset", dataset), ("table", table), ("project", project)))
     request = BatchRequest(job, dataset, table, words)
     request.form.parse(with_defaults(request))  # shows the job's own help and errors, which need no settings
     settings = read_settings(context)

@@ -16,7 +16,7 @@ from onefold.core.names import TableId
 from onefold.schema.diff import Severity
 
 if TYPE_CHECKING:
-    from onefold.registry.bigquery_columns import BigQueryTable
+    from onefold.registry.bigquery_table import BigQueryTable
     from onefold.registry.columns import ModelTable
     from onefold.registry.json_schema import Schema
     from onefold.registry.legacy_table import Difference

@@ -18,7 +18,7 @@ from onefold.core.names import check_names
 from onefold.core.text import counted
 
 if TYPE_CHECKING:
-    from onefold.registry.bigquery_columns import BigQueryTable
+    from onefold.registry.bigquery_table import BigQueryTable
     from onefold.registry.columns import ModelTable
     from onefold.registry.json_schema import Schema
     from onefold.registry.migrations import Migration

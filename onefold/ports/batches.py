@@ -17,6 +17,9 @@ READ_MYSQL = ("extract", "check")
 """The jobs that read MySQL."""
 JDBC_DRIVER, PYMYSQL = "mariadb-java-client.jar", "pymysql.zip"
 """What these jobs need and the runtime does not have, beside the code of the jobs: the driver's jar, and PyMySQL."""
+SHRED_LIBRARIES = "shred_libraries.zip"
+"""The archive of the libraries that the job `shred` needs and the runtime does not have. They hold machine code, so Spark
+unpacks them."""
 DRIVER_ENVIRONMENT = "spark.dataproc.driverEnv."
 """The prefix of properties that set a variable in the driver's environment (Dataproc Serverless, "Spark properties")."""
 
@@ -74,6 +77,11 @@ class Batch:
     def jars(self) -> tuple[str, ...]:
         """The addresses of jars: the runtime has no driver for MySQL."""
         return (f"{self.settings.code}/{JDBC_DRIVER}",) if self.job in READ_MYSQL else ()
+
+    @property
+    def unpacked(self) -> tuple[str, ...]:
+        """The addresses of the archives that Spark unpacks for the driver and the executors."""
+        return (f"{self.settings.code}/{SHRED_LIBRARIES}",) if self.job == "shred" else ()
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from onefold.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable, PropertySource
 from onefold.registry.columns import ENVELOPE
 from onefold.registry.json_schema import Schema
 from onefold.registry.leaves import is_nested, null_below, same_json
-from onefold.registry.schema_key import ModelKey, SchemaVer, snake
+from onefold.registry.schema_key import SchemaVer, snake
 from onefold.registry.subschemas import Json
 from onefold.schema.columns import Column
 from onefold.schema.json_types import allows_null, json_types
@@ -21,51 +22,6 @@ from onefold.schema.types import STRING, Array, Field, Scalar, Struct, Type
 _MAX_LEVELS = 15
 _MAX_NAME = 300
 _RESERVED = re.compile(r"(?i)[0-9]|_table_|_file_|_partition|_row_timestamp|__root__|_colidentifier")
-
-
-@dataclass(frozen=True)
-class BigQueryColumn:
-    """A column of the data.
-
-    Attributes:
-        column: its name and type.
-        nullable: whether the value may be missing or null in some version.
-        since: the version that brought the column.
-    """
-
-    column: Column
-    nullable: bool
-    since: SchemaVer
-
-
-@dataclass(frozen=True)
-class BigQueryRecovery:
-    """A table of its own for the data of one version, some of which does not fit into the table of the model."""
-
-    name: str
-    version: SchemaVer
-    columns: tuple[BigQueryColumn, ...]
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class BigQueryTable:
-    """The table of a model, with the versions that it holds; the attributes are those of a ModelTable."""
-
-    key: ModelKey
-    columns: tuple[BigQueryColumn, ...]
-    version: SchemaVer
-    recovered: tuple[BigQueryRecovery, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The name of the table, `com_acme_ad_click_1`."""
-        return self.key.table
-
-    @property
-    def uri(self) -> str:
-        """The URI of the schema that the table is at; the table's description."""
-        return self.key.at(self.version).uri
 
 
 @dataclass(frozen=True)
@@ -113,7 +69,15 @@ def bigquery_table(versions: Sequence[Schema]) -> BigQueryTable:
 
 
 def _columns(level: _Level) -> tuple[BigQueryColumn, ...]:
-    return tuple(BigQueryColumn(Column(node.name, node.type), node.nullable, node.since) for node in level.values())
+    sources = _sources(level)
+    return tuple(
+        BigQueryColumn(Column(node.name, node.type), node.nullable, node.since, source)
+        for node, source in zip(level.values(), sources, strict=True)
+    )
+
+
+def _sources(level: _Level) -> tuple[PropertySource, ...]:
+    return tuple(PropertySource(*key, _sources(node.fields)) for key, node in level.items())
 
 
 def _recovery(schema: Schema, reasons: tuple[str, ...]) -> BigQueryRecovery:
@@ -241,9 +205,12 @@ def _is_array(schema: Json) -> bool:
 
 
 def _items(schema: Json) -> Json:
-    """Return the schema of the items of an array; an empty one, which takes anything, where there is not one for all."""
+    """Return the schema of the items of an array; an empty one, which takes anything, where only text holds all items.
+
+    These are arrays of arrays, with null or of several types: an array of BigQuery has neither arrays nor NULL in it.
+    """
     items = schema.get("items")
-    return items if isinstance(items, Mapping) and not _is_array(items) else {}
+    return items if isinstance(items, Mapping) and not _is_array(items) and not allows_null(items) else {}
 
 
 def _scalar(schema: Json) -> Scalar:

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from onefold.core.errors import LimitExceeded
 from onefold.core.names import TableId
-from onefold.registry.bigquery_columns import BigQueryColumn, BigQueryRecovery, BigQueryTable, bigquery_table
+from onefold.registry.bigquery_columns import bigquery_table
+from onefold.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable
 from onefold.registry.columns import ENVELOPE, ModelColumn, ModelTable, RecoveryTable, table_of
 from onefold.registry.json_schema import Schema
 from onefold.schema.bigquery import MAX_COLUMNS, create_statement
@@ -41,9 +42,20 @@ def create_statements(table: ModelTable | BigQueryTable, dataset: str | None = N
     Raises:
         LimitExceeded: the warehouse would refuse a table.
     """
-    create = _creator(table)
-    own = create(table.name, table.columns, table.uri, dataset)
-    return own + list(create_recovery(table, table.recovered, dataset))
+    return create_own(table, dataset) + list(create_recovery(table, table.recovered, dataset))
+
+
+def create_own(table: ModelTable | BigQueryTable, dataset: str | None = None) -> list[str]:
+    """Return the statements that create the table of a model without its recovery tables.
+
+    Args:
+        table: the table.
+        dataset: the dataset of BigQuery or the schema of Redshift; None for the default one.
+
+    Raises:
+        LimitExceeded: the warehouse would refuse the table.
+    """
+    return _creator(table)(table.name, table.columns, table.uri, dataset)
 
 
 def create_recovery(

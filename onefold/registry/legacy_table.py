@@ -12,7 +12,7 @@ from typing import Any
 from onefold.core.errors import InvalidColumns, InvalidInput
 from onefold.core.names import fold_case
 from onefold.core.text import shortened
-from onefold.registry.bigquery_columns import BigQueryTable
+from onefold.registry.bigquery_table import BigQueryTable
 from onefold.registry.columns import ENVELOPE, ModelColumn, ModelTable
 from onefold.registry.ddl import bigquery_columns
 from onefold.schema.columns import Column

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from onefold.core.names import TableId
-from onefold.registry.bigquery_columns import BigQueryTable
+from onefold.registry.bigquery_table import BigQueryTable
 from onefold.registry.columns import ModelTable
 from onefold.registry.ddl import create_recovery, named_types
 from onefold.schema import bigquery, redshift_ddl

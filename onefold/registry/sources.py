@@ -9,7 +9,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, Rejected, SchemaInvalid
-from onefold.core.text import shortened
+from onefold.core.text import shortened, shown_list
 from onefold.ports.objects import ObjectFinder
 from onefold.registry.index import INDEX_PATH, schema_path
 from onefold.registry.json_schema import Schema, parse_schema
@@ -202,6 +202,29 @@ def read_model(source: SchemaSource, model: ModelKey, place: str) -> Registry:
     if missing:
         raise NotFound(f"{place} lists {missing[0]}, and does not have it: restore it")
     return Registry({model: tuple(schema for schema in found if schema)}, place)
+
+
+def read_all(source: SchemaSource, place: str) -> Registry:
+    """Return all schemas of a registry.
+
+    Args:
+        source: the registry.
+        place: its address, for errors.
+
+    Raises:
+        NotFound: the registry lists schemas that it does not have.
+        OnefoldError: the store does not answer or refuses, or cannot list schemas.
+    """
+    keys = source.list_keys()
+    found = source.find_all(keys)
+    missing = [str(key) for key, schema in zip(keys, found, strict=True) if schema is None]
+    if missing:
+        raise NotFound(f"{place} lists {shown_list(missing)}, and does not have them: restore them")
+    models: dict[ModelKey, list[Schema]] = {}
+    for schema in found:
+        if schema is not None:
+            models.setdefault(schema.key.model_key, []).append(schema)
+    return Registry({model: tuple(schemas) for model, schemas in models.items()}, place)
 
 
 def keys_below(source: SchemaSource, prefix: str) -> tuple[SchemaKey, ...]:

@@ -9,7 +9,7 @@ from onefold.core.names import quote_redshift, quote_redshift_text
 from onefold.schema.diff import SchemaChange
 from onefold.schema.redshift import MAX_COLUMNS, MAX_NAME_BYTES
 
-_ENVELOPE = (
+ENVELOPE = (
     *((name, "VARCHAR(128)", "ZSTD") for name in ("schema_vendor", "schema_name", "schema_format", "schema_version")),
     ("root_id", "CHAR(36)", "RAW"), ("root_tstamp", "TIMESTAMP", "RAW"), ("ref_root", "VARCHAR(255)", "ZSTD"),
     ("ref_tree", "VARCHAR(1500)", "ZSTD"), ("ref_parent", "VARCHAR(255)", "ZSTD"),
@@ -36,7 +36,7 @@ def create_table(table: str, columns: Sequence[tuple[str, str]], comment: str, s
         LimitExceeded: Redshift would refuse the table.
     """
     _check(table, columns)
-    lines = [f"{quote_redshift(name)} {type_} ENCODE {encoding} NOT NULL" for name, type_, encoding in _ENVELOPE]
+    lines = [f"{quote_redshift(name)} {type_} ENCODE {encoding} NOT NULL" for name, type_, encoding in ENVELOPE]
     lines += [f"{quote_redshift(name)} {type_} {_ZSTD}" for name, type_ in columns]
     return [_create(table, lines, ("root_id", "root_tstamp"), schema), comment_on(table, comment, schema)]
 
@@ -62,11 +62,6 @@ def _create(table: str, lines: Sequence[str], keys: tuple[str, str] | None, sche
     fields = ",\n  ".join(lines)
     order = f"\nDISTSTYLE KEY\nDISTKEY ({keys[0]})\nSORTKEY ({keys[1]})" if keys else ""
     return f"CREATE TABLE IF NOT EXISTS {table_sql(table, schema)} (\n  {fields}\n){order}"
-
-
-def envelope_columns() -> tuple[tuple[str, str], ...]:
-    """Return name and type of the first columns of each table of a schema."""
-    return tuple((name, type_) for name, type_, _ in _ENVELOPE)
 
 
 def comment_on(table: str, comment: str, schema: str | None = None) -> str:
@@ -107,7 +102,7 @@ def table_sql(table: str, schema: str | None = None) -> str:
     return ".".join(quote_redshift(part) for part in (schema, table) if part)
 
 
-def _check(table: str, columns: Iterable[tuple[str, str]], before: int = len(_ENVELOPE)) -> None:
+def _check(table: str, columns: Iterable[tuple[str, str]], before: int = len(ENVELOPE)) -> None:
     count = before + len(list(columns))
     problems = []
     if count > MAX_COLUMNS:

@@ -22,7 +22,7 @@ VARIABLES = {
     "ONEFOLD_BATCH_PROPERTIES": "Spark properties, as name=value,name=value or as a JSON object",
     "ONEFOLD_BATCH_LABELS": "labels of batches besides those of Onefold, as key=value,key=value",
     "ONEFOLD_BATCH_TTL": "when a batch is ended, as 90m, 4h or 2d; default: Dataproc's own, 4 hours",
-    "ONEFOLD_BATCH_FOLDERS": "gs:// folders that messages may name, separated by commas; default: those of the bucket",
+    "ONEFOLD_BATCH_FOLDERS": "gs:// and s3:// folders that messages may name, with commas; default: those of the bucket",
     "ONEFOLD_BATCH_CODE": "the gs:// folder of the jobs and of spark.zip",
 }
 
@@ -62,6 +62,8 @@ MAX_LABELS = 28
 """Dataproc allows 32 labels on a batch, and Onefold sets four."""
 FOLDER = re.compile(r"gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[\w.=+@~-]+)*/?")
 """A folder in a bucket, without characters that Spark would expand (`*`, `{a,b}`) or read as a separator."""
+PLACE = re.compile(FOLDER.pattern.replace("gs", "(?:gs|s3)", 1))
+"""A folder in a bucket of Cloud Storage or of S3."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class BatchSettings:
         properties: properties of Spark and Dataproc.
         labels: labels of batches, besides those of Onefold.
         ttl: the age at which Dataproc ends a batch.
-        folders: the gs:// folders that messages may name.
+        folders: the gs:// and s3:// folders that messages may name.
         code: the gs:// folder of the jobs and of spark.zip.
         passed_on: variables of this environment that a job gets, too.
         config: True where there is an onefold.yaml: then the folder of the code has the same file for the jobs.
@@ -208,7 +210,7 @@ def _folders(text: str, bucket: str | None, problems: list[str]) -> tuple[str, .
     problems += [
         f"ONEFOLD_BATCH_FOLDERS: {name!r} is not a folder: write gs://bucket/folder"
         for name in names
-        if not FOLDER.fullmatch(name) or ".." in name
+        if not PLACE.fullmatch(name) or ".." in name
     ]
     default = [f"gs://{bucket}"] if bucket else []
     return tuple(name.rstrip("/") for name in names or default)

@@ -153,9 +153,9 @@ def test_a_second_batch_of_a_table_is_refused_while_one_runs(run: Run, jobs: Job
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("batch",), "Missing argument '{reconcile|extract|check|compare}'"),
+        (("batch",), "Missing argument '{reconcile|extract|check|compare|shred}'"),
         (("batch", "drop", "--dataset", "shop", "--table", "customer"), "'drop' is not one of"),
-        (("batch", "reconcile", "--table", "customer"), "Missing option '--dataset'"),
+        (("batch", "reconcile", "--table", "customer"), "the job reconcile works on a dataset: name it with --dataset"),
         (("batch", "compare", "--dataset", "shop"), "the job compare works on one table: name it"),
         (("batch", "reconcile", "--dataset", "shop", *KEYS), "unrecognized arguments: --keys id"),
         ((*CUSTOMER, "--", "--changes", "gs://lake/changes"), "Error: --keys: name the columns that identify a row"),

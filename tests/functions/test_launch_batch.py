@@ -130,7 +130,7 @@ def test_an_error_that_may_pass_is_answered_with_500(client: Client, batches: Me
     ("data", "reported"),
     [
         (b"no json", "the message is not JSON"),
-        (batch_message("drop", "shop", "customer", {}), "`job` must be one of reconcile, extract, check, compare"),
+        (batch_message("drop", "shop", "customer", {}), "`job` must be one of reconcile, extract, check, compare, shred"),
         (batch_message("reconcile", "crm", "customer", {"keys": "id"}), "dataset crm is not among ONEFOLD_DATASETS"),
         (batch_message("reconcile", "shop", "customer", {"changes": "gs://b/a"}), "--keys: name the columns that identify"),
         (batch_message("reconcile", "shop", "customer", {"keys": "id", "help": "me"}), "--help"),

@@ -15,11 +15,12 @@ from support.terraform import ROOT, Plan
 
 from onefold.settings.batches import PASSED_ON, BatchSettings
 from onefold.settings.environment import Settings, load_settings
+from onefold.settings.events import EventSettings
 from onefold.settings.registry import RegistrySettings
 from onefold.settings.variables import VARIABLES
 from onefold.sink.handler import check_sink_settings
 
-FUNCTIONS = ("refresh_view", "launch_batch", "sink_records")
+FUNCTIONS = ("refresh_view", "launch_batch", "sink_records", "load_shredded")
 SERVED = (*FUNCTIONS, "schema_registry")
 # Terraform does not set these. The file of table settings is packaged, and read from the package.
 NOT_SET = {
@@ -37,7 +38,12 @@ NOT_SET = {
 }
 # Set where sources are pulled (test_pulls).
 OF_PULLS = {"ONEFOLD_BATCH_SOURCE_ACCOUNTS", "ONEFOLD_PULLED_FILES"}
-CLASSES = {Settings: "ONEFOLD_", BatchSettings: "ONEFOLD_BATCH_", RegistrySettings: "ONEFOLD_REGISTRY_"}
+CLASSES = {
+    Settings: "ONEFOLD_",
+    BatchSettings: "ONEFOLD_BATCH_",
+    RegistrySettings: "ONEFOLD_REGISTRY_",
+    EventSettings: "ONEFOLD_EVENTS_",
+}
 # The variables that each field of the settings is read from; those of onefold.yaml have none.
 FIELDS = {
     field.name: {f"{start}{field.name.upper()}"}
@@ -95,7 +101,9 @@ def methods() -> dict[str, set[str]]:
 
 def read(function: str) -> set[str]:
     """Return the variables that a function's code reads through the settings."""
-    settings = {ROOT / "onefold" / "settings" / name for name in ("environment.py", "batches.py", "registry.py")}
+    settings = {
+        ROOT / "onefold" / "settings" / name for name in ("environment.py", "batches.py", "registry.py", "events.py")
+    }
     asked = set().union(*(attributes(tree(path), "settings") for path in modules(function) - settings))
     waiting, found = list(asked), set()
     while waiting:
@@ -127,6 +135,9 @@ def test_the_settings_are_valid_and_have_the_requested_values(options_plan: Plan
         return
     if function == "sink_records":
         assert check_sink_settings(settings).large_records == "gs://my-project-eu-onefold-capture/records"
+        return
+    if function == "load_shredded":
+        assert settings.events.require_all() == ("crm", "gs://exports/shredded")
         return
     settings.batch.check_complete()
     assert settings.batch.passed_on == {

@@ -25,7 +25,7 @@ def fetch_driver() -> Path | None:
     with (_CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not _JAR.exists():
-            run_python([str(ROOT / "infra" / "maven_jar.py"), DRIVER_PACKAGE, str(_CACHE)], {})
+            run_python([str(ROOT / "infra" / "maven_jar.py"), str(_CACHE), DRIVER_PACKAGE], {})
     return _JAR if _JAR.exists() else None
 
 

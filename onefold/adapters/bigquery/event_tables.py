@@ -57,11 +57,7 @@ class BigQueryEventTables:
         return f"{self._warehouse.project}.{self._dataset}"
 
     def grown(self, existing: str, new: str) -> str | None:
-        try:
-            type_ = grown_type(parse_type(existing), parse_type(new))
-        except InvalidType:
-            return None
-        return str(type_) if type_ is not None else None
+        return grown(existing, new)
 
     def prepare(self) -> None:
         self._warehouse.create_table(self._manifest, COLUMNS, ["table_name", "run"], RECORDED_AT)
@@ -156,6 +152,20 @@ class BigQueryEventTables:
 
     def _id(self, name: str) -> TableId:
         return TableId(self._warehouse.project, self._dataset, name)
+
+
+def grown(existing: str, new: str) -> str | None:
+    """Return the type that a column gets to take the values of both types; None where BigQuery cannot change it in place.
+
+    Examples:
+        >>> grown("STRUCT<a INT64>", "STRUCT<a INT64, b DATE>"), grown("INT64", "STRING")
+        ('STRUCT<a INT64, b DATE>', None)
+    """
+    try:
+        type_ = grown_type(parse_type(existing), parse_type(new))
+    except InvalidType:
+        return None
+    return str(type_) if type_ is not None else None
 
 
 def _found(table: bigquery.Table) -> FoundTable:

@@ -22,7 +22,7 @@ from onefold.ports.event_tables import (
     TableLoad,
 )
 from onefold.schema.redshift_catalog import catalog_type, grown_type
-from onefold.schema.redshift_ddl import comment_on, create_events_table, create_table, envelope_columns, table_sql
+from onefold.schema.redshift_ddl import ENVELOPE, comment_on, create_events_table, create_table, table_sql
 
 _TEXTS = 80_000
 """Bytes of the names that one query asks for."""
@@ -113,7 +113,7 @@ class RedshiftEventTables:
             LimitExceeded: Redshift, or the manifest table, would refuse the table.
         """
         statements.columns_text(table)
-        envelope = envelope_columns()
+        envelope = tuple((name, type_) for name, type_, _ in ENVELOPE)
         if table.columns[: len(envelope)] == envelope:
             made = create_table(table.name, table.columns[len(envelope) :], table.uri, self._schema)
         else:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from onefold.core.errors import SchemaConflict
 from onefold.load.shredded.columns import Grown, contains, differences, union
-from onefold.ports.event_tables import Columns, EventTable, FoundTable, KnownColumns
+from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventTable, FoundTable, KnownColumns
 
 Action = Literal["create", "change", "none"]
 
@@ -91,6 +91,7 @@ def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> TablePlan:
         SchemaConflict: the run has columns that are no state of the table.
     """
     known = _known(wanted.table, facts.after, grown)
+    _union(wanted.table, [known], grown)
     if facts.found is None:
         columns = _union(wanted.table, [one.columns for one in facts.after if one.is_loaded], grown)
     else:
@@ -115,7 +116,8 @@ def _known(table: EventTable, listed: Sequence[KnownColumns], grown: Grown) -> C
     if known is None:
         raise SchemaConflict(
             f"{table.name}: runs list columns that are no states of one table: they are from different registries, or a "
-            "schema was replaced in place; load one of the registries into another place"
+            f"schema was replaced in place; delete the rows of the table from {MANIFEST_TABLE} that are wrong, or load the "
+            "other registry into another place"
         )
     return known
 

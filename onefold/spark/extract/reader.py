@@ -12,10 +12,10 @@ from pyspark.sql.types import StringType, StructField, StructType
 from onefold.extract.part import Block, Destination, PartResult, write_part
 from onefold.extract.plan import TablePlan
 from onefold.extract.queries import jdbc_query
-from onefold.spark.extract.arrow import ArrowFunction, map_in_arrow
 from onefold.spark.extract.blocks import blocks_of
 from onefold.spark.extract.lines import line_frame, loss_columns
 from onefold.spark.extract.session import FETCH_ROWS
+from onefold.spark.io.arrow import ArrowFunction, map_in_arrow
 
 _RESULT = StructType([StructField("result", StringType())])
 # Times in UTC, and no mode that changes what a value shows or which literals are valid. A writer that waits for Spark is not

@@ -63,6 +63,26 @@ class Folder:
         with self._java_errors("read"):
             return bool(self._system.exists(self._path))
 
+    def is_file(self) -> bool:
+        """Tell whether the address is that of a single file, which exists.
+
+        Raises:
+            InvalidInput: the file system refuses an answer.
+        """
+        with self._java_errors("read"):
+            return bool(self._system.exists(self._path) and self._system.getFileStatus(self._path).isFile())
+
+    def children(self) -> list[str]:
+        """Return the names of the files and folders in the folder, sorted; none if the folder does not exist.
+
+        Raises:
+            InvalidInput: the file system refuses an answer.
+        """
+        if not self.exists():
+            return []
+        with self._java_errors("read"):
+            return sorted(str(status.getPath().getName()) for status in self._system.listStatus(self._path))
+
     def files(self) -> list[Entry]:
         """Return every file below the folder, sorted by path; a single file is its own only entry.
 
@@ -100,6 +120,11 @@ class Folder:
                 return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
             finally:
                 stream.close()
+
+    def make(self, name: str) -> None:
+        """Create a folder below the folder, where there is none."""
+        with self._java_errors("written", name):
+            self._system.mkdirs(self._inner(name))
 
     def write(self, name: str, text: str) -> None:
         """Write a small file. An object store shows it whole or not at all.

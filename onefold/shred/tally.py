@@ -1,0 +1,48 @@
+"""What the tasks of a run have counted and written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+BAD_ROWS = -1
+"""The table number of bad rows."""
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A file of a task: the number of the table, of the task, and of the file among those of both; its rows and bytes."""
+
+    table: int
+    task: int
+    number: int
+    rows: int
+    bytes: int
+
+
+@dataclass
+class Tally:
+    """The counts of one task, or of several.
+
+    Attributes:
+        events: the events that were read.
+        bad: the bad events by kind.
+        rows: the rows by the number of the table.
+        schemas: the URIs of the schemas that rows have.
+        files: the files that were written.
+    """
+
+    events: int = 0
+    bad: Counter[str] = field(default_factory=Counter)
+    rows: Counter[int] = field(default_factory=Counter)
+    schemas: set[str] = field(default_factory=set)
+    files: list[WrittenFile] = field(default_factory=list)
+
+    def add(self, other: Tally) -> Tally:
+        """Add the counts of other tasks, and return all."""
+        self.events += other.events
+        self.bad += other.bad
+        self.rows += other.rows
+        self.schemas |= other.schemas
+        self.files += other.files
+        return self

@@ -1,0 +1,135 @@
+"""The files of a run: where Spark has written them, that each is as its task wrote it, and their places."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import SparkSession
+
+from onefold.core.errors import TryAgain
+from onefold.shred.manifest import ShreddedFile, ShreddedTable
+from onefold.shred.plan import PlannedTable, ShredPlan
+from onefold.shred.runs import BAD
+from onefold.shred.tally import BAD_ROWS, Tally, WrittenFile
+from onefold.spark.io.filesystem import Folder
+from onefold.spark.shred.form import FORMS, FileForm
+
+FOLDER_COLUMNS = ("vendor", "name", "format", "model")
+"""The columns by which Spark writes files into folders: the four parts of the folder of a table."""
+_OWN = {0: "+events", BAD_ROWS: "+bad"}
+"""The vendors under which Spark writes what has no vendor, before it is moved: no vendor's name has a plus sign."""
+_FILE = re.compile(r"(?P<folder>.+)/part-(?P<task>[0-9]+)-[^/]*\.c(?P<number>[0-9]+)\.txt")
+"""The name that Spark gives to a file: the number of the task, the job, and the number of the file in the task."""
+_BAD_BYTES = 64 << 20
+_RENAMES = 16
+
+
+def staged_parts(table: int, folder: str) -> tuple[str, ...]:
+    """Return the four parts of the folder into which Spark writes a table.
+
+    Args:
+        table: the number of the table; `BAD_ROWS` for bad rows.
+        folder: that of the table.
+
+    Examples:
+        >>> staged_parts(1, "vendor=com.acme/name=ad_click/format=jsonschema/model=1")
+        ('com.acme', 'ad_click', 'jsonschema', '1')
+        >>> staged_parts(0, "events")
+        ('+events', '+', '+', '+')
+    """
+    if table in _OWN:
+        return (_OWN[table], *"+" * (len(FOLDER_COLUMNS) - 1))
+    return tuple(part.partition("=")[2] for part in folder.split("/"))
+
+
+def staged_folder(table: int, folder: str) -> str:
+    """Return where Spark writes a table, below the folder of the run."""
+    return "/".join(f"{name}={value}" for name, value in zip(FOLDER_COLUMNS, staged_parts(table, folder), strict=True))
+
+
+def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tally) -> tuple[ShreddedTable, ...]:
+    """Move events and bad rows to their folders, and return the tables with rows.
+
+    Args:
+        spark: the session.
+        run: the folder of the run.
+        plan: of the run.
+        tally: the counts of all tasks.
+
+    Raises:
+        TryAgain: a file is missing, or is not as its task wrote it.
+    """
+    names = _names(run, plan, tally.files)
+    if tally.bad:
+        _place_bad(spark, run, FORMS[plan.format], sum(one.bytes for one in tally.files if one.table == BAD_ROWS))
+    if names[0]:
+        _rename(run, {f"{staged_folder(0, '')}/{name}": f"{plan.tables[0].folder}/{name}" for name in names[0]})
+        run.remove(_top(0))
+    return tuple(_shredded(plan.tables[number], names[number]) for number in sorted(tally.rows))
+
+
+def _shredded(table: PlannedTable, files: Mapping[str, WrittenFile]) -> ShreddedTable:
+    listed = tuple(ShreddedFile(name, file.rows, file.bytes) for name, file in sorted(files.items()))
+    return ShreddedTable(table.name, table.base, table.version, table.uri, table.columns, table.folder, listed)
+
+
+def _names(run: Folder, plan: ShredPlan, written: Iterable[WrittenFile]) -> Mapping[int, dict[str, WrittenFile]]:
+    """Return the names of the files of each table.
+
+    Args:
+        run: the folder of the run.
+        plan: of the run.
+        written: what the tasks have written.
+
+    Raises:
+        TryAgain: a file is missing, or has another size.
+    """
+    found = {_identity(entry.path): (entry.path, entry.size) for entry in run.files() if _FILE.fullmatch(entry.path)}
+    names: defaultdict[int, dict[str, WrittenFile]] = defaultdict(dict)
+    for file in written:
+        folder = staged_folder(file.table, plan.tables[file.table].folder)
+        path, size = found.get((folder, file.task, file.number), ("", -1))
+        if size != file.bytes:
+            raise TryAgain(
+                f"{run.uri}/{folder}: expected a file of task {file.task} with {file.bytes:,} bytes, got {path or 'none'}: "
+                "something else writes there; start the job again"
+            )
+        names[file.table][path.rpartition("/")[2]] = file
+    return names
+
+
+def _identity(path: str) -> tuple[str, int, int]:
+    match = _FILE.fullmatch(path)
+    return (match["folder"], int(match["task"]), int(match["number"])) if match else ("", 0, 0)
+
+
+def _place_bad(spark: SparkSession, run: Folder, form: FileForm, size: int) -> None:
+    """Write the bad rows as lines of JSON, and remove what they were read from.
+
+    Args:
+        spark: the session.
+        run: the folder of the run.
+        form: in which bad rows were written.
+        size: their bytes.
+    """
+    staged = spark.read.format("text" if form.name == "csv" else "parquet").load(f"{run.uri}/{staged_folder(BAD_ROWS, '')}")
+    lines = staged.select("value").coalesce(max(1, size // _BAD_BYTES))
+    lines.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").text(f"{run.uri}/{BAD}")
+    run.remove(_top(BAD_ROWS))
+    texts = [entry.path for entry in Folder(spark, f"{run.uri}/{BAD}").files() if entry.path.endswith(".txt")]
+    _rename(run, {f"{BAD}/{name}": f"{BAD}/{name.removesuffix('.txt')}.json" for name in texts})
+
+
+def _rename(run: Folder, names: Mapping[str, str]) -> None:
+    """Rename files below the folder of a run, some at the same time: an object store copies each of them."""
+    run.make(next(iter(names.values())).rpartition("/")[0])
+    rename: Callable[[tuple[str, str]], None] = lambda pair: run.rename(*pair)  # noqa: E731
+    with ThreadPoolExecutor(_RENAMES) as pool:
+        list(pool.map(rename, names.items()))
+
+
+def _top(table: int) -> str:
+    return f"{FOLDER_COLUMNS[0]}={_OWN[table]}"

@@ -1,0 +1,35 @@
+"""How the files of a run are written by Spark's text writer: it puts blocks into a file, and an end after each block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from onefold.shred.manifest import Format
+
+
+@dataclass(frozen=True)
+class FileForm:
+    r"""The form of files.
+
+    Attributes:
+        name: the format of the rows.
+        compression: as the manifest names it.
+        end: what Spark writes after each block: the end of a line, or the last bytes of a file of Parquet.
+        blocks: the blocks of a file. A file of Parquet is one block.
+    """
+
+    name: Format
+    compression: str
+    end: str
+    blocks: int
+
+    def bad_row(self, text: str) -> Any:
+        """Return a bad row as blocks of this form take rows."""
+        return text if self.name == "csv" else (text,)
+
+
+CSV = FileForm("csv", "none", "\n", 128)
+# The last bytes of every file: https://parquet.apache.org/docs/file-format/, "File format", 2026-11.
+PARQUET = FileForm("parquet", "zstd", "PAR1", 1)
+FORMS = {form.name: form for form in (CSV, PARQUET)}

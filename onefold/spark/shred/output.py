@@ -1,0 +1,126 @@
+"""The output folder of the shredder: its runs, and the order in which they finished.
+
+    OUTPUT/_commits/0000000001.json                    a manifest, created only where no other run has the number
+    OUTPUT/run=2026-11-23-08-00-00/_started            created by the run that takes the name
+    OUTPUT/run=2026-11-23-08-00-00/shredding_complete.json
+
+A run reads the last number at its start, before the manifests. At its end it creates the next number. If another run has
+created it meanwhile, and has read one of the same files, the later run gives way. So no file is in two manifests.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+from pyspark.sql import SparkSession
+
+from onefold.core.errors import TryAgain
+from onefold.shred.manifest import MANIFEST, Manifest, run_folder
+from onefold.shred.runs import STARTED, Runs, inputs_of, manifest_path, run_name, run_of
+from onefold.spark.io.filesystem import Folder
+from onefold.spark.io.new_file import create_file
+from onefold.spark.shred.places import hadoop_address
+
+COMMITS = "_commits"
+_COMMIT = re.compile(r"([0-9]{10})\.json")
+_READERS = 16
+
+
+class InputsTaken(TryAgain):
+    """Another run has read some of the same files, and finished first."""
+
+
+class Output:
+    """The output folder of the shredder."""
+
+    def __init__(self, spark: SparkSession, address: str) -> None:
+        self._spark = spark
+        self.folder = Folder(spark, hadoop_address(address))
+        self._number = 0
+        self.runs = Runs(frozenset(), frozenset())
+
+    def read(self) -> frozenset[str]:
+        """Read the runs, finish what a killed run has left to do, and return the files that finished runs have read.
+
+        Raises:
+            InvalidInput: a manifest cannot be read.
+        """
+        numbers = [int(match[1]) for name in self._below(COMMITS).children() if (match := _COMMIT.fullmatch(name))]
+        self._number = max(numbers, default=0)
+        if self._number:
+            self._finish(self._commit(self._number))
+        names = [run for name in self.folder.children() if (run := run_of(name))]
+        with ThreadPoolExecutor(_READERS) as pool:
+            inputs = dict(zip(names, pool.map(self._inputs_of, names), strict=True))
+        finished = {run: found for run, found in inputs.items() if found is not None}
+        self.runs = Runs(frozenset(finished), frozenset(inputs) - frozenset(finished))
+        return frozenset(address for found in finished.values() for address in found)
+
+    def start(self, now: datetime) -> str:
+        """Create the folder of a new run, and return its name: the time, or the next second that no run has."""
+        while True:
+            run = run_name(now)
+            content = json.dumps({"started_at": datetime.now(UTC).isoformat()}) + "\n"
+            if run not in self.runs.finished | self.runs.unfinished and self._create(
+                f"{run_folder(run)}/{STARTED}", content
+            ):
+                return run
+            now += timedelta(seconds=1)
+
+    def run_folder(self, run: str) -> Folder:
+        """Return the folder of a run."""
+        return self._below(run_folder(run))
+
+    def finish(self, manifest: Manifest) -> None:
+        """Write the manifest of a run, unless another run has read some of its files.
+
+        Raises:
+            InputsTaken: another run was faster. The files of this run are removed.
+        """
+        text = manifest.to_json()
+        while not self._create(_commit_path(self._number + 1), text):
+            self._number += 1
+            other = self._commit(self._number)
+            taken = sorted(set(inputs_of(other, _commit_path(self._number))) & set(manifest.inputs))
+            if taken:
+                self.remove(manifest.run)
+                raise InputsTaken(
+                    f"{self.folder.uri}: another run has read {taken[0]} meanwhile, so run {manifest.run} was removed: "
+                    "start the job again for the files that are left"
+                )
+            self._finish(other)
+        self.folder.write(manifest_path(manifest.run), text)
+
+    def remove(self, run: str) -> None:
+        """Remove a run without a manifest."""
+        self.folder.remove(run_folder(run))
+
+    def _finish(self, commit: str) -> None:
+        """Write the manifest that a run was about to write when it was killed."""
+        run = json.loads(commit)["run"]
+        folder = self.run_folder(run)
+        if folder.has(STARTED) and not folder.has(MANIFEST):
+            folder.write(MANIFEST, commit)
+
+    def _commit(self, number: int) -> str:
+        return self.folder.read(_commit_path(number))
+
+    def _inputs_of(self, run: str) -> tuple[str, ...] | None:
+        """Return the files that a run has read; None for a run without a manifest."""
+        path = manifest_path(run)
+        if not self.folder.has(path):
+            return None
+        return inputs_of(self.folder.read(path), f"{self.folder.uri}/{path}")
+
+    def _create(self, path: str, text: str) -> bool:
+        return create_file(self._spark, self.folder.uri, path, text)
+
+    def _below(self, name: str) -> Folder:
+        return Folder(self._spark, f"{self.folder.uri}/{name}")
+
+
+def _commit_path(number: int) -> str:
+    return f"{COMMITS}/{number:010}.json"

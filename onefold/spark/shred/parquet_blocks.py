@@ -1,0 +1,100 @@
+"""Files of Parquet, made by Arrow in the workers of Python: each is one block."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from onefold.schema.types import Array, Struct, Type, parse_type
+from onefold.shred.plan import PlannedTable
+from onefold.shred.tally import BAD_ROWS
+from onefold.spark.shred.blocks import Block
+from onefold.spark.shred.form import PARQUET
+
+FILE_BYTES, GROUP_ROWS = 64 << 20, 65_536
+"""The bytes from which a file is complete, and the rows of a row group."""
+_BAD = pa.schema([pa.field("value", pa.string())])
+_SCALARS = {
+    "STRING": pa.string(), "JSON": pa.string(), "BYTES": pa.binary(), "BOOL": pa.bool_(), "INT64": pa.int64(),
+    "FLOAT64": pa.float64(), "NUMERIC": pa.decimal128(38, 9), "BIGNUMERIC": pa.decimal256(76, 38), "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us", tz="UTC"),
+}  # fmt: skip
+
+
+def arrow_type(type_: Type) -> pa.DataType:
+    """Return the type of Arrow that holds the values of a type of BigQuery.
+
+    Examples:
+        >>> arrow_type(parse_type("ARRAY<INT64>"))
+        ListType(list<element: int64>)
+    """
+    if isinstance(type_, Array):
+        return pa.list_(pa.field("element", arrow_type(type_.element)))
+    if isinstance(type_, Struct):
+        return pa.struct([pa.field(field.name, arrow_type(field.type)) for field in type_.fields])
+    return _SCALARS[str(type_)]
+
+
+def arrow_schema(table: PlannedTable) -> pa.Schema:
+    """Return the columns of a table; all of them may be NULL, since a load job refuses others for columns that may."""
+    return pa.schema([pa.field(name, arrow_type(parse_type(type_))) for name, type_ in table.columns])
+
+
+@dataclass
+class _File:
+    """A file that is being written, and the rows that are no row group yet."""
+
+    schema: pa.Schema
+    number: int = 0
+    rows: int = 0
+    waiting: list[pa.RecordBatch] = field(default_factory=list)
+    buffer: io.BytesIO = field(default_factory=io.BytesIO)
+    writer: Any = None
+
+    @property
+    def waiting_rows(self) -> int:
+        return sum(batch.num_rows for batch in self.waiting)
+
+    def flush(self) -> None:
+        if self.writer is None:
+            self.writer = pq.ParquetWriter(self.buffer, self.schema, compression=PARQUET.compression)
+        self.rows += self.waiting_rows
+        self.writer.write_table(pa.Table.from_batches(self.waiting, self.schema), row_group_size=GROUP_ROWS)
+        self.waiting = []
+
+    def take(self, table: int) -> Block:
+        if self.waiting:
+            self.flush()
+        self.writer.close()
+        return Block(table, self.number, self.rows, self.buffer.getvalue()[: -len(PARQUET.end)])
+
+
+class ParquetBlocks:
+    """Blocks that are files of Parquet."""
+
+    def __init__(self, tables: Sequence[PlannedTable]) -> None:
+        self._tables = tables
+        self._files: dict[int, _File] = {}
+
+    def add(self, table: int, rows: Sequence[Sequence[Any]]) -> Iterator[Block]:
+        """Take rows of a table, and yield its file where that is large enough."""
+        file = self._files.get(table)
+        if file is None:
+            file = self._files[table] = _File(_BAD if table == BAD_ROWS else arrow_schema(self._tables[table]))
+        columns = zip(*rows, strict=True)
+        arrays = [pa.array(values, one.type) for values, one in zip(columns, file.schema, strict=True)]
+        file.waiting.append(pa.RecordBatch.from_arrays(arrays, schema=file.schema))
+        if file.waiting_rows >= GROUP_ROWS:
+            file.flush()
+        if file.buffer.tell() >= FILE_BYTES:
+            yield file.take(table)
+            self._files[table] = _File(file.schema, file.number + 1)
+
+    def rest(self) -> Iterator[Block]:
+        """Yield what is left."""
+        yield from (file.take(table) for table, file in self._files.items() if file.rows or file.waiting)

@@ -1,0 +1,149 @@
+"""The part of the job that runs in the workers of Python: records in, blocks of rows out, in one pass over the events."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from onefold.shred.plan import ShredPlan
+from onefold.shred.shredder import Shredder
+from onefold.shred.tally import BAD_ROWS, Tally, WrittenFile
+from onefold.spark.shred.blocks import Block, Blocks, TextBlocks, schemas_in
+from onefold.spark.shred.files import FOLDER_COLUMNS
+from onefold.spark.shred.form import FileForm
+from onefold.spark.shred.parquet_blocks import ParquetBlocks
+
+NUMBER, DATA = "number", "data"
+"""The columns of the result after the four parts of the folder: the number of the block, and its bytes."""
+_BATCH_BYTES = 16 << 20
+"""The bytes of blocks from which a batch goes to Spark."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Shreds the records of a task.
+
+    Attributes:
+        plan: of the run.
+        form: of the files.
+        folders: the four parts of the folder of each table.
+        count: takes the counts of the task at its end.
+        dry_run: True where nothing is written.
+    """
+
+    plan: ShredPlan
+    form: FileForm
+    folders: Mapping[int, tuple[str, ...]]
+    count: Callable[[Tally], None]
+    dry_run: bool = False
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the blocks of the records of a partition."""
+        tally = Tally()
+        shred = Shredder(self.plan).shred
+        rows = (self._rows(shred, batch.column(0), tally) for batch in batches)
+        if self.dry_run:
+            for _ in rows:
+                pass
+        else:
+            task: Any = TaskContext.get()
+            files = FileCounter(self.form, task.partitionId())
+            yield from self._batches(files.counted(self._blocks(rows)))
+            tally.files += files.files.values()
+        self.count(tally)
+
+    def _rows(self, shred: Callable[[str], Any], records: pa.Array, tally: Tally) -> Mapping[int, list[Any]]:
+        """Return the rows of records by the number of the table, and count them.
+
+        Args:
+            shred: shreds one record.
+            records: the records.
+            tally: counts.
+        """
+        rows: defaultdict[int, list[Any]] = defaultdict(list)
+        events, bad_rows = 0, []
+        for record in texts_of(records):
+            found, bad = shred(record)
+            if bad is None:
+                for table, row in found:
+                    rows[table].append(row)
+            else:
+                bad_rows.append(bad)
+            events += 1
+        tally.events += events
+        tally.bad.update(bad.kind for bad in bad_rows)
+        tally.rows.update({table: len(some) for table, some in rows.items()})
+        tally.schemas |= {uri for table, some in rows.items() if table for uri in schemas_in(self.plan.tables[table], some)}
+        if bad_rows:
+            rows[BAD_ROWS] = [self.form.bad_row(bad.to_json()) for bad in bad_rows]
+        return rows
+
+    def _blocks(self, found: Iterable[Mapping[int, list[Any]]]) -> Iterator[Block]:
+        blocks: Blocks = TextBlocks() if self.plan.format == "csv" else ParquetBlocks(self.plan.tables)
+        for rows in found:
+            for table, some in rows.items():
+                yield from blocks.add(table, some)
+        yield from blocks.rest()
+
+    def _batches(self, blocks: Iterable[Block]) -> Iterator[pa.RecordBatch]:
+        waiting: list[Block] = []
+        size = 0
+        for block in blocks:
+            waiting.append(block)
+            size += len(block.data)
+            if size >= _BATCH_BYTES:
+                yield self._batch(waiting)
+                waiting, size = [], 0
+        if waiting:
+            yield self._batch(waiting)
+
+    def _batch(self, blocks: list[Block]) -> pa.RecordBatch:
+        folders = zip(*(self.folders[block.table] for block in blocks), strict=True)
+        numbers = pa.array([block.number for block in blocks], pa.int32())
+        data = pa.array([block.data for block in blocks], pa.binary())
+        return pa.RecordBatch.from_arrays([*map(pa.array, folders), numbers, data], names=[*FOLDER_COLUMNS, NUMBER, DATA])
+
+
+@dataclass
+class FileCounter:
+    """Counts the rows and bytes of the files into which Spark will put blocks.
+
+    Attributes:
+        form: of the files.
+        task: the number of the task.
+        files: the files by table and number.
+    """
+
+    form: FileForm
+    task: int
+    files: dict[tuple[int, int], WrittenFile] = field(default_factory=dict)
+
+    def counted(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """Yield the blocks, counted."""
+        for block in blocks:
+            number, size = block.number // self.form.blocks, len(block.data) + len(self.form.end)
+            known = self.files.get((block.table, number)) or WrittenFile(block.table, self.task, number, 0, 0)
+            rows = known.rows + block.rows
+            self.files[block.table, number] = WrittenFile(block.table, self.task, number, rows, known.bytes + size)
+            yield block
+
+
+def texts_of(records: pa.Array) -> Iterator[str]:
+    r"""Yield the records as text: without the carriage return of a line that ends with both, and without empty lines.
+
+    Bytes that are not UTF-8 become halves of surrogate pairs, which no event may have and a bad row keeps.
+
+    Examples:
+        >>> list(texts_of(pa.array([b"a\r", b"", b"\xff"])))
+        ['a', '\udcff']
+    """
+    try:
+        found = records.cast(pa.string()).to_pylist()
+    except pa.ArrowInvalid:
+        found = [data.decode(errors="surrogateescape") for data in records.to_pylist()]
+    return (text.removesuffix("\r") for text in found if text and text != "\r")

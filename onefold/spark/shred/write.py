@@ -1,0 +1,110 @@
+"""The write of a run: one job of Spark that shreds the records and writes every table, and the files that it has to give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
+
+from onefold.shred.plan import ShredPlan
+from onefold.shred.tally import BAD_ROWS, Tally
+from onefold.spark.io.arrow import map_in_arrow
+from onefold.spark.io.filesystem import Folder
+from onefold.spark.shred.files import FOLDER_COLUMNS, staged_parts
+from onefold.spark.shred.form import FORMS
+from onefold.spark.shred.places import hadoop_address
+from onefold.spark.shred.worker import DATA, NUMBER, Worker
+
+_RESULT = StructType(
+    [
+        *(StructField(name, StringType()) for name in FOLDER_COLUMNS),
+        StructField(NUMBER, IntegerType()),
+        StructField(DATA, BinaryType()),
+    ]
+)
+SPLIT_BYTES, LEAST_BYTES, OPEN_BYTES = 64 << 20, 16 << 20, 1 << 20
+"""The bytes of events that a task reads at most, and at least where there are so many; what opening a file counts for."""
+BATCH_RECORDS = 2_000
+"""The records of a batch of Arrow, which holds 2 GB at most."""
+# A task that fails midway leaves files only under the names that its next attempt writes, since the names of all attempts
+# are equal; so the faster way to commit is safe here, and folders of object stores are not renamed twice.
+_HADOOP = {
+    "mapreduce.fileoutputcommitter.algorithm.version": "2",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+
+
+class _Tallies(AccumulatorParam[Tally]):
+    def zero(self, value: Tally) -> Tally:  # noqa: ARG002 as Spark calls it
+        return Tally()
+
+    def addInPlace(self, value1: Tally, value2: Tally) -> Tally:  # noqa: N802 as Spark calls it
+        return value1.add(value2)
+
+
+def count_records(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, int]) -> Tally:
+    """Shred the records of files, and return the counts; nothing is written.
+
+    Args:
+        spark: the session.
+        plan: of the run.
+        inputs: the files with their sizes.
+    """
+    tallies = spark.sparkContext.accumulator(Tally(), _Tallies())
+    _blocks(spark, plan, inputs, tallies, dry_run=True).write.format("noop").mode("overwrite").save()
+    return tallies.value
+
+
+def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, int], run: Folder) -> Tally:
+    """Shred the records of files into the folder of a run, and return the counts.
+
+    Args:
+        spark: the session.
+        plan: of the run.
+        inputs: the files with their sizes.
+        run: the folder of the run.
+    """
+    form = FORMS[plan.format]
+    tallies = spark.sparkContext.accumulator(Tally(), _Tallies())
+    blocks = _blocks(spark, plan, inputs, tallies, dry_run=False)
+    # In the order of the numbers, so that it is known which blocks are in a file.
+    rows = blocks.sortWithinPartitions(*FOLDER_COLUMNS, NUMBER).select(*FOLDER_COLUMNS, F.col(DATA).cast("string"))
+    writer = rows.write.partitionBy(*FOLDER_COLUMNS).mode("append").options(**_HADOOP, lineSep=form.end)
+    writer.option("maxRecordsPerFile", form.blocks).text(run.uri)
+    return tallies.value
+
+
+def _blocks(
+    spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, int], tallies: Accumulator[Tally], *, dry_run: bool
+) -> DataFrame:
+    """Return the blocks of the rows of all records.
+
+    Args:
+        spark: the session.
+        plan: of the run.
+        inputs: the files with their sizes.
+        tallies: takes the counts of each task.
+        dry_run: True where only the counts matter.
+    """
+    _set_sizes(spark, sum(inputs.values()))
+    folders = {number: staged_parts(number, table.folder) for number, table in enumerate(plan.tables)}
+    worker = Worker(plan, FORMS[plan.format], {**folders, BAD_ROWS: staged_parts(BAD_ROWS, "")}, tallies.add, dry_run)
+    # Names of files are taken as they are, whatever signs of patterns are in them.
+    reader = spark.read.options(__globPaths__="false", recursiveFileLookup="true", lineSep="\n")
+    records = reader.text([hadoop_address(address) for address in inputs]).select(F.col("value").cast("binary"))
+    return map_in_arrow(records, worker.run, _RESULT)
+
+
+def _set_sizes(spark: SparkSession, size: int) -> None:
+    """Set what tasks read, so that files are neither tiny nor huge: each task writes a file for each of its tables."""
+    tasks = max(1, min(spark.sparkContext.defaultParallelism, size // LEAST_BYTES))
+    for name, value in {
+        "spark.sql.files.maxPartitionBytes": SPLIT_BYTES,
+        "spark.sql.files.openCostInBytes": OPEN_BYTES,
+        "spark.sql.files.minPartitionNum": tasks,
+        "spark.sql.execution.arrow.maxRecordsPerBatch": BATCH_RECORDS,
+    }.items():
+        spark.conf.set(name, value)

@@ -1,0 +1,45 @@
+"""The batch that turns files of events into rows of tables. See docs/reference/shredder.md.
+
+Exit codes: 0 done, or no new files; 1 an error, wrong usage included. Bad rows are no error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from onefold.batches.shred_arguments import ShredArguments, parse_shred
+from onefold.settings.environment import load_settings
+from onefold.spark.job import run_job
+from onefold.spark.session import open_session
+
+if TYPE_CHECKING:
+    from onefold.shred.report import ShredReport
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the job with a command line, log its errors, and return its exit code."""
+    return run_job("shred", argv, lambda: _print(run(parse_shred(argv))))
+
+
+def _print(report: ShredReport) -> int:
+    sys.stdout.write(f"{report.to_json()}\n")
+    sys.stderr.write(f"{report.summary()}\n")
+    return 0
+
+
+def run(arguments: ShredArguments) -> ShredReport:
+    """Shred the files that no run has taken yet."""
+    settings = load_settings(os.environ)
+    spark = open_session("onefold shred")
+    # The session brings libraries that these modules import.
+    from onefold.spark.shred.job import shred
+    from onefold.spark.shred.registry import read_registry
+
+    return shred(spark, arguments, lambda: read_registry(arguments.registry, settings.registry.api_key))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,104 @@
+"""Requests for the job that shreds events: its arguments, its message and the places that it may use."""
+
+from __future__ import annotations
+
+import pytest
+
+from onefold.batches.allow_list import AllowList
+from onefold.batches.batch import plan_batch, subject_labels
+from onefold.batches.request import BatchRequest, batch_message, parse_batch_request
+from onefold.batches.shred_arguments import ShredArguments, parse_shred
+from onefold.core.errors import InvalidInput, InvalidMessage
+from onefold.settings.batches import BatchSettings
+
+SETTINGS = BatchSettings(region="r", service_account="a", code="gs://code/v1", folders=("gs://lake", "s3://lake/in"))
+ALLOWED = AllowList("p", None, SETTINGS, "https://registry.example/api")
+ARGUMENTS = {
+    "events": ["gs://lake/good/2026-*/*.gz", "s3://lake/in"], "registry": "gs://lake/registry", "output": "gs://lake/shredded/",
+    "format": "csv", "input": "enriched-tsv",
+}  # fmt: skip
+
+
+def request(**changed: object) -> BatchRequest:
+    return parse_batch_request(batch_message("shred", None, None, {**ARGUMENTS, **changed}))
+
+
+def problems(**changed: object) -> tuple[str, ...]:
+    with pytest.raises(InvalidMessage) as error:
+        plan_batch(request(**changed), "1", SETTINGS, ALLOWED)
+    return error.value.problems
+
+
+def test_all_arguments() -> None:
+    words = [
+        "--events",
+        "a,b",
+        "c*",
+        "--registry=r/",
+        "--output=o/",
+        "--format=parquet",
+        "--input=self-describing",
+        "--dry-run",
+    ]
+    assert parse_shred(words) == ShredArguments(("a", "b", "c*"), "r", "o", "parquet", "self-describing", dry_run=True)
+
+
+def test_all_problems_at_once() -> None:
+    words = [
+        "--events",
+        "gs://in/{a,b}",
+        "ftp://x",
+        "--registry=gs://r/*",
+        "--output=o?",
+        "--format=csv",
+        "--input=enriched-json",
+    ]
+    with pytest.raises(InvalidInput) as error:
+        parse_shred(words)
+    named = [problem.split()[0] for problem in error.value.problems]
+    assert named == ["--events", "--events", "--events", "--output", "--registry"]
+
+
+def test_a_message_names_no_dataset_and_starts_a_batch_with_its_libraries() -> None:
+    batch = plan_batch(request(), "1", SETTINGS, ALLOWED)
+    assert parse_shred(batch.arguments).events == ("gs://lake/good/2026-*/*.gz", "s3://lake/in")
+    assert batch.main == "gs://code/v1/shred.py"
+    assert batch.unpacked == ("gs://code/v1/shred_libraries.zip",)
+    assert plan_batch(BatchRequest("reconcile", "shop", "t", ("--keys=id",)), "1", SETTINGS, ALLOWED).unpacked == ()
+
+
+def test_batches_with_one_output_have_labels_in_common() -> None:
+    assert subject_labels(request()) == subject_labels(request(output="gs://lake/shredded", format="parquet"))
+    assert subject_labels(request()) != subject_labels(request(output="gs://lake/other"))
+    assert request().subject == "output gs://lake/shredded"
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"events": ["gs://lake/a", "gs://other/a"]}, "gs://other/a is not in a folder of ONEFOLD_BATCH_FOLDERS"),
+        ({"events": "gs://lake*/a"}, "--events 'gs://lake*/a': expected gs://bucket/folder"),
+        ({"events": "s3://lake/*/in"}, "s3://lake is not in a folder"),
+        ({"events": "gs://lake/*/../../other"}, "is no folder that a batch may use"),
+        ({"events": "/etc/passwd"}, "is no folder that a batch may use"),
+        ({"output": "gs://lake"}, "gs://lake is not inside a folder"),
+        ({"output": "gs://other/x"}, "gs://other/x is not inside a folder"),
+        ({"registry": "gs://other/registry"}, "gs://other/registry is not in a folder"),
+        ({"registry": "https://evil.example/api"}, "is no folder that a batch may use"),
+    ],
+)
+def test_places_outside_the_allowed_folders_are_refused(changed: dict[str, object], text: str) -> None:
+    found = problems(**changed)
+    assert len(found) == 1
+    assert text in found[0]
+
+
+def test_the_registry_of_the_settings_is_allowed_wherever_it_is() -> None:
+    assert plan_batch(request(registry="https://registry.example/api"), "1", SETTINGS, ALLOWED).arguments
+
+
+def test_a_message_with_a_dataset_is_refused() -> None:
+    with pytest.raises(InvalidMessage, match="unknown field 'dataset'"):
+        parse_batch_request(batch_message("shred", "shop", None, ARGUMENTS))
+    with pytest.raises(InvalidInput, match="the job shred works on folders: leave out dataset and table"):
+        _ = BatchRequest("shred", "shop").form

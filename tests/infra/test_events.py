@@ -1,0 +1,94 @@
+"""Tables of events in Terraform: the notification of a bucket calls the function, which has exactly the rights it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.iam_conditions import admits
+from support.terraform import Outcome, Plan
+
+MEMBER = "serviceAccount:onefold-load-shredded@my-project.iam.gserviceaccount.com"
+STORAGE_AGENT = "serviceAccount:service-123456789012@gs-project-accounts.iam.gserviceaccount.com"
+# Every right of the function: the place and the role.
+GRANTS = {
+    ("my-project", "roles/bigquery.jobUser"),
+    ("events", "projects/my-project/roles/onefold_events"),
+    ("acme-events", "roles/storage.objectViewer"),
+    ("table-created", "roles/pubsub.publisher"),
+    ("dead-letter", "roles/pubsub.publisher"),
+}
+
+
+@pytest.fixture
+def events_plan(tested: Callable[[str], Outcome]) -> Plan:
+    return tested("events.tftest.hcl").plans["a_folder"]
+
+
+def test_the_account_has_exactly_the_rights_that_it_needs(events_plan: Plan) -> None:
+    places = ("project", "bucket", "topic", "dataset_id")
+    found = {
+        (Path(next(grant[name] for name in reversed(places) if grant.get(name))).name, grant["role"])
+        for type_ in events_plan.types
+        if type_.endswith("_iam_member")
+        for grant in events_plan.of(type_).values()
+        if grant["member"] == MEMBER
+    }
+    assert found == GRANTS
+
+
+def test_the_account_creates_and_loads_tables_and_deletes_nothing(events_plan: Plan) -> None:
+    permissions = events_plan.of("google_project_iam_custom_role")['events["events"]']["permissions"]
+    tables = {f"bigquery.tables.{name}" for name in ("create", "get", "getData", "update", "updateData")}
+    assert set(permissions) == {"bigquery.datasets.get", *tables}
+
+
+def test_the_account_reads_the_runs_and_no_other_object(events_plan: Plan) -> None:
+    condition = events_plan.of("google_storage_bucket_iam_member")['events["events"]']["condition"][0]["expression"]
+    objects = "projects/_/buckets/acme-events/objects"
+    assert condition == (
+        f'resource.name.startsWith("{objects}/shredded/") || '
+        'api.getAttribute("storage.googleapis.com/objectListPrefix", "").startsWith("shredded/")'
+    )
+    assert admits(condition, "storage.googleapis.com/Object", f"{objects}/shredded/run=1/part-0")
+    assert not admits(condition, "storage.googleapis.com/Object", f"{objects}/shredded-elsewhere/part-0")
+
+
+def test_a_new_object_of_the_folder_sends_a_message_and_cloud_storage_may_publish_it(events_plan: Plan) -> None:
+    (notification,) = events_plan.of("google_storage_notification").values()
+    assert notification["bucket"] == "acme-events"
+    assert notification["topic"] == "projects/my-project/topics/shredded-runs"
+    assert notification["payload_format"] == "JSON_API_V1"
+    assert notification["event_types"] == ["OBJECT_FINALIZE"]
+    assert notification["object_name_prefix"] == "shredded/"
+    grant = events_plan.of("google_pubsub_topic_iam_member")['events["events"]']
+    assert (Path(grant["topic"]).name, grant["role"], grant["member"]) == (
+        "shredded-runs",
+        "roles/pubsub.publisher",
+        STORAGE_AGENT,
+    )
+
+
+def test_a_message_is_pushed_to_the_function_and_waits_for_a_load(events_plan: Plan) -> None:
+    push = events_plan.of("google_pubsub_subscription")['push["load_shredded"]']
+    assert Path(push["topic"]).name == "shredded-runs"
+    assert push["ack_deadline_seconds"] == 600
+    assert push["dead_letter_policy"][0]["max_delivery_attempts"] == 100
+    account = push["push_config"][0]["oidc_token"][0]["service_account_email"]
+    assert account == "onefold-push-load-shredded@my-project.iam.gserviceaccount.com"
+    (service,) = events_plan.of("google_cloudfunctions2_function")['function["load_shredded"]']["service_config"]
+    assert service["timeout_seconds"] == 540
+
+
+def test_runs_may_be_in_a_whole_bucket(tested: Callable[[str], Outcome]) -> None:
+    plan = tested("events.tftest.hcl").plans["a_whole_bucket"]
+    (notification,) = plan.of("google_storage_notification").values()
+    assert notification["object_name_prefix"] is None
+    assert plan.of("google_storage_bucket_iam_member")['events["events"]']["condition"] == []
+    assert "load_shredded" in str(plan.of("google_cloudfunctions2_function").keys())
+
+
+def test_without_the_variable_there_is_nothing_of_it(plain_plan: Plan) -> None:
+    assert not plain_plan.of("google_storage_notification")
+    assert not [name for name in plain_plan.of("google_cloudfunctions2_function") if "load_shredded" in name]
