@@ -3,23 +3,6 @@
 mock_provider "google" {
   source          = "./tests/mocks"
   override_during = plan
-
-  override_resource {
-    target = google_service_account.account["load_shredded"]
-    values = { email = "onefold-load-shredded@my-project.iam.gserviceaccount.com" }
-  }
-  override_resource {
-    target = google_service_account.account["push_load_shredded"]
-    values = { email = "onefold-push-load-shredded@my-project.iam.gserviceaccount.com" }
-  }
-  override_resource {
-    target = google_project_iam_custom_role.events["events"]
-    values = { name = "projects/my-project/roles/onefold_events" }
-  }
-  override_resource {
-    target = google_pubsub_topic.topic["shredded-runs"]
-    values = { id = "projects/my-project/topics/shredded-runs" }
-  }
 }
 
 variables {

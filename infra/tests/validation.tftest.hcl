@@ -121,6 +121,8 @@ run "the_first_of_each" {
     schema_registry = { keys = "projects/p/secrets/s" }
     # An ingress is one of three.
     schema_registry_ingress = "ALL"
+    # Views of the tables of events are kept in datasets that are named.
+    events = { dataset = "other", runs = "gs://acme-events/shredded" }
   }
   expect_failures = [
     var.view_name,
@@ -147,6 +149,7 @@ run "the_first_of_each" {
     var.capture_image,
     var.schema_registry,
     var.schema_registry_ingress,
+    var.events,
   ]
 }
 
@@ -171,6 +174,8 @@ run "the_second_of_each" {
     staging_days = 1.5
     # A vendor is a prefix of whole parts.
     schema_registry = { public = ["com.acme*"] }
+    # Runs are in a folder of a bucket.
+    events = { dataset = "shop", runs = "s3://acme-events/shredded" }
     # A batch is for a named dataset.
     reconcile_schedules = [{ dataset = "other", table = "customer", schedule = "0 4 * * *" }]
   }
@@ -185,6 +190,7 @@ run "the_second_of_each" {
     var.staging_days,
     var.reconcile_schedules,
     var.schema_registry,
+    var.events,
   ]
 }
 

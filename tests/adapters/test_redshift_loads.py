@@ -33,7 +33,7 @@ def rows(redshift: RedshiftServer, table: EventTable = TABLE, columns: str = "ro
 
 def recorded(redshift: RedshiftServer, state: str = "loaded") -> list[tuple[Any, ...]]:
     return redshift.query(
-        f"SELECT run, table_name, row_count FROM {SCHEMA}.onefold_manifest WHERE state = '{state}' ORDER BY 1, 2"
+        f"SELECT run, table_name, rows_loaded FROM {SCHEMA}.onefold_manifest WHERE state = '{state}' ORDER BY 1, 2"
     )
 
 

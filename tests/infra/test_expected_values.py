@@ -14,7 +14,13 @@ def test_the_plan_has_exactly_the_expected_values(exact_plan: Plan) -> None:
 
 
 # Resources without a name of their own, or with a name within a resource that has the prefix.
-UNNAMED = {"google_project_service", "google_storage_bucket_object", "google_bigquery_dataset_access", "terraform_data"}
+UNNAMED = {
+    "google_storage_notification",
+    "google_project_service",
+    "google_storage_bucket_object",
+    "google_bigquery_dataset_access",
+    "terraform_data",
+}
 IDENTITIES = ("account_id", "role_id", "repository_id", "dashboard_json", "display_name", "name")
 
 

@@ -86,6 +86,7 @@ ELSEWHERE = {
     ("dataset crm, temporary tables and leaves only", "onefold_staging", BATCH),
     ("dataset shop", "onefold_sink", SINKING),
     ("dataset crm", "onefold_sink", SINKING),
+    ("dataset crm", "onefold_events", account("load_shredded")),
     ("dataset shop", "onefold_capture", "serviceAccount:capture-shop-db@my-project.iam.gserviceaccount.com"),
     ("dataset shop_unified, leaves only", "onefold_staging", REFRESH),
     ("dataset crm_unified, leaves only", "onefold_staging", REFRESH),

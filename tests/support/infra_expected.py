@@ -96,7 +96,7 @@ CONDITIONS: Mapping[str, str] = {
 
 
 _API, _KEY = "google_project_service.api", "google_kms_crypto_key_iam_member.agent"
-_GRANTS = ("refresh_view", "batch", "staging", "leaves", "sink_records", "capture", "writers", "access")
+_GRANTS = ("refresh_view", "batch", "staging", "leaves", "sink_records", "capture", "writers", "access", "events")
 # What has to be there first although nothing refers to it.
 ORDER: Mapping[str, set[str]] = {
     "google_service_account.account": {_API},
@@ -148,6 +148,8 @@ ORDER: Mapping[str, set[str]] = {
         "google_bigquery_dataset_access.full",
         *(f"google_bigquery_dataset_iam_member.{name}" for name in ("batch_views", "full", "full_leaves", "full_check")),
     },
+    # Cloud Storage asks at once whether it may publish.
+    "google_storage_notification.events": {"google_pubsub_topic_iam_member.events"},
     "google_bigquery_dataset_access.views": {f"google_bigquery_dataset_iam_member.{name}" for name in _GRANTS},
     "google_cloudfunctions2_function.function": {
         _API,

@@ -16,8 +16,8 @@ _MAX_COLUMNS_TEXT = 60_000
 """Bytes. A row of a result has at most 64 KB (Data API, "Considerations"), and VARCHAR 65,535 bytes."""
 _MANIFEST = (
     ("run", "VARCHAR(2048)"), ("table_name", "VARCHAR(127)"), ("state", "VARCHAR(16)"), ("base", "VARCHAR(255)"),
-    ("version", "VARCHAR(64)"), ("uri", "VARCHAR(1024)"), ("columns", "VARCHAR(65535)"), ("registry_read_at", "TIMESTAMP"),
-    ("row_count", "BIGINT"), ("recorded_at", "TIMESTAMP"),
+    ("version", "VARCHAR(64)"), ("schema_uri", "VARCHAR(1024)"), ("table_columns", "VARCHAR(65535)"), ("registry_read_at", "TIMESTAMP"),
+    ("rows_loaded", "BIGINT"), ("recorded_at", "TIMESTAMP"),
 )  # fmt: skip
 _COMPRESSIONS = {"none": "", "gzip": " GZIP", "zstd": " ZSTD"}
 
@@ -61,7 +61,7 @@ def recorded_query(runs: Collection[str], schema: str) -> str:
 def histories_query(names: Collection[str], schema: str) -> str:
     """Return the query of all columns that are listed for tables, each list once for each state."""
     return (
-        'SELECT "table_name", "state", "columns", "uri", '
+        'SELECT "table_name", "state", "table_columns", "schema_uri", '
         "TO_CHAR(MAX(\"registry_read_at\"), 'YYYY-MM-DD HH24:MI:SS.US') "
         f"FROM {table_sql(MANIFEST_TABLE, schema)} "
         f"WHERE \"state\" IN ('planned', 'loaded') AND \"table_name\" IN ({_texts(names)}) "
