@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from onefold.core.text import shortened
@@ -28,23 +29,21 @@ class _EnrichedReader:
         self._root = root_maker(format_)
 
     def _root_of(self, id_: Any, time: Any, problems: list[Problem]) -> Any:
-        """Return what all rows of an event have in common; None where a problem is added.
+        """Return what all rows of an event have in common; anything where a problem is added.
 
         Args:
-            id_: the id of the event.
-            time: its collector time; None or an empty text where it is missing.
+            id_: the id of the event; None where it is missing.
+            time: its collector time; None where it is missing.
             problems: where problems are added.
         """
-        wrong = check_id(id_) if id_ else [Problem("invalid", f"{EVENT_ID} is missing")]
-        problems += wrong
-        if not time:
-            problems.append(Problem("invalid", f"{EVENT_TIME} is missing"))
-            return None
+        missing = [name for name, value in ((EVENT_ID, id_), (EVENT_TIME, time)) if value is None]
+        problems += [Problem("invalid", f"{name} is missing") for name in missing]
+        if id_ is not None:
+            problems += check_id(id_)
         try:
-            found = utc_time(time)
-        except DoesNotFit:
-            return None  # the column of the same name has the problem, too
-        return None if wrong else self._root(id_, found)
+            return self._root(str(id_), utc_time(time))
+        except DoesNotFit:  # the column of the same name has the problem, too
+            return self._root("", datetime.min)
 
 
 class EnrichedTsvReader(_EnrichedReader):
@@ -67,7 +66,7 @@ class EnrichedTsvReader(_EnrichedReader):
             if text := fields[number]:
                 entities += entities_of(name, text, problems)
                 fields[number] = ""
-        root = self._root_of(fields[_ID], fields[_TIME], problems)
+        root = self._root_of(fields[_ID] or None, fields[_TIME] or None, problems)
         row = None
         try:
             row = self._rows.of_texts(fields)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import orjson
@@ -104,7 +104,10 @@ def _integer(digits: str) -> int:
 
 
 def _fraction(digits: str) -> float | Decimal:
-    exact = Decimal(_checked(digits))
+    try:
+        exact = Decimal(_checked(digits))
+    except InvalidOperation:
+        exact = Decimal("Infinity")
     if not exact.is_finite() or abs(exact.adjusted()) > _MAX_EXPONENT:
         raise Unreadable(f"the number {digits[:60]} is too large or too small")
     near = float(exact)

@@ -33,6 +33,7 @@ TYPES: list[tuple[dict[str, Any], str]] = [
     ({"type": ["array", "null"]}, "ARRAY<STRING>"),
     ({"type": "array", "items": [{"type": "integer"}]}, "ARRAY<STRING>"),
     ({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, "ARRAY<STRING>"),
+    ({"type": "array", "items": {"type": ["integer", "null"]}}, "ARRAY<STRING>"),
     ({"type": "array", "items": fields(a="integer")}, "ARRAY<STRUCT<a INT64>>"),
     (fields(b="integer", aB="boolean"), "STRUCT<a_b BOOL, b INT64>"),
 ]
