@@ -14,6 +14,7 @@ import boto3
 import pytest
 import requests
 from botocore.exceptions import ClientError
+from support.aws_arguments import problems
 from support.hcl_text import expression, resources
 from support.terraform import CACHE, INFRA, SECONDS
 
@@ -241,6 +242,22 @@ def test_the_bucket_is_closed_encrypted_and_versioned() -> None:
         "aws_iam_policy.loader": "local.documents.loader",
         "aws_iam_policy.shredder": "local.documents.shredder",
     }
+
+
+def test_every_argument_is_one_of_the_provider_and_none_is_missing(tmp_path: Path) -> None:
+    assert problems(AWS) == []
+    folder = Path(shutil.copytree(AWS, tmp_path / "aws"))
+    wrong = {
+        "sse_algorithm ": "algorithm ",
+        "noncurrent_days": "days_old",
+        "filter {}": "filters {}",
+        "bucket = ": "name = ",
+    }
+    for old, new in wrong.items():
+        text = (AWS / "bucket.tf").read_text()
+        assert old in text
+        (folder / "bucket.tf").write_text(text.replace(old, new, 1))
+        assert problems(folder), new
 
 
 def test_the_configuration_fits_the_provider(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from support.shredded_runs import click_table
 
 from onefold.adapters.objects_at import run_objects_at
 from onefold.adapters.redshift.event_tables import RedshiftEventTables
+from onefold.core.errors import TryAgain
 from onefold.load.shredded.load import Loader
 from onefold.load.shredded.report import RunReport
 from onefold.load.shredded.runs import Runs
@@ -58,6 +60,10 @@ class RedshiftScene:
 
     def write(self, second: int, tables: Sequence[tuple[ShreddedTable, Sequence[Row]]], **fields: Any) -> None:
         """Write the files of a run and its manifest."""
+        self.write_lines(second, [(table, [_line(table, row) for row in rows]) for table, rows in tables], **fields)
+
+    def write_lines(self, second: int, tables: Sequence[tuple[ShreddedTable, Sequence[str]]], **fields: Any) -> None:
+        """Write the rows of a run, each a text with its end, and its manifest."""
         run = run_name(second)
         written = tuple(self._write(run, table, rows) for table, rows in tables)
         started = datetime.strptime(run, "%Y-%m-%d-%H-%M-%S").replace(tzinfo=UTC)
@@ -68,15 +74,16 @@ class RedshiftScene:
         )  # fmt: skip
         self._s3.put_object(Bucket=BUCKET, Key=f"shredded/run={run}/{MANIFEST}", Body=manifest.to_json().encode())
 
-    def _write(self, run: str, table: ShreddedTable, rows: Sequence[Row]) -> ShreddedTable:
-        data = csv_text(EventTable(table.name, table.columns, base=table.base), rows).encode()
+    def _write(self, run: str, table: ShreddedTable, rows: Sequence[str]) -> ShreddedTable:
+        data = "".join(rows).encode()
         key = f"shredded/run={run}/{table.folder}/part-00000.csv"
         self._s3.put_object(Bucket=BUCKET, Key=key, Body=data)
         return replace(table, files=(ShreddedFile("part-00000.csv", len(rows), len(data)),))
 
-    def remove(self, run: str) -> None:
-        """Delete what a run has in the bucket."""
-        listed = self._s3.list_objects_v2(Bucket=BUCKET, Prefix=f"shredded/run={run}/").get("Contents", ())
+    def empty(self) -> None:
+        """Begin with an empty schema and an empty bucket."""
+        self.server.run(f"DROP SCHEMA {SCHEMA} CASCADE", f"CREATE SCHEMA {SCHEMA}")
+        listed = self._s3.list_objects_v2(Bucket=BUCKET).get("Contents", ())
         for one in listed:
             self._s3.delete_object(Bucket=BUCKET, Key=one["Key"])
 
@@ -88,6 +95,29 @@ class RedshiftScene:
         quoted = "".join(', "' + name.replace('"', '""') + '"' for name in names)
         found = self.server.query(f'SELECT TRIM(root_id){quoted} FROM {SCHEMA}."{table}" ORDER BY 1')
         return list(found)
+
+
+def _line(table: ShreddedTable, row: Row) -> str:
+    return csv_text(EventTable(table.name, table.columns, base=table.base), [row])
+
+
+def together(scene: RedshiftScene, count: int) -> None:
+    """Load by some loaders at once. One may give way to the other, whose work it then finds done."""
+    failed: list[str] = []
+
+    def work() -> None:
+        try:
+            reports = scene.load()
+        except TryAgain:
+            return
+        failed.extend(str(error) for report in reports for error in report.errors if not isinstance(error, TryAgain))
+
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
 
 
 @pytest.fixture

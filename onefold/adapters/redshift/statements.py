@@ -16,8 +16,8 @@ _MAX_COLUMNS_TEXT = 60_000
 """Bytes. A row of a result has at most 64 KB (Data API, "Considerations"), and VARCHAR 65,535 bytes."""
 _MANIFEST = (
     ("run", "VARCHAR(2048)"), ("table_name", "VARCHAR(127)"), ("state", "VARCHAR(16)"), ("base", "VARCHAR(255)"),
-    ("version", "VARCHAR(64)"), ("schema_uri", "VARCHAR(1024)"), ("table_columns", "VARCHAR(65535)"), ("registry_read_at", "TIMESTAMP"),
-    ("rows_loaded", "BIGINT"), ("recorded_at", "TIMESTAMP"),
+    ("version", "VARCHAR(64)"), ("schema_uri", "VARCHAR(1024)"), ("table_columns", "VARCHAR(65535)"),
+    ("registry_read_at", "TIMESTAMP"), ("rows_loaded", "BIGINT"), ("recorded_at", "TIMESTAMP"),
 )  # fmt: skip
 _COMPRESSIONS = {"none": "", "gzip": " GZIP", "zstd": " ZSTD"}
 

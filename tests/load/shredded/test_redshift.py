@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,13 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.redshift_runs import ENVELOPE
-from support.redshift_scene import TABLE, RedshiftScene, Row, run_name
+from support.redshift_scene import TABLE, RedshiftScene, Row, together
 from support.redshift_server import SCHEMA
 from support.schemas import histories
 from support.seeding import examples
 from support.shredded_runs import click_table
 
-from onefold.core.errors import TryAgain
 from onefold.load.shredded.report import RunReport
 from onefold.registry.columns import table_of
 from onefold.registry.ddl import named_types
@@ -154,7 +152,7 @@ def _shredded(draw: st.DrawFn, history: list[Schema], run: int) -> list[tuple[Sh
 
 
 @settings(
-    max_examples=examples(12),
+    max_examples=examples(6),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
     deadline=None,
 )
@@ -162,7 +160,7 @@ def _shredded(draw: st.DrawFn, history: list[Schema], run: int) -> list[tuple[Sh
 def test_any_runs_load_in_any_order_by_any_number_of_loaders(
     redshift_scene: RedshiftScene, runs: list[list[tuple[ShreddedTable, list[Row]]]], data: st.DataObject
 ) -> None:
-    empty(redshift_scene)
+    redshift_scene.empty()
     order = data.draw(st.permutations(range(len(runs))))
     for second in order:
         redshift_scene.write(second, runs[second])
@@ -180,31 +178,3 @@ def test_any_runs_load_in_any_order_by_any_number_of_loaders(
 
 def _text(value: Any) -> str:
     return "NULL" if value is None else f"={value}"
-
-
-def empty(scene: RedshiftScene) -> None:
-    scene.server.run(f"DROP SCHEMA {SCHEMA} CASCADE", f"CREATE SCHEMA {SCHEMA}")
-    for second in range(4):
-        scene.remove(run_name(second))
-
-
-def together(scene: RedshiftScene, count: int) -> None:
-    """Load by some loaders at once. One may give way to the other, whose work it then finds done."""
-    failed: list[str] = []
-
-    def work() -> None:
-        try:
-            failed.extend(str(error) for report in scene.load() for error in report.errors if not is_busy(error))
-        except TryAgain:
-            return
-
-    threads = [threading.Thread(target=work) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-
-
-def is_busy(error: object) -> bool:
-    return isinstance(error, TryAgain)
