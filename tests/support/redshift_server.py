@@ -36,7 +36,6 @@ CONNECTION = RedshiftConnection(DATABASE, SCHEMA, ROLE, workgroup=WORKGROUP)
 PAGE = 3
 _MAX_STATEMENT, _MAX_BATCH = 100_000, 40
 _VIEWS = """
-CREATE SCHEMA atomic;
 CREATE FUNCTION getdate() RETURNS timestamp LANGUAGE sql AS 'SELECT localtimestamp';
 CREATE VIEW svv_columns AS SELECT * FROM information_schema.columns;
 CREATE VIEW svv_tables AS SELECT table_catalog, table_schema, table_name, table_type,
@@ -256,13 +255,23 @@ _OPERATIONS = (
 )
 
 
-@pytest.fixture
-def redshift(postgres_server: str, s3_server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[RedshiftServer]:
-    """An empty database with the schema `atomic`, which the real client finds by the environment."""
-    assert s3_server
-    server = RedshiftServer(postgres_server, new_database(postgres_server))
-    with server.connect() as connection:
+@pytest.fixture(scope="session")
+def redshift_database(postgres_server: str) -> str:
+    """The name of a database with Redshift's catalog: one for the session, since a new one takes half a second."""
+    name = new_database(postgres_server)
+    with RedshiftServer(postgres_server, name).connect() as connection:
         connection.execute(_VIEWS.encode())
+    return name
+
+
+@pytest.fixture
+def redshift(
+    postgres_server: str, redshift_database: str, s3_server: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RedshiftServer]:
+    """A database whose schema `atomic` is empty, which the real client finds by the environment."""
+    assert s3_server
+    server = RedshiftServer(postgres_server, redshift_database)
+    server.run(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE", f"CREATE SCHEMA {SCHEMA}", "TRUNCATE sys_load_error_detail")
     for name in _OPERATIONS:
 
         def answer(self: RedshiftDataAPIServiceResponse, operation: str = name) -> Answer:
