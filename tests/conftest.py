@@ -38,6 +38,10 @@ from support.postgres import postgres, postgres_server  # noqa: E402, F401
 # What the tests of quarantine stand on.
 from support.quarantine_scene import reader, scene  # noqa: E402, F401
 
+# Redshift's Data API, and S3.
+from support.redshift_scene import redshift_scene  # noqa: E402, F401
+from support.redshift_server import redshift, redshift_database  # noqa: E402, F401
+
 # Refreshes of views; Google's client does not retry in tests.
 from support.refresh_shop import cloud, eager_threads, no_retries_of_the_client, small_texts  # noqa: E402, F401
 

@@ -9,6 +9,7 @@ import click
 
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, open_warehouse, print_lines, project, read_settings, say
 from onefold.cli.output import echo_json
+from onefold.cli.redshift_options import check_no_redshift, redshift_connection, redshift_options
 from onefold.core.errors import InvalidInput
 from onefold.core.text import counted
 
@@ -16,24 +17,33 @@ if TYPE_CHECKING:
     from onefold.load.shredded.load import Loader
     from onefold.load.shredded.report import RunReport, TableReport
 
+_TARGETS = ("bigquery", "redshift")
+
 
 @click.command("load-shredded")
 @click.option("--runs", metavar="URI", help="The folder of the runs.  [default: ONEFOLD_EVENTS_RUNS]")
 @click.option("--dataset", metavar="D", help="The dataset of the tables.  [default: ONEFOLD_EVENTS_DATASET]")
+@click.option("--to", type=click.Choice(_TARGETS), default=_TARGETS[0], show_default=True, help="The warehouse.")
+@redshift_options
 @click.option("--dry-run", is_flag=True, help="Say what would be created, changed and loaded, without doing so.")
 @project
 @as_json
 @click.pass_context
 def load_shredded(
-    context: click.Context, runs: str | None, dataset: str | None, dry_run: bool, project: str | None, as_json: bool
-) -> int:
+    context: click.Context, /, runs: str | None, dataset: str | None, dry_run: bool, project: str | None, as_json: bool,
+    to: str, **redshift: str | None,
+) -> int:  # fmt: skip
     """Load every finished run of the shredder that is not loaded yet, the oldest first.
 
     Tables are created and get new columns on the way: those of the run's manifest, and no more. A table that somebody
     altered by hand is an error that lists the differences; the other tables go on. Running the command twice loads nothing
     twice, whoever else loads at the same time.
     """
-    loader = _loader(context, runs, dataset, project)
+    if to == "redshift":
+        loader = _redshift_loader(context, runs, dataset or project, redshift)
+    else:
+        check_no_redshift(redshift)
+        loader = _loader(context, runs, dataset, project)
     reports: list[RunReport] = []
     for report in loader.plan() if dry_run else loader.load():
         reports.append(report)
@@ -71,6 +81,28 @@ def _loader(context: click.Context, runs: str | None, dataset: str | None, proje
     address, topic = runs_address(runs), settings.topic_table_created
     announce = announcing(PubSub(warehouse.project), topic, dataset)
     return Loader(Runs(address, run_objects_at(address)), BigQueryEventTables(warehouse, dataset), announce)
+
+
+def _redshift_loader(
+    context: click.Context, runs: str | None, of_bigquery: str | None, options: dict[str, str | None]
+) -> Loader:
+    """Return the loader of a command line that names Redshift.
+
+    Raises:
+        InvalidInput: neither the command line nor the settings name the runs, or options are missing or not valid.
+    """
+    from onefold.adapters.objects_at import run_objects_at
+    from onefold.adapters.redshift.event_tables import RedshiftEventTables
+    from onefold.load.shredded.load import Loader
+    from onefold.load.shredded.runs import Runs, runs_address
+
+    runs = runs or read_settings(context).events.runs
+    problems = [] if runs else ["expected --runs: name the folder, or set ONEFOLD_EVENTS_RUNS"]
+    problems += ["expected --dataset and --project for BigQuery only: leave them out"] if of_bigquery else []
+    if problems or runs is None:
+        raise InvalidInput(problems)
+    address = runs_address(runs)
+    return Loader(Runs(address, run_objects_at(address)), RedshiftEventTables(redshift_connection(options)))
 
 
 def _lines(report: RunReport) -> Iterator[str]:

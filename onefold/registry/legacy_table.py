@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,16 +18,11 @@ from onefold.registry.ddl import bigquery_columns
 from onefold.schema.columns import Column
 from onefold.schema.diff import SchemaChange, Severity, compare
 from onefold.schema.redshift import FIXED_ENCODINGS, MAX_VARCHAR, RedshiftType, holds, merged_type, varchar
+from onefold.schema.redshift_catalog import catalog_type
 
 _OLD_ARRAY = varchar(5_000)
 """What loaders of before 2020 made of arrays."""
 _FIELDS = ("table_name", "column_name", "ordinal_position", "data_type")
-_NAMES = {
-    "smallint": "SMALLINT", "integer": "INT", "bigint": "BIGINT", "boolean": "BOOLEAN", "date": "DATE", "real": "REAL",
-    "timestamp without time zone": "TIMESTAMP", "timestamp with time zone": "TIMESTAMPTZ",
-    "double precision": "DOUBLE PRECISION", "super": "SUPER",
-}  # fmt: skip
-"""Types as SVV_COLUMNS spells them (Amazon Redshift, "SVV_COLUMNS", 2026-11)."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +203,7 @@ def _rows(text: str) -> list[Any]:
 
 def _legacy(row: Mapping[str, Any], where: str, problems: list[str]) -> Iterator[tuple[int, LegacyColumn]]:
     try:
-        type_ = _type(row)
+        type_ = catalog_type(row)
         position = int(row["ordinal_position"])
     except (KeyError, TypeError, ValueError):
         problems.append(
@@ -217,13 +212,3 @@ def _legacy(row: Mapping[str, Any], where: str, problems: list[str]) -> Iterator
         return
     nullable, encoding = str(row.get("is_nullable", "YES")).upper() != "NO", str(row.get("encoding", "")).lower()
     yield position, LegacyColumn(str(row["column_name"]), type_, nullable, encoding)
-
-
-def _type(row: Mapping[str, Any]) -> RedshiftType:
-    types: dict[str, Callable[[], RedshiftType]] = {
-        "character varying": lambda: RedshiftType("VARCHAR", int(row["character_maximum_length"])),
-        "character": lambda: RedshiftType("CHAR", int(row["character_maximum_length"])),
-        "numeric": lambda: RedshiftType(f"DECIMAL({int(row['numeric_precision'])},{int(row['numeric_scale'])})"),
-    }
-    spelled = str(row["data_type"]).lower()
-    return types[spelled]() if spelled in types else RedshiftType(_NAMES[spelled])

@@ -15,6 +15,8 @@ ENVELOPE = (
     ("ref_tree", "VARCHAR(1500)", "ZSTD"), ("ref_parent", "VARCHAR(255)", "ZSTD"),
 )  # fmt: skip
 """The first columns of each table: name, type and compression. Sort keys are best left uncompressed."""
+EVENT_KEYS = ("event_id", "collector_tstamp")
+"""The columns of an event by which its table is distributed and sorted: `root_id` and `root_tstamp` of other tables."""
 _ZSTD = "ENCODE ZSTD"
 """The compression of the data's columns: with it, a VARCHAR column can be made longer in place."""
 
@@ -36,12 +38,30 @@ def create_table(table: str, columns: Sequence[tuple[str, str]], comment: str, s
     _check(table, columns)
     lines = [f"{quote_redshift(name)} {type_} ENCODE {encoding} NOT NULL" for name, type_, encoding in ENVELOPE]
     lines += [f"{quote_redshift(name)} {type_} {_ZSTD}" for name, type_ in columns]
+    return [_create(table, lines, ("root_id", "root_tstamp"), schema), comment_on(table, comment, schema)]
+
+
+def create_events_table(table: str, columns: Sequence[tuple[str, str]], schema: str | None = None) -> str:
+    """Return the statement that creates the table of the events themselves; a table that exists stays as it is.
+
+    Args:
+        table: the name of the table.
+        columns: name and type of each column, in their order.
+        schema: the schema of the database; None for the first one of the search path.
+
+    Raises:
+        LimitExceeded: Redshift would refuse the table.
+    """
+    _check(table, columns, 0)
+    keys = EVENT_KEYS if set(EVENT_KEYS) <= {name for name, _ in columns} else None
+    lines = [f"{quote_redshift(name)} {type_} {'ENCODE RAW' if keys and name in keys else _ZSTD}" for name, type_ in columns]
+    return _create(table, lines, keys, schema)
+
+
+def _create(table: str, lines: Sequence[str], keys: tuple[str, str] | None, schema: str | None) -> str:
     fields = ",\n  ".join(lines)
-    keys = "DISTSTYLE KEY\nDISTKEY (root_id)\nSORTKEY (root_tstamp)"
-    return [
-        f"CREATE TABLE IF NOT EXISTS {table_sql(table, schema)} (\n  {fields}\n)\n{keys}",
-        comment_on(table, comment, schema),
-    ]
+    order = f"\nDISTSTYLE KEY\nDISTKEY ({keys[0]})\nSORTKEY ({keys[1]})" if keys else ""
+    return f"CREATE TABLE IF NOT EXISTS {table_sql(table, schema)} (\n  {fields}\n){order}"
 
 
 def comment_on(table: str, comment: str, schema: str | None = None) -> str:
@@ -82,8 +102,8 @@ def table_sql(table: str, schema: str | None = None) -> str:
     return ".".join(quote_redshift(part) for part in (schema, table) if part)
 
 
-def _check(table: str, columns: Iterable[tuple[str, str]]) -> None:
-    count = len(ENVELOPE) + len(list(columns))
+def _check(table: str, columns: Iterable[tuple[str, str]], before: int = len(ENVELOPE)) -> None:
+    count = before + len(list(columns))
     problems = []
     if count > MAX_COLUMNS:
         problems.append(f"{table} has {count:,} columns, and Redshift allows {MAX_COLUMNS:,}: split the schema")

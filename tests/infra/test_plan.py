@@ -276,7 +276,7 @@ def names(report: dict[str, Any], kind: str, folder: str) -> set[tuple[str, str]
 def test_every_finding_of_the_static_checks_has_a_reason_and_every_reason_a_finding(tmp_path: Path) -> None:
     for folder in ("explained", "plain"):
         shutil.copytree(INFRA, tmp_path / folder, ignore=shutil.ignore_patterns(".terraform*"))
-    for path in (tmp_path / "plain").glob("*.tf"):
+    for path in (tmp_path / "plain").rglob("*.tf"):
         path.write_text(re.sub(r"^ *#checkov:skip=.*\n", "", path.read_text(), flags=re.MULTILINE))
     report = checked(tmp_path)
     assert names(report, "passed_checks", "explained")

@@ -36,7 +36,7 @@ STARTERS = {"mysql": {"new_server", "new_servers"}}
 FILES = {
     "emulator": ("test_docs", "infra/test_function_package", "infra/test_dist"),
     "spark": ("spark/", "infra/test_packages", "local/test_dataproc", "local/test_main"),
-    "terraform": ("infra/test_bucket", "infra/test_plan", "infra/test_apply"),
+    "terraform": ("infra/test_aws", "infra/test_bucket", "infra/test_plan", "infra/test_apply"),
 }
 """For each marker, files and folders below tests/ that start such a system in processes of their own."""
 

@@ -1,0 +1,107 @@
+# The policies as values. Nothing here depends on a resource, so that they can be read, and tested, without an account.
+locals {
+  bucket_arn = "arn:${var.partition}:s3:::${var.bucket}"
+  files      = "${local.bucket_arn}/${var.folder}/*"
+  warehouse  = var.workgroup == null ? var.cluster : var.workgroup.name
+  target = (
+    var.workgroup == null
+    ? "arn:${var.partition}:redshift:${var.region}:${var.account}:cluster:${var.cluster}"
+    : "arn:${var.partition}:redshift-serverless:${var.region}:${var.account}:workgroup/${var.workgroup.id}"
+  )
+
+  # Redshift sends the ARN of the user of the database as the external id; it holds region, account and cluster.
+  db_users = [
+    for user in var.db_users :
+    "arn:${var.partition}:redshift:${var.region}:${var.account}:dbuser:${local.warehouse}/${user}"
+  ]
+
+  list_files = {
+    Sid       = "ListFiles"
+    Effect    = "Allow"
+    Action    = "s3:ListBucket"
+    Resource  = local.bucket_arn
+    Condition = { StringLike = { "s3:prefix" = [var.folder, "${var.folder}/*"] } }
+  }
+  read_files = { Sid = "ReadFiles", Effect = "Allow", Action = "s3:GetObject", Resource = local.files }
+  decrypt    = var.kms_key == null ? [] : [{ Sid = "Decrypt", Effect = "Allow", Action = "kms:Decrypt", Resource = var.kms_key }]
+  encrypt = var.kms_key == null ? [] : [
+    { Sid = "Encrypt", Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.kms_key }
+  ]
+
+  sign_in = (
+    var.secret != null
+    ? { Sid = "SignIn", Effect = "Allow", Action = "secretsmanager:GetSecretValue", Resource = [var.secret] }
+    : var.workgroup != null
+    ? { Sid = "SignIn", Effect = "Allow", Action = "redshift-serverless:GetCredentials", Resource = [local.target] }
+    : {
+      Sid    = "SignIn"
+      Effect = "Allow"
+      Action = "redshift:GetClusterCredentialsWithIAM"
+      Resource = [
+        "arn:${var.partition}:redshift:${var.region}:${var.account}:dbname:${coalesce(local.warehouse, "-")}/${var.database}"
+      ]
+    }
+  )
+
+  policies = {
+    # Who may take the role of COPY: Redshift, for the named users of one cluster or workgroup of this account.
+    copy_trust = [{
+      Effect    = "Allow"
+      Principal = { Service = ["redshift.amazonaws.com", "redshift-serverless.amazonaws.com"] }
+      Action    = "sts:AssumeRole"
+      Condition = { StringLike = { "sts:ExternalId" = local.db_users } }
+    }]
+
+    # COPY reads files of runs and writes nothing.
+    copy = concat([local.list_files, local.read_files], local.decrypt)
+
+    # The loader runs statements, reads manifests, and writes the lists of files for COPY, nothing else.
+    loader = concat([
+      {
+        Sid      = "RunStatements"
+        Effect   = "Allow"
+        Action   = ["redshift-data:ExecuteStatement", "redshift-data:BatchExecuteStatement"]
+        Resource = local.target
+      },
+      {
+        Sid       = "ReadOwnStatements"
+        Effect    = "Allow"
+        Action    = ["redshift-data:DescribeStatement", "redshift-data:GetStatementResult", "redshift-data:CancelStatement"]
+        Resource  = "*"
+        Condition = { StringEquals = { "redshift-data:statement-owner-iam-userid" = "$${aws:userid}" } }
+      },
+      local.sign_in,
+      local.list_files,
+      local.read_files,
+      {
+        Sid      = "WriteListsOfFiles"
+        Effect   = "Allow"
+        Action   = "s3:PutObject"
+        Resource = "${local.bucket_arn}/${var.folder}/run=*/copy/*"
+      },
+    ], local.encrypt)
+
+    # The shredder writes runs, and deletes what is left of runs that were not finished.
+    shredder = concat([
+      local.list_files,
+      {
+        Sid      = "WriteRuns"
+        Effect   = "Allow"
+        Action   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"]
+        Resource = local.files
+      },
+    ], local.encrypt)
+
+    # Nobody reaches the bucket without TLS.
+    bucket = [{
+      Sid       = "DenyPlainHttp"
+      Effect    = "Deny"
+      Principal = "*"
+      Action    = "s3:*"
+      Resource  = [local.bucket_arn, "${local.bucket_arn}/*"]
+      Condition = { Bool = { "aws:SecureTransport" = "false" } }
+    }]
+  }
+
+  documents = { for name, statements in local.policies : name => jsonencode({ Version = "2012-10-17", Statement = statements }) }
+}

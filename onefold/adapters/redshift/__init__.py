@@ -1,0 +1,1 @@
+"""Amazon Redshift by its Data API, with files in S3."""

@@ -1,0 +1,63 @@
+"""Options of commands that load into Redshift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onefold.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from onefold.adapters.redshift.connection import RedshiftConnection
+
+_OPTIONS = (
+    click.option("--database", metavar="DB", help="Redshift: the database."),
+    click.option("--schema", metavar="S", help="Redshift: the schema of the tables."),
+    click.option("--role", metavar="ARN", help="Redshift: the role with which COPY reads the files, or `default`."),
+    click.option("--workgroup", metavar="W", help="Redshift Serverless: the workgroup."),
+    click.option("--cluster", metavar="C", help="Redshift, a provisioned cluster: its name."),
+    click.option("--secret", metavar="ARN", help="Redshift: the secret with user and password.  [default: sign in by IAM]"),
+    click.option("--db-user", metavar="U", help="Redshift, a cluster: the user to sign in as by IAM."),
+    click.option("--region", metavar="R", help="Redshift: the region.  [default: AWS_DEFAULT_REGION, or your profile]"),
+)
+_REQUIRED = ("database", "schema", "role")
+
+
+def redshift_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a connection to a command, which takes them as keyword arguments."""
+    return reduce(lambda decorated, option: option(decorated), reversed(_OPTIONS), command)
+
+
+def redshift_connection(options: dict[str, str | None]) -> RedshiftConnection:
+    """Return the connection that options name.
+
+    Args:
+        options: the values of the options by their names; None for those that were not given.
+
+    Raises:
+        InvalidInput: options are missing or not valid; the error lists all of them.
+    """
+    from onefold.adapters.redshift.connection import RedshiftConnection
+
+    missing = [f"expected --{name}: Redshift needs it" for name in _REQUIRED if not options[name]]
+    if missing:
+        raise InvalidInput(missing)
+    return RedshiftConnection(
+        database=options["database"] or "", schema=options["schema"] or "", role=options["role"] or "",
+        workgroup=options["workgroup"], cluster=options["cluster"], secret=options["secret"], user=options["db_user"],
+        region=options["region"],
+    )  # fmt: skip
+
+
+def check_no_redshift(options: dict[str, str | None]) -> None:
+    """Check that no option of Redshift is given to a load into BigQuery.
+
+    Raises:
+        InvalidInput: there is one.
+    """
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+    if given:
+        raise InvalidInput(f"expected {', '.join(given)} for Redshift only: add --to redshift")

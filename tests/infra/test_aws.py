@@ -1,0 +1,270 @@
+"""infra/aws: its policies, as Terraform makes them of the variables, and what moto's IAM lets their holders do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+import requests
+from botocore.exceptions import ClientError
+from support.aws_arguments import problems
+from support.hcl_text import expression, resources
+from support.terraform import CACHE, INFRA, SECONDS
+
+AWS = INFRA / "aws"
+ACCOUNT, REGION, BUCKET = "123456789012", "eu-central-1", "acme-events"
+GIVEN = {
+    "account": ACCOUNT, "region": REGION, "bucket": BUCKET, "database": "dev", "db_users": '["IAMR:loader"]',
+    "workgroup": '{ name = "events", id = "0-1-2" }',
+}  # fmt: skip
+BUCKET_ARN = f"arn:aws:s3:::{BUCKET}"
+LIST = {
+    "Sid": "ListFiles",
+    "Effect": "Allow",
+    "Action": "s3:ListBucket",
+    "Resource": BUCKET_ARN,
+    "Condition": {"StringLike": {"s3:prefix": ["shredded", "shredded/*"]}},
+}
+READ = {"Sid": "ReadFiles", "Effect": "Allow", "Action": "s3:GetObject", "Resource": f"{BUCKET_ARN}/shredded/*"}
+KEY = f"arn:aws:kms:{REGION}:{ACCOUNT}:key/1"
+SECRET = f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:loader-AbCdEf"
+_STATEMENTS = ["redshift-data:DescribeStatement", "redshift-data:GetStatementResult", "redshift-data:CancelStatement"]
+
+
+def allow(sid: str, action: str | list[str], resource: str | list[str], **more: Any) -> dict[str, Any]:
+    return {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource, **more}
+
+
+def loader_of(target: str, *sign_in: str | list[str]) -> list[dict[str, Any]]:
+    own = {"StringEquals": {"redshift-data:statement-owner-iam-userid": "${aws:userid}"}}
+    return [
+        allow("RunStatements", ["redshift-data:ExecuteStatement", "redshift-data:BatchExecuteStatement"], target),
+        allow("ReadOwnStatements", _STATEMENTS, "*", Condition=own),
+        allow("SignIn", *sign_in),
+        LIST,
+        READ,
+        allow("WriteListsOfFiles", "s3:PutObject", f"{BUCKET_ARN}/shredded/run=*/copy/*"),
+    ]
+
+
+def program() -> str:
+    found = shutil.which("terraform") or shutil.which("tofu") or shutil.which("tofu", path=CACHE / "bin")
+    if not found:
+        pytest.skip("there is no Terraform here: .ci/terraform makes one ready")
+    return found
+
+
+def run(folder: Path, /, *arguments: str, text: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1"}
+    given = {f"TF_VAR_{name}": value for name, value in variables.items()}
+    return subprocess.run(
+        [program(), *arguments], cwd=folder, input=text, env={**environ, **given}, capture_output=True, text=True,
+        timeout=SECONDS, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def values(tmp_path: Path) -> Path:
+    """Return a copy of what needs no provider: the variables, and the policies that follow from them."""
+    for name in ("variables.tf", "policies.tf"):
+        shutil.copy(AWS / name, tmp_path)
+    return tmp_path
+
+
+def policies(folder: Path, /, **variables: str) -> dict[str, list[dict[str, Any]]]:
+    done = run(folder, "console", text="jsonencode(local.documents)\n", **{**GIVEN, **variables})
+    assert not done.returncode, done.stderr
+    documents = json.loads(json.loads(done.stdout[done.stdout.index('"{') :]))
+    assert all(json.loads(document)["Version"] == "2012-10-17" for document in documents.values())
+    return {name: json.loads(document)["Statement"] for name, document in documents.items()}
+
+
+def test_every_policy_says_exactly_this(values: Path) -> None:
+    target = f"arn:aws:redshift-serverless:{REGION}:{ACCOUNT}:workgroup/0-1-2"
+    user = f"arn:aws:redshift:{REGION}:{ACCOUNT}:dbuser:events/IAMR:loader"
+    writes = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"]
+    assert policies(values) == {
+        "copy_trust": [
+            {
+                "Effect": "Allow",
+                "Principal": {"Service": ["redshift.amazonaws.com", "redshift-serverless.amazonaws.com"]},
+                "Action": "sts:AssumeRole",
+                "Condition": {"StringLike": {"sts:ExternalId": [user]}},
+            }
+        ],
+        "copy": [LIST, READ],
+        "loader": loader_of(target, "redshift-serverless:GetCredentials", [target]),
+        "shredder": [LIST, allow("WriteRuns", writes, f"{BUCKET_ARN}/shredded/*")],
+        "bucket": [
+            {
+                "Sid": "DenyPlainHttp",
+                "Effect": "Deny",
+                "Principal": "*",
+                "Action": "s3:*",
+                "Resource": [BUCKET_ARN, f"{BUCKET_ARN}/*"],
+                "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+            }
+        ],
+    }
+
+
+def test_a_cluster_a_secret_and_a_key_change_what_they_have_to(values: Path) -> None:
+    serverless = policies(values)
+    cluster = policies(values, workgroup="null", cluster="main")
+    target = f"arn:aws:redshift:{REGION}:{ACCOUNT}:cluster:main"
+    name = f"arn:aws:redshift:{REGION}:{ACCOUNT}:dbname:main/dev"
+    assert cluster["loader"] == loader_of(target, "redshift:GetClusterCredentialsWithIAM", [name])
+    users = cluster["copy_trust"][0]["Condition"]["StringLike"]["sts:ExternalId"]
+    assert users == [f"arn:aws:redshift:{REGION}:{ACCOUNT}:dbuser:main/IAMR:loader"]
+    assert {kind: cluster[kind] for kind in ("copy", "shredder", "bucket")} == {
+        kind: serverless[kind] for kind in ("copy", "shredder", "bucket")
+    }
+    secret = policies(values, secret=SECRET, kms_key=KEY)
+    assert secret["loader"][2] == allow("SignIn", "secretsmanager:GetSecretValue", [SECRET])
+    encrypt = allow("Encrypt", ["kms:Decrypt", "kms:GenerateDataKey"], KEY)
+    assert [secret[kind][-1] for kind in ("copy", "loader", "shredder")] == [
+        allow("Decrypt", "kms:Decrypt", KEY),
+        encrypt,
+        encrypt,
+    ]
+    elsewhere = policies(values, partition="aws-cn", region="cn-north-1", folder="a/b")
+    assert elsewhere["copy"][1]["Resource"] == f"arn:aws-cn:s3:::{BUCKET}/a/b/*"
+
+
+def test_every_validation_refuses_what_it_says(values: Path) -> None:
+    (values / "policies.tf").unlink()
+    wrong = {
+        "account": "1234", "region": "europe", "partition": "azure", "bucket": "Acme.Events", "folder": "/x/",
+        "db_users": "[]", "secret": "loader", "kms_key": "alias", "days": "1.5", "cluster": "main",
+    }  # fmt: skip
+    # Both a workgroup and a cluster are the mistake of `workgroup`.
+    said = run(values, "plan", "-input=false", "-no-color", **{**GIVEN, **wrong}).stderr
+    blocks = {
+        block.split('"')[1]: "validation {" in block for block in (AWS / "variables.tf").read_text().split("variable ")[1:]
+    }
+    validated = {name for name, has in blocks.items() if has}
+    assert validated == (set(wrong) - {"cluster"}) | {"workgroup"}
+    assert {name for name in validated if f"{name} must" in said or f"{name} or cluster must" in said} == validated
+    accepted = run(values, "plan", "-input=false", "-no-color", **GIVEN)
+    assert not accepted.returncode, accepted.stderr
+
+
+@pytest.fixture
+def enforced(s3_server: str, values: Path) -> Iterator[str]:
+    """Return moto's server with a bucket and a role for each policy; from then on it asks IAM about each call."""
+    boto3.client("s3").create_bucket(Bucket=BUCKET)
+    boto3.client("s3").put_object(Bucket=BUCKET, Key="shredded/run=1/part-0", Body=b"x")
+    boto3.client("s3").put_object(Bucket=BUCKET, Key="other/part-0", Body=b"x")
+    for name, statements in policies(values).items():
+        if name in ("copy", "loader", "shredder"):
+            _make_role(name, statements)
+    yield s3_server
+    requests.post(f"{s3_server}/moto-api/reset-auth", data=b"inf", timeout=60)
+
+
+def _make_role(name: str, statements: list[dict[str, Any]]) -> None:
+    iam = boto3.client("iam")
+    trust = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+    iam.create_role(RoleName=name, AssumeRolePolicyDocument=_document([trust]))
+    # Conditions are left to the comparison above.
+    plain = [{key: value for key, value in one.items() if key != "Condition"} for one in statements]
+    iam.put_role_policy(RoleName=name, PolicyName=name, PolicyDocument=_document(plain))
+
+
+def _document(statements: list[dict[str, Any]]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": statements})
+
+
+def allowed(server: str, role: str, key: str) -> set[str]:
+    """Return which operations on an object the holder of a role may do."""
+    taken = boto3.client("sts").assume_role(RoleArn=f"arn:aws:iam::{ACCOUNT}:role/{role}", RoleSessionName="test")
+    given = taken["Credentials"]
+    s3 = boto3.client(
+        "s3", aws_access_key_id=given["AccessKeyId"], aws_secret_access_key=given["SecretAccessKey"],
+        aws_session_token=given["SessionToken"],
+    )  # fmt: skip
+    requests.post(f"{server}/moto-api/reset-auth", data=b"0", timeout=60)
+    calls = {
+        "put": lambda: s3.put_object(Bucket=BUCKET, Key=key, Body=b"x"),
+        "get": lambda: s3.get_object(Bucket=BUCKET, Key=key),
+        "delete": lambda: s3.delete_object(Bucket=BUCKET, Key=key),
+    }
+    done = {name for name, call in calls.items() if _goes(call)}
+    requests.post(f"{server}/moto-api/reset-auth", data=b"1000000", timeout=60)
+    return done
+
+
+def _goes(call: Any) -> bool:
+    try:
+        call()
+    except ClientError as error:
+        return error.response["Error"]["Code"] not in ("AccessDenied", "403")
+    return True
+
+
+@pytest.mark.parametrize(
+    ("role", "key", "operations"),
+    [
+        ("copy", "shredded/run=1/part-0", {"get"}),
+        ("copy", "other/part-0", set()),
+        ("loader", "shredded/run=1/part-0", {"get"}),
+        ("loader", "shredded/run=1/copy/com_acme_click_1.json", {"get", "put"}),
+        ("loader", "other/run=1/copy/com_acme_click_1.json", set()),
+        ("shredder", "shredded/run=1/part-0", {"get", "put", "delete"}),
+        ("shredder", "other/part-0", set()),
+    ],
+)
+def test_a_holder_of_a_policy_may_do_this_and_no_more(enforced: str, role: str, key: str, operations: set[str]) -> None:
+    assert allowed(enforced, role, key) == operations
+
+
+def test_the_bucket_is_closed_encrypted_and_versioned() -> None:
+    found = resources(AWS)
+    closed = found["aws_s3_bucket_public_access_block.events"]
+    names = ("block_public_acls", "block_public_policy", "ignore_public_acls", "restrict_public_buckets")
+    assert [expression(closed, name) for name in names] == ["true"] * 4
+    assert expression(found["aws_s3_bucket_versioning.events"], "status") == '"Enabled"'
+    algorithm = expression(found["aws_s3_bucket_server_side_encryption_configuration.events"], "sse_algorithm")
+    assert algorithm == 'var.kms_key == null ? "AES256" : "aws:kms"'
+    assert expression(found["aws_s3_bucket.events"], "prevent_destroy") == "true"
+    assert expression(found["aws_iam_role.copy"], "assume_role_policy") == "local.documents.copy_trust"
+    granted = {name: expression(body, "policy") for name, body in found.items() if expression(body, "policy")}
+    assert granted == {
+        "aws_s3_bucket_policy.events": "local.documents.bucket",
+        "aws_iam_role_policy.copy": "local.documents.copy",
+        "aws_iam_policy.loader": "local.documents.loader",
+        "aws_iam_policy.shredder": "local.documents.shredder",
+    }
+
+
+def test_every_argument_is_one_of_the_provider_and_none_is_missing(tmp_path: Path) -> None:
+    assert problems(AWS) == []
+    folder = Path(shutil.copytree(AWS, tmp_path / "aws"))
+    wrong = {
+        "sse_algorithm ": "algorithm ",
+        "noncurrent_days": "days_old",
+        "filter {}": "filters {}",
+        "bucket = ": "name = ",
+    }
+    for old, new in wrong.items():
+        text = (AWS / "bucket.tf").read_text()
+        assert old in text
+        (folder / "bucket.tf").write_text(text.replace(old, new, 1))
+        assert problems(folder), new
+
+
+def test_the_configuration_fits_the_provider(tmp_path: Path) -> None:
+    shutil.copytree(AWS, tmp_path / "aws", ignore=shutil.ignore_patterns(".terraform*"))
+    ready = run(tmp_path / "aws", "init", "-backend=false", "-input=false", "-no-color")
+    if ready.returncode:
+        assert "provider" in ready.stderr, ready.stderr
+        pytest.skip("the provider of AWS is not here: `terraform init` fetches it where its registry can be reached")
+    done = run(tmp_path / "aws", "validate", "-no-color")
+    assert not done.returncode, done.stdout + done.stderr

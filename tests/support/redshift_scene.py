@@ -1,0 +1,125 @@
+"""Runs of CSV files in moto's S3, and loaders of them into Redshift."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+from support.redshift_runs import BUCKET, ENVELOPE, csv_text
+from support.redshift_server import CONNECTION, SCHEMA, RedshiftServer
+from support.shredded_runs import click_table
+
+from onefold.adapters.objects_at import run_objects_at
+from onefold.adapters.redshift.event_tables import RedshiftEventTables
+from onefold.core.errors import TryAgain
+from onefold.load.shredded.load import Loader
+from onefold.load.shredded.report import RunReport
+from onefold.load.shredded.runs import Runs
+from onefold.ports.event_tables import EventTable, EventWarehouse
+from onefold.shred.manifest import MANIFEST, Manifest, ShreddedFile, ShreddedTable
+
+RUNS = f"s3://{BUCKET}/shredded"
+TABLE = "com_acme_click_1"
+Row = Mapping[str, Any]
+Columns = Sequence[tuple[str, str]]
+
+
+def run_name(second: int) -> str:
+    return f"2026-11-23-08-00-{second:02}"
+
+
+@dataclass
+class RedshiftScene:
+    """An empty schema and a bucket; a run is known by its second."""
+
+    server: RedshiftServer
+
+    def __post_init__(self) -> None:
+        self._s3 = boto3.client("s3")
+        self._s3.create_bucket(Bucket=BUCKET)
+
+    @property
+    def warehouse(self) -> RedshiftEventTables:
+        return RedshiftEventTables(CONNECTION, sleep=lambda seconds: time.sleep(min(seconds, 0.02)))
+
+    def loader(self, warehouse: EventWarehouse | None = None) -> Loader:
+        return Loader(Runs(RUNS, run_objects_at(RUNS)), warehouse or self.warehouse)
+
+    def load(self) -> list[RunReport]:
+        return list(self.loader().load())
+
+    def shred(self, second: int, version: str, columns: Columns, *rows: Row, name: str = TABLE) -> None:
+        """Write a complete run with rows of one table; each row has its event's identifier as `id_`."""
+        self.write(second, [(replace(click_table(version, ()), name=name, columns=(*ENVELOPE, *columns)), rows)])
+
+    def write(self, second: int, tables: Sequence[tuple[ShreddedTable, Sequence[Row]]], **fields: Any) -> None:
+        """Write the files of a run and its manifest."""
+        self.write_lines(second, [(table, [_line(table, row) for row in rows]) for table, rows in tables], **fields)
+
+    def write_lines(self, second: int, tables: Sequence[tuple[ShreddedTable, Sequence[str]]], **fields: Any) -> None:
+        """Write the rows of a run, each a text with its end, and its manifest."""
+        run = run_name(second)
+        written = tuple(self._write(run, table, rows) for table, rows in tables)
+        started = datetime.strptime(run, "%Y-%m-%d-%H-%M-%S").replace(tzinfo=UTC)
+        usual: dict[str, Any] = {"format": "csv", "compression": "none", "bad": {}}
+        manifest = Manifest(
+            run=run, registry="/registry", inputs=(), tables=written, events=0, started_at=started, completed_at=started,
+            schemas=tuple(sorted({table.uri for table in written if table.uri})), **{**usual, **fields},
+        )  # fmt: skip
+        self._s3.put_object(Bucket=BUCKET, Key=f"shredded/run={run}/{MANIFEST}", Body=manifest.to_json().encode())
+
+    def _write(self, run: str, table: ShreddedTable, rows: Sequence[str]) -> ShreddedTable:
+        data = "".join(rows).encode()
+        key = f"shredded/run={run}/{table.folder}/part-00000.csv"
+        self._s3.put_object(Bucket=BUCKET, Key=key, Body=data)
+        return replace(table, files=(ShreddedFile("part-00000.csv", len(rows), len(data)),))
+
+    def empty(self) -> None:
+        """Begin with an empty schema and an empty bucket."""
+        self.server.run(f"DROP SCHEMA {SCHEMA} CASCADE", f"CREATE SCHEMA {SCHEMA}")
+        listed = self._s3.list_objects_v2(Bucket=BUCKET).get("Contents", ())
+        for one in listed:
+            self._s3.delete_object(Bucket=BUCKET, Key=one["Key"])
+
+    def columns(self, table: str = TABLE) -> list[tuple[str, str]]:
+        found = self.warehouse.find(table)
+        return [] if found is None else list(found.columns[len(ENVELOPE) :])
+
+    def rows(self, *names: str, table: str = TABLE) -> list[tuple[Any, ...]]:
+        quoted = "".join(', "' + name.replace('"', '""') + '"' for name in names)
+        found = self.server.query(f'SELECT TRIM(root_id){quoted} FROM {SCHEMA}."{table}" ORDER BY 1')
+        return list(found)
+
+
+def _line(table: ShreddedTable, row: Row) -> str:
+    return csv_text(EventTable(table.name, table.columns, base=table.base), [row])
+
+
+def together(scene: RedshiftScene, count: int) -> None:
+    """Load by some loaders at once. One may give way to the other, whose work it then finds done."""
+    failed: list[str] = []
+
+    def work() -> None:
+        try:
+            reports = scene.load()
+        except TryAgain:
+            return
+        failed.extend(str(error) for report in reports for error in report.errors if not isinstance(error, TryAgain))
+
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+@pytest.fixture
+def redshift_scene(redshift: RedshiftServer) -> RedshiftScene:
+    return RedshiftScene(redshift)
