@@ -8,8 +8,9 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from launch_batch import launch_batch
+from load_shredded import load_shredded
 from refresh_view import refresh_view
 from schema_registry import schema_registry
 from sink_records import sink_records
 
-__all__ = ["launch_batch", "refresh_view", "schema_registry", "sink_records"]
+__all__ = ["launch_batch", "load_shredded", "refresh_view", "schema_registry", "sink_records"]

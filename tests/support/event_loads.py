@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.cloud.bigquery import SchemaField, Table
 from support.bigquery_emulator import EmulatedDataset
 from support.shredded_runs import Columns, Row, click_table, envelope, write_run
 
@@ -41,10 +42,41 @@ class EventScene:
     def load(self) -> list[RunReport]:
         return list(self.loader().load())
 
-    def shred(self, run: str, version: str, columns: Columns, *rows: Row, **fields: Any) -> None:
+    def shred(self, run: str, version: str, columns: Columns, *rows: Row, table: str = TABLE, **fields: Any) -> None:
         """Write a run with rows of one table, whose columns are as they were at the start of the run."""
         full = [{**envelope(f"{run}/{number}"), **row} for number, row in enumerate(rows)]
-        write_run(self.folder, run, [(click_table(version, columns), full)], **fields)
+        write_run(self.folder, run, [(click_table(version, columns, table), full)], **fields)
+
+    def shred_two(self, run: str, columns: Columns, *rows: Row) -> None:
+        """Write a run with the same rows for two tables."""
+        full = [{**envelope(f"{run}/{number}"), **row} for number, row in enumerate(rows)]
+        click = click_table("1-0-0", columns)
+        view = replace(click, name="com_acme_view_1", base="com_acme_view", folder=click.folder.replace("click", "view"))
+        write_run(self.folder, run, [(click, full), (view, full)])
+
+    def shred_recovered(self, run: str, columns: Columns, *rows: Row) -> None:
+        """Write a run with rows of a version that does not fit into the table of its model."""
+        full = [{**envelope(f"{run}/{number}"), **row} for number, row in enumerate(rows)]
+        table = click_table("1-0-1", columns, "com_acme_click_1_0_1_recovered_0f0b3ce0")
+        write_run(self.folder, run, [(replace(table, version="1r0f0b3ce0"), full)])
+
+    def alter(self, change: Callable[[list[SchemaField]], list[SchemaField]], table: str = TABLE) -> None:
+        """Replace a table by one with other columns, as a person may who alters it."""
+        found = self.dataset.client.get_table(f"{self.dataset.name}.{table}")
+        self.dataset.client.delete_table(found)
+        self.dataset.client.create_table(Table(found.reference, change(list(found.schema))))
+
+    def add_column(self, name: str, type_: str) -> None:
+        table = self.dataset.client.get_table(f"{self.dataset.name}.{TABLE}")
+        table.schema = [*table.schema, SchemaField(name, type_)]
+        self.dataset.client.update_table(table, ["schema"])
+
+    def drop_column(self, name: str) -> None:
+        self.dataset.run(f"ALTER TABLE {self.dataset.quoted(TABLE)} DROP COLUMN {name}")
+        # The emulator's `tables.get` does not know what statements change.
+        table = self.dataset.client.get_table(f"{self.dataset.name}.{TABLE}")
+        table.schema = [field for field in table.schema if field.name != name]
+        self.dataset.client.update_table(table, ["schema"])
 
     def columns(self, table: str = TABLE) -> list[tuple[str, str]]:
         found = self.warehouse.find(table)
