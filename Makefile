@@ -55,6 +55,7 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	$(BIN)/python -m benchmarks.cold_start $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.memory $(FIGURES)
 	$(BIN)/python -m benchmarks.reconcile $(FIGURES)
+	$(BIN)/python -m benchmarks.shred $(FIGURES)
 	$(BIN)/python -m benchmarks.fixed_cost $(FIGURES)
 	$(BIN)/python -m benchmarks.bigquery_path $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture $(FIGURES)

@@ -2,12 +2,13 @@ locals {
   spark_files = merge(
     { "spark.zip" = "${local.package}/spark.zip" },
     { for name in fileset("${path.module}/../spark_jobs", "*.py") : name => "${path.module}/../spark_jobs/${name}" },
-    # What batches that pull tables need, and the runtime does not have (infra/libraries.py).
-    { for name in local.pull_libraries : name => "${local.package}/${name}" },
+    # What batches that pull tables or shred events need, and the runtime does not have (infra/libraries.py).
+    { for name in concat(local.pull_libraries, local.shred_libraries) : name => "${local.package}/${name}" },
     # onefold.yaml, if the checkout has one: the package of the functions contains the same file.
     fileexists("${path.module}/../onefold.yaml") ? { "onefold.yaml" = "${path.module}/../onefold.yaml" } : {},
   )
-  pull_libraries = length(var.pulls) > 0 ? ["mariadb-java-client.jar", "pymysql.zip"] : []
+  pull_libraries  = length(var.pulls) > 0 ? ["mariadb-java-client.jar", "pymysql.zip"] : []
+  shred_libraries = length(var.shreds) > 0 ? ["shred_libraries.zip"] : []
   # One folder for each state of the code, so that a batch never combines a job and an archive of different states.
   spark_digest = sha256(join(" ", [for name, path in local.spark_files : "${name} ${filesha256(path)}"]))
   spark_folder = "spark/${substr(local.spark_digest, 0, 16)}"
@@ -22,7 +23,7 @@ locals {
     ONEFOLD_BATCH_PROPERTIES      = length(var.batch_properties) > 0 ? jsonencode(var.batch_properties) : ""
     ONEFOLD_BATCH_LABELS          = join(",", [for key, value in local.labels : "${key}=${value}"])
     ONEFOLD_BATCH_TTL             = var.batch_ttl
-    ONEFOLD_BATCH_FOLDERS         = join(",", concat(["gs://${google_storage_bucket.staging.name}"], var.batch_folders))
+    ONEFOLD_BATCH_FOLDERS         = join(",", concat(["gs://${google_storage_bucket.staging.name}"], var.batch_folders, local.shred_read, local.shred_written))
     ONEFOLD_BATCH_CODE            = "gs://${google_storage_bucket.artifacts.name}/${local.spark_folder}"
   }
 }

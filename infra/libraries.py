@@ -22,7 +22,7 @@ DRIVER_SHA256 = "a129703efd7b0f334564d46753de999f09b3a361489a2eb647e6020390981cc
 _DRIVER = f"org.mariadb.jdbc:mariadb-java-client:{DRIVER_VERSION}"
 _TIMEOUT = 300
 """Seconds."""
-_DOWNLOAD = ("-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes")
+DOWNLOAD = ("-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes")
 
 
 class Unavailable(Exception):
@@ -105,7 +105,7 @@ def _pymysql(path: Path) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         wanted = Path(folder, "wanted.txt")
         wanted.write_text(" ".join([requirement, *(f"--hash=sha256:{digest}" for digest in digests)]))
-        command = [sys.executable, *_DOWNLOAD, "--dest", folder, "--requirement", str(wanted)]
+        command = [sys.executable, *DOWNLOAD, "--dest", folder, "--requirement", str(wanted)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             raise Unavailable(f"{requirement} cannot be downloaded: {done.stderr.strip()}: copy its wheel to {path}")

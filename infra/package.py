@@ -1,8 +1,8 @@
 """Build build/functions.zip, the source of the functions, and build/spark.zip, the modules that Spark jobs import.
 
 The archives have the same bytes for the same input. They contain only imported modules, so nothing for laptops. What batches
-that pull tables need besides is downloaded; without a network the archives are built all the same, and Terraform refuses
-`pulls`.
+that pull tables or shred events need besides is downloaded; without a network the archives are built all the same, and
+Terraform refuses `pulls` and `shreds`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from infra.libraries import Unavailable, libraries
+from infra.shred_libraries import shred_libraries
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "functions.zip"
@@ -92,3 +93,7 @@ if __name__ == "__main__":
             sys.stdout.write(f"{library}\n")
     except Unavailable as unavailable:
         sys.stderr.write(f"{unavailable}\nIt is needed to deploy `pulls`, and for nothing else.\n")
+    try:
+        sys.stdout.write(f"{shred_libraries()}\n")
+    except Unavailable as unavailable:
+        sys.stderr.write(f"{unavailable}\nIt is needed to deploy `shreds`, and for nothing else.\n")

@@ -294,6 +294,53 @@ variable "pulls" {
   }
 }
 
+variable "shreds" {
+  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `format` is csv or parquet, `input` self-describing, enriched-tsv or enriched-json. `registry`: its address, that of `schema_registry` by default; `schedule`: when (cron), every hour by default."
+  type = map(object({
+    events   = list(string)
+    output   = string
+    format   = string
+    input    = string
+    registry = optional(string)
+    schedule = optional(string, "5 * * * *")
+  }))
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = alltrue([for name in keys(var.shreds) : can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", name))])
+    error_message = "shreds: a name must have 2 to 20 lower-case letters, digits and hyphens, and begin with a letter."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : length(shred.events) > 0 && alltrue([for place in shred.events : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~*?-]+)*/?$", place)) && !strcontains(place, "..")])])
+    error_message = "shreds: events must be folders such as gs://bucket/folder, in which * and ? may match names below the bucket, without `..`."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)+/?$", shred.output)) && !strcontains(shred.output, "..")])
+    error_message = "shreds: output must be a folder such as gs://bucket/folder, without `..`."
+  }
+  validation {
+    condition     = alltrue(flatten([for shred in values(var.shreds) : [for place in concat(shred.events, [shred.output]) : length(split("/", trimsuffix(place, "/"))) <= 13]]))
+    error_message = "shreds: folders must be at most ten levels deep: a right on a folder names each level."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : contains(["csv", "parquet"], shred.format) && contains(["self-describing", "enriched-tsv", "enriched-json"], shred.input)])
+    error_message = "shreds: format must be csv or parquet, and input self-describing, enriched-tsv or enriched-json."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : shred.registry == null ? var.schema_registry != null : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*$", shred.registry))])
+    error_message = "shreds: registry must be a folder such as gs://bucket/folder; it may be left out where schema_registry is set."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : can(regex(local.cron, shred.schedule))])
+    error_message = "shreds: schedule must have the five fields of cron with possible values, as in 5 * * * *."
+  }
+  validation {
+    condition     = length(var.shreds) == 0 || fileexists("${coalesce(var.package_folder, "${path.module}/../build")}/shred_libraries.zip")
+    error_message = "shreds: shred_libraries.zip is not in the folder of packages: run `make package` where it can be downloaded."
+  }
+}
+
 variable "pull_schedule" {
   description = "When pulled tables are pulled (cron)."
   type        = string

@@ -47,7 +47,12 @@ class AllowList:
         problems = [problem for place in arguments.events for problem in self._problems_of_events(place)]
         if arguments.registry != self.registry:
             problems += self._problems_of_place(arguments.registry, written=False)
-        return problems + self._problems_of_place(arguments.output, written=True)
+        # A run deletes no folder but that of a run, so the output may be an allowed folder.
+        return [
+            *problems,
+            *self._problems_of_place(arguments.output, written=False),
+            *self._problems_of_code(arguments.output),
+        ]
 
     def _problems_of_events(self, place: str) -> list[str]:
         """Return why a job may not read events; `*` and `?` match within a name, so they never leave their folder."""
@@ -79,8 +84,11 @@ class AllowList:
         if not any(is_within(folder, parent) and not (written and is_within(parent, folder)) for parent in allowed):
             inside = "inside" if written else "in"
             return [f"{folder} is not {inside} a folder of ONEFOLD_BATCH_FOLDERS ({', '.join(allowed) or 'none is set'})"]
+        return self._problems_of_code(folder) if written else []
+
+    def _problems_of_code(self, folder: str) -> list[str]:
         code = self.settings.code
-        if written and code and (is_within(folder, code) or is_within(code, folder)):
+        if code and (is_within(folder, code) or is_within(code, folder)):
             return [f"{folder} holds the code of the jobs (ONEFOLD_BATCH_CODE): name another output"]
         return []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from onefold.batches.allow_list import AllowList
@@ -81,8 +83,8 @@ def test_batches_with_one_output_have_labels_in_common() -> None:
         ({"events": "s3://lake/*/in"}, "s3://lake is not in a folder"),
         ({"events": "gs://lake/*/../../other"}, "is no folder that a batch may use"),
         ({"events": "/etc/passwd"}, "is no folder that a batch may use"),
-        ({"output": "gs://lake"}, "gs://lake is not inside a folder"),
-        ({"output": "gs://other/x"}, "gs://other/x is not inside a folder"),
+        ({"output": "gs://co"}, "is no folder that a batch may use"),
+        ({"output": "gs://other/x"}, "gs://other/x is not in a folder"),
         ({"registry": "gs://other/registry"}, "gs://other/registry is not in a folder"),
         ({"registry": "https://evil.example/api"}, "is no folder that a batch may use"),
     ],
@@ -91,6 +93,12 @@ def test_places_outside_the_allowed_folders_are_refused(changed: dict[str, objec
     found = problems(**changed)
     assert len(found) == 1
     assert text in found[0]
+
+
+def test_the_folder_of_the_code_is_never_an_output() -> None:
+    allowed = AllowList("p", None, replace(SETTINGS, folders=("gs://lake", "gs://code")))
+    with pytest.raises(InvalidMessage, match="gs://code holds the code of the jobs"):
+        plan_batch(request(output="gs://code"), "1", SETTINGS, allowed)
 
 
 def test_the_registry_of_the_settings_is_allowed_wherever_it_is() -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from infra.libraries import DRIVER, PYMYSQL
 from infra.package import package, package_spark
+from infra.shred_libraries import ARCHIVE as SHRED_LIBRARIES
 
 ROOT = Path(__file__).resolve().parents[2]
 INFRA = ROOT / "infra"
@@ -119,7 +120,7 @@ def copied(folder: Path) -> Path:
     shutil.copytree(ROOT / "spark_jobs", folder / "spark_jobs")
     package(folder / "build" / "functions.zip")
     package_spark(folder / "build" / "spark.zip")
-    for name in (DRIVER, PYMYSQL):  # Terraform looks only whether they are there
+    for name in (DRIVER, PYMYSQL, SHRED_LIBRARIES):  # Terraform looks only whether they are there
         (folder / "build" / name).write_text(name)
     return folder / "infra"
 

@@ -89,6 +89,13 @@ def _matches(spark: SparkSession, place: str) -> list[str]:
         found = [str(status.getPath().toString()) for status in statuses]
     except Py4JJavaError as error:
         raise InvalidInput(f"--events {place} cannot be read: {error.java_exception.getMessage()}") from error
+    found = [one for one in found if not _hidden_by_pattern(one, place)]
     if not found and not any(sign in place for sign in "*?"):
         raise InvalidInput(f"--events {place}: there is no such file or folder")
     return found
+
+
+def _hidden_by_pattern(found: str, place: str) -> bool:
+    """Return whether a pattern has matched a name that begins with `_` or `.`, as Spark would pass over it."""
+    pairs = zip(reversed(found.split("/")), reversed(place.split("/")), strict=False)
+    return any(name.startswith(("_", ".")) and any(sign in part for sign in "*?") for name, part in pairs)

@@ -1,0 +1,21 @@
+# Two folders of events; the list of rights is in tests/infra/test_shreds.py.
+
+mock_provider "google" {
+  source          = "./tests/mocks"
+  override_during = plan
+}
+
+variables {
+  project         = "my-project"
+  region          = "europe-west1"
+  datasets        = ["shop"]
+  schema_registry = {}
+  shreds = {
+    web = { events = ["gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"], output = "gs://shredded/web/", format = "parquet", input = "enriched-tsv" }
+    app = { events = ["gs://lake/good"], registry = "gs://schemas", output = "gs://shredded/app", format = "csv", input = "self-describing", schedule = "*/30 * * * *" }
+  }
+}
+
+run "two_shreds" {
+  command = plan
+}

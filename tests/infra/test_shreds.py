@@ -1,0 +1,74 @@
+"""Shredded events in Terraform: the account of batches has exactly the rights that it needs, and schedules ask for runs."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+
+import pytest
+from support.terraform import Outcome, Plan
+
+from onefold.batches.allow_list import AllowList
+from onefold.batches.batch import plan_batch
+from onefold.batches.request import parse_batch_request
+from onefold.batches.shred_arguments import parse_shred
+from onefold.settings.batches import read_batch_settings
+
+BATCH = "serviceAccount:onefold-batch@my-project.iam.gserviceaccount.com"
+READ, WRITE = "roles/storage.objectViewer", "roles/storage.objectUser"
+
+
+@pytest.fixture
+def shreds_plan(tested: Callable[[str], Outcome]) -> Plan:
+    return tested("shreds.tftest.hcl").plans["two_shreds"]
+
+
+def test_batches_read_events_and_schemas_and_write_runs(shreds_plan: Plan) -> None:
+    grants = shreds_plan.of("google_storage_bucket_iam_member")
+    found = {
+        (one["bucket"], one["condition"][0]["description"] if one["condition"] else "", one["role"], one["member"])
+        for name, one in grants.items()
+        if name.startswith("shred[")
+    }
+    assert found == {
+        ("lake", "Objects of gs://lake/good", READ, BATCH),
+        ("lake", "Objects of gs://lake/recovered", READ, BATCH),
+        ("my-project-onefold-registry", "", READ, BATCH),
+        ("schemas", "", READ, BATCH),
+        ("shredded", "Objects of gs://shredded/web", WRITE, BATCH),
+        ("shredded", "Objects of gs://shredded/app", WRITE, BATCH),
+    }
+
+
+def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) -> None:
+    jobs = shreds_plan.of("google_cloud_scheduler_job")
+    found = {name: job for name, job in jobs.items() if name.startswith("shred[")}
+    requests = {name: parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"])) for name, job in found.items()}
+    web, app = (parse_shred(requests[f'shred["{name}"]'].words) for name in ("web", "app"))
+    assert (web.events, web.registry) == (
+        ("gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"),
+        "gs://my-project-onefold-registry",
+    )
+    assert (app.output, app.format, app.input, app.registry) == (
+        "gs://shredded/app",
+        "csv",
+        "self-describing",
+        "gs://schemas",
+    )
+    assert {name: job["schedule"] for name, job in found.items()} == {
+        'shred["web"]': "5 * * * *",
+        'shred["app"]': "*/30 * * * *",
+    }
+    variables = shreds_plan.of("google_cloudfunctions2_function")
+    environment = variables['function["launch_batch"]']["service_config"][0]["environment_variables"]
+    problems: list[str] = []
+    settings = read_batch_settings(environment, problems)
+    assert not problems
+    for request in requests.values():
+        assert plan_batch(request, "1", settings, AllowList("my-project", None, settings)).job == "shred"
+
+
+def test_the_libraries_are_uploaded_with_the_jobs(shreds_plan: Plan) -> None:
+    names = {one["name"].rpartition("/")[2] for one in shreds_plan.of("google_storage_bucket_object").values()}
+    assert {"shred.py", "spark.zip", "shred_libraries.zip"} <= names
+    assert "pymysql.zip" not in names
