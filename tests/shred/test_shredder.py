@@ -185,3 +185,23 @@ def test_a_root_that_is_no_object_has_the_columns_of_the_envelope_only() -> None
         made = plan(schema, format_=format_)
         found = shred(made, {"schema": schema.key.uri, "data": [1]})
         assert len(cells(made, found)) == len(ENVELOPE)
+
+
+@pytest.mark.parametrize(
+    ("format_", "wrong", "right"),
+    [
+        ("uuid", "c6ef3124-b53a-4b13-a233-0088f79dcbcg", ID),
+        ("uuid", ID.replace("-", ""), ID.upper()),
+        ("email", "a", "a@example.com"),
+        ("ipv4", "1.2.3.256", "1.2.3.4"),
+        ("date", "2026-02-29", "2026-02-28"),
+        ("date-time", "2026-11-23 08:00", "2026-11-23T08:00:00Z"),
+    ],
+)
+def test_the_format_of_a_text_is_asserted_at_every_depth(format_: str, wrong: str, right: str) -> None:
+    schema = parsed({"type": "object", "properties": {"a": {"type": "array", "items": {**TEXT, "format": format_}}}})
+    made = plan(schema)
+    assert shred(made, entity(schema, a=[right])).bad is None
+    bad = shred(made, entity(schema, a=[right, wrong])).bad
+    assert bad is not None
+    assert (bad.kind, "/a/1" in bad.reasons[0]) == ("invalid", True)
