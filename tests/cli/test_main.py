@@ -25,8 +25,8 @@ def test_every_command_has_help(run: Run) -> None:
         assert outcome.code == 0
         assert outcome.out.startswith(f"Usage: onefold {command[0] if command else '[OPTIONS] COMMAND'}")
     assert sorted(cli.commands) == [
-        "access", "batch", "capture", "check", "compare", "current", "demo", "doctor", "merge", "plan", "policies",
-        "publish", "refresh", "render", "schema", "sources", "workload",
+        "access", "batch", "capture", "check", "compare", "current", "demo", "doctor", "load-shredded", "merge", "plan",
+        "policies", "publish", "refresh", "render", "schema", "sources", "workload",
     ]  # fmt: skip
 
 

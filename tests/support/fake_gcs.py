@@ -1,4 +1,7 @@
-"""A stand-in for Cloud Storage, as far as it is asked here: small objects with generations, written on a condition."""
+"""A stand-in for Cloud Storage, as far as it is asked here: small objects with generations, written on a condition.
+
+It lists the folders right below a prefix, one on a page, and no objects.
+"""
 
 from __future__ import annotations
 
@@ -65,6 +68,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """An object's metadata, or with `alt=media` what is in it."""
         store, (path, asked) = self.server.store, self._asked()
+        if path.endswith("/o"):
+            self._list(path, asked)
+            return
         if "/o/" not in path:  # the client looks for the bucket, in a thread of its own, and does without it
             self._answer(404, b"{}")
             return
@@ -78,6 +84,19 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, store.objects[name][0])
         else:
             self._answer(200, json.dumps(store.metadata(name)).encode())
+
+    def _list(self, path: str, asked: dict[str, str]) -> None:
+        """The folders right below a prefix."""
+        assert asked["delimiter"] == "/"
+        start = f"{path.rpartition('/b/')[2].removesuffix('/o')}/{asked.get('prefix', '')}"
+        if self._refused(start, "storage.objects.list"):
+            return
+        below = (name.removeprefix(start) for name in self.server.store.objects if name.startswith(start))
+        folders = sorted({name.split("/")[0] for name in below if "/" in name})
+        place = int(asked.get("pageToken", "0"))
+        page = {"prefixes": [f"{asked.get('prefix', '')}{name}/" for name in folders[place : place + 1]]}
+        more = {"nextPageToken": str(place + 1)} if place + 1 < len(folders) else {}
+        self._answer(200, json.dumps({**page, **more}).encode())
 
     def do_POST(self) -> None:
         """Metadata and content in one request."""

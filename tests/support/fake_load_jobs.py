@@ -61,6 +61,7 @@ class FakeLoadJobs:
     lose_answers: int = 0
     inserted: list[Resource] = field(default_factory=list)
     """The configurations of all jobs that were accepted, in order."""
+    requests_seen: int = 0
     is_mtls: bool = False
 
     def client(self) -> bigquery.Client:
@@ -68,6 +69,7 @@ class FakeLoadJobs:
         return bigquery.Client(project=PROJECT, credentials=credentials, _http=cast(requests.Session, self))
 
     def request(self, method: str, url: str, data: str | None = None, **_: object) -> requests.Response:
+        self.requests_seen += 1
         parts = urlsplit(url)
         status, body = self._answer(method, parts.path, parse_qs(parts.query), json.loads(data) if data else {})
         if self.lose_answers and method == "POST":
