@@ -15,6 +15,8 @@ import orjson
 
 MAX_DIGITS = 100
 """The characters of a number; no warehouse holds more, and parsers differ beyond."""
+MAX_LEVELS = 254
+"""Levels of objects and arrays; the fast reader writes no more."""
 _MAX_EXPONENT = 400
 _DIGITS = bytes.maketrans(b"123456789.", b"0000000000")
 HALF_A_PAIR = "a text has half a surrogate pair: write the whole character"
@@ -66,6 +68,8 @@ def _is_exact(source: bytes, value: Any) -> bool:
 
 
 def _has_same_numbers(source: bytes, written: bytes) -> bool:
+    if source.count(b"0.0") != written.count(b"0.0"):  # 1e-400 is read as 0.0
+        return False
     if _MANY_DIGITS not in source.translate(_DIGITS):
         return True
     return all(source.count(number) == written.count(number) for number in _LONG_NUMBER.findall(source))
@@ -80,10 +84,20 @@ def _read_slowly(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise Unreadable(f"not JSON: {error.msg} at character {error.pos + 1:,}") from None
     except RecursionError:
-        raise Unreadable("nested too deep") from None
+        raise Unreadable(f"nested deeper than {MAX_LEVELS} levels") from None
     except UnicodeEncodeError:
         raise Unreadable(HALF_A_PAIR) from None
+    if _levels(value) > MAX_LEVELS:
+        raise Unreadable(f"nested deeper than {MAX_LEVELS} levels")
     return value
+
+
+def _levels(value: Any) -> int:
+    level, levels = [value], 0
+    while level := [one for one in level if isinstance(one, dict | list)]:
+        levels += 1
+        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+    return levels
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from support.shred_scene import (
 )
 
 from onefold.registry.columns import ENVELOPE
-from onefold.shred.manifest import Format
+from onefold.shred.manifest import FORMATS, Format
 
 
 def test_a_row_begins_with_its_schema_and_its_event() -> None:
@@ -50,8 +50,9 @@ def test_an_id_fits_into_root_id(wrong: Any) -> None:
     assert "expected 1 to 36 ASCII characters without spaces" in bad.reasons[0]
 
 
-def test_each_version_is_validated_by_itself_and_written_to_all_columns_of_the_model() -> None:
-    made = plan(CLICK, LATER)
+@pytest.mark.parametrize("format_", FORMATS)
+def test_each_version_is_validated_by_itself_and_written_to_all_columns_of_the_model(format_: Format) -> None:
+    made = plan(CLICK, LATER, format_=format_)
     # 1-0-0 does not say what `extra` is: the column of 1-0-1 is NULL. Only 1-0-0 requires `id`.
     assert cells(made, shred(made, entity(CLICK, id=1, extra="x")))["extra"] is None
     assert cells(made, shred(made, entity(LATER, extra="x")))["extra"] == "x"
@@ -185,3 +186,23 @@ def test_a_root_that_is_no_object_has_the_columns_of_the_envelope_only() -> None
         made = plan(schema, format_=format_)
         found = shred(made, {"schema": schema.key.uri, "data": [1]})
         assert len(cells(made, found)) == len(ENVELOPE)
+
+
+@pytest.mark.parametrize(
+    ("format_", "wrong", "right"),
+    [
+        ("uuid", "c6ef3124-b53a-4b13-a233-0088f79dcbcg", ID),
+        ("uuid", ID.replace("-", ""), ID.upper()),
+        ("email", "a", "a@example.com"),
+        ("ipv4", "1.2.3.256", "1.2.3.4"),
+        ("date", "2026-02-29", "2026-02-28"),
+        ("date-time", "2026-11-23 08:00", "2026-11-23T08:00:00Z"),
+    ],
+)
+def test_the_format_of_a_text_is_asserted_at_every_depth(format_: str, wrong: str, right: str) -> None:
+    schema = parsed({"type": "object", "properties": {"a": {"type": "array", "items": {**TEXT, "format": format_}}}})
+    made = plan(schema)
+    assert shred(made, entity(schema, a=[right])).bad is None
+    bad = shred(made, entity(schema, a=[right, wrong])).bad
+    assert bad is not None
+    assert (bad.kind, "/a/1" in bad.reasons[0]) == ("invalid", True)

@@ -48,6 +48,7 @@ CSV: list[tuple[str, str, str | None]] = [
     ("DECIMAL(36,2)", "1.10000000000000000001", None),
     ("DECIMAL(36,2)", "0.0", "0.00"),
     ("DECIMAL(36,2)", "true", None),
+    ("DECIMAL(36,2)", "1e-399", None),
     ("BOOLEAN", "true", "1"),
     ("BOOLEAN", "false", "0"),
     ("BOOLEAN", "1", None),
@@ -138,6 +139,12 @@ def _check(convert: Any, source: str, expected: Any) -> None:
     assert (found, type(found)) == (expected, type(expected))
 
 
+def test_the_deepest_value_is_written() -> None:
+    text = "[" * 254 + "]" * 254
+    assert csv_converter("VARCHAR(65535)")(read_json(text)) == text
+    assert csv_converter("VARCHAR(65535)")(read_json(text.replace("[]", "[10000000000000000000000]"))).count("[") == 254
+
+
 def test_a_field_without_special_characters_is_as_it_is() -> None:
     assert csv_field(" a, b; \\ \u2028 ") == " a, b; \\ \u2028 "
 
@@ -160,7 +167,9 @@ def test_a_field_without_special_characters_is_as_it_is() -> None:
         ("", "not JSON"),
         ("{", "not JSON"),
         ("[1] 2", "not JSON"),
-        ("[" * 100_000, "nested too deep"),
+        ("[" * 255 + "]" * 255, "nested deeper than 254 levels"),
+        ("[" * 900 + "]" * 900, "nested deeper than 254 levels"),
+        ("[" * 100_000, "nested deeper than 254 levels"),
     ],
 )
 def test_a_text_that_two_readers_could_read_differently_is_refused(text: str, reason: str) -> None:
