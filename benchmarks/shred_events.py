@@ -33,7 +33,11 @@ SPARK_TYPES = {name: kind[1] for name, kind in _FIELDS.items()}
 COLUMNS = {name: kind[2] for name, kind in _FIELDS.items()}
 ENVELOPE = ("vendor", "name", "format", "version", "root_id", "root_tstamp", "ref_root", "ref_tree", "ref_parent")
 _FILES = 4
-_TEXTS = ("plain text of some words", "https://shop.example/products/1234?campaign=autumn", "grün und blau", 'a, "b"')
+_TEXTS = (
+    "plain text of some words", "https://shop.example/products/1234?campaign=autumn", "grün und blau", "Mozilla/5.0 (X11)",
+)  # fmt: skip
+_QUOTED = 20
+"""One in so many events has a text with a tab and quotes, which CSV has to quote."""
 
 
 def make_registry(folder: Path) -> None:
@@ -51,6 +55,8 @@ def make_events(folder: Path, count: int) -> int:
         with (folder / f"events-{file}.json").open("w", encoding="utf-8") as lines:
             for number in range(file, count, _FILES):
                 data = _data(number, chance)
+                if number % _QUOTED == 0:
+                    data["f04"] = 'a tab\t and "quotes"'
                 if number % 100 == 99:
                     data["f01"], bad = -1, bad + 1
                 event = {"schema": "iglu:com.acme/ad_click/jsonschema/1-0-0", "data": data}
@@ -64,6 +70,6 @@ def _data(number: int, chance: random.Random) -> dict[str, Any]:
         lambda: chance.randrange(2_000_000_000),
         lambda: chance.choice((None, chance.random() * 1_000)),
         lambda: chance.random() < 0.5,
-        lambda: chance.choice((None, "short", "tab\there")),
+        lambda: chance.choice((None, "short", "a longer text")),
     )
     return {name: values[place % len(values)]() for place, name in enumerate(_FIELDS)}
