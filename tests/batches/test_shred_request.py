@@ -110,3 +110,9 @@ def test_a_message_with_a_dataset_is_refused() -> None:
         parse_batch_request(batch_message("shred", "shop", None, ARGUMENTS))
     with pytest.raises(InvalidInput, match="the job shred works on folders: leave out dataset and table"):
         _ = BatchRequest("shred", "shop").form
+
+
+def test_every_place_of_a_repeated_option_is_read() -> None:
+    words = ["--events", "gs://lake/a", "--events", "gs://lake/b", "gs://lake/c,gs://lake/d"]
+    rest = ["--registry=gs://lake/registry", "--output=gs://lake/out", "--format=parquet", "--input=self-describing"]
+    assert parse_shred([*words, *rest]).events == ("gs://lake/a", "gs://lake/b", "gs://lake/c", "gs://lake/d")

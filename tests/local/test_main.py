@@ -21,7 +21,7 @@ from onefold.local.__main__ import main
 from onefold.settings.environment import load_settings
 
 PAGE = ROOT / "docs" / "tutorials" / "first-batch.md"
-OTHERS = frozenset({"extract", "check"})
+OTHERS = frozenset({"extract", "check", "shred"})
 """Jobs that have a page of their own, which another test runs."""
 JOB = re.compile(r"onefold batch|python spark_jobs/")
 SECONDS = 400
