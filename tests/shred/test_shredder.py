@@ -23,7 +23,7 @@ from support.shred_scene import (
 )
 
 from onefold.registry.columns import ENVELOPE
-from onefold.shred.manifest import Format
+from onefold.shred.manifest import FORMATS, Format
 
 
 def test_a_row_begins_with_its_schema_and_its_event() -> None:
@@ -50,8 +50,9 @@ def test_an_id_fits_into_root_id(wrong: Any) -> None:
     assert "expected 1 to 36 ASCII characters without spaces" in bad.reasons[0]
 
 
-def test_each_version_is_validated_by_itself_and_written_to_all_columns_of_the_model() -> None:
-    made = plan(CLICK, LATER)
+@pytest.mark.parametrize("format_", FORMATS)
+def test_each_version_is_validated_by_itself_and_written_to_all_columns_of_the_model(format_: Format) -> None:
+    made = plan(CLICK, LATER, format_=format_)
     # 1-0-0 does not say what `extra` is: the column of 1-0-1 is NULL. Only 1-0-0 requires `id`.
     assert cells(made, shred(made, entity(CLICK, id=1, extra="x")))["extra"] is None
     assert cells(made, shred(made, entity(LATER, extra="x")))["extra"] == "x"
