@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from decimal import Decimal
 from typing import Any
 
@@ -145,6 +146,14 @@ def test_the_deepest_value_is_written() -> None:
     assert csv_converter("VARCHAR(65535)")(read_json(text.replace("[]", "[10000000000000000000000]"))).count("[") == 254
 
 
+def test_the_zone_of_the_machine_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        assert csv_converter("TIMESTAMP")("2026-11-23T08:00:00+01:00") == "2026-11-23 07:00:00"
+    time.tzset()
+
+
 def test_a_field_without_special_characters_is_as_it_is() -> None:
     assert csv_field(" a, b; \\ \u2028 ") == " a, b; \\ \u2028 "
 
@@ -157,6 +166,9 @@ def test_a_field_without_special_characters_is_as_it_is() -> None:
         ('{"b":{"a":1,"\\u0061":2}}', "the key 'a' stands twice"),
         ('{"a" :1, "a" :2, "b" : "\\u0022:"}', "the key 'a' stands twice"),
         ('{"x":"\\u0022\\u003a","a":1,"a":2}', "the key 'a' stands twice"),
+        ('{"x":"\\u0022:","a":1,"a":2}', "the key 'a' stands twice"),
+        ('{"a":1,"a":2,"b" :3}', "the key 'a' stands twice"),
+        ('{"a":1,"a":2,"b"\t:3}', "the key 'a' stands twice"),
         ("[NaN]", "NaN is not a number of JSON"),
         ("[-Infinity]", "-Infinity is not a number of JSON"),
         ("1e999", "is too large or too small"),
