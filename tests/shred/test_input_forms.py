@@ -130,7 +130,7 @@ def test_a_record_that_is_not_an_event(form: InputForm, record: Any, kind: str, 
 
 
 @pytest.mark.parametrize("form", ["enriched-tsv", "enriched-json"])
-@pytest.mark.parametrize("text", ["\\N", "\\\\N", 'a"b', "a\rb", "a\nb", " a ", "ü"])
+@pytest.mark.parametrize("text", ["\\N", "\\\\N", '"a"', 'a"b', "a\rb", "a\nb", " a ", "ü"])
 def test_a_field_with_special_characters_survives(form: InputForm, text: str) -> None:
     made = plan(CLICK, form=form)
     found = shred(made, enriched(form, app_id=text, contexts=contexts(entity(CLICK, id=1, label=text))))
