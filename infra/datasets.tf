@@ -77,13 +77,14 @@ resource "google_bigquery_dataset_iam_member" "sink_records" {
   member     = "serviceAccount:${local.accounts["sink_records"]}"
 }
 
-# Batches write their rows to a temporary table of the dataset, and MERGE them into the base.
+# Batches write their rows to a temporary table of the dataset, and MERGE them into the base. Load jobs have to name the
+# location of the dataset, which only the dataset tells.
 resource "google_project_iam_custom_role" "batch" {
   role_id = "${local.role_prefix}_batch"
   title   = "Onefold: merges changes"
   permissions = concat(
     local.metadata_permissions,
-    ["bigquery.tables.getData", "bigquery.tables.create", "bigquery.tables.update", "bigquery.tables.updateData"],
+    ["bigquery.datasets.get", "bigquery.tables.getData", "bigquery.tables.create", "bigquery.tables.update", "bigquery.tables.updateData"],
   )
 }
 

@@ -27,6 +27,7 @@ PERMISSIONS: Mapping[str, set[str]] = {
     "sink": {"bigquery.tables.get", "bigquery.tables.updateData"},
     "capture": {*_SEES, "bigquery.tables.getData", "bigquery.tables.create"},
     "batch": {
+        "bigquery.datasets.get",
         *_SEES,
         "bigquery.tables.getData",
         "bigquery.tables.create",
