@@ -71,6 +71,17 @@ def test_everything_runs_and_the_tests_run_even_without_terraform(checkout: Chec
     ]  # fmt: skip
 
 
+def test_long_tests_that_exceed_the_limit_are_reported_and_fail_nothing(checkout: Checkout) -> None:
+    script = checkout.folder / ".ci" / "run"
+    assert "\nlimit=4800\n" in script.read_text()
+    checkout.put(".ci/run", script.read_text().replace("\nlimit=4800\n", "\nlimit=1\n"))
+    checkout.put("bin/make", f'{NOTE}[ "${{!#}}" != test-long ] || exec sleep 1000')
+    checkout.put(".ci/terraform", NOTE)
+    done = checkout.run(".ci/run")
+    assert done.returncode == 0, done.stderr
+    assert "the long tests did not end within 1 seconds of the start" in done.stderr
+
+
 @pytest.mark.parametrize("target", ["install", "lint", "docs", "package", "dist", "test", "test-long"])
 def test_a_failed_step_ends_the_run(checkout: Checkout, target: str) -> None:
     checkout.put("bin/make", f'{NOTE}[ "${{!#}}" != {target} ]')
