@@ -71,7 +71,7 @@ def runs_address(text: str) -> str:
         InvalidInput: the address has another form.
     """
     address = re.sub("^s3[an]://", "s3://", text.strip()).rstrip("/")
-    path = re.sub("^file:(?://)?(?=/)", "", address)
+    path = re.sub("^file:(?://)?(?=/(?!/))", "", address)
     if not _SCHEME.match(path):
         return f"file://{Path(path or '/').resolve()}"
     if not _BUCKET.match(address):
