@@ -219,10 +219,15 @@ def progress_line(text: str) -> Iterator[Callable[[str], None]]:
         yield lambda description: bar.update(task, description=description)
 
 
-def print_lines(*lines: str) -> None:
-    """Print results on standard output, wrapped at the width of the terminal."""
+def print_lines(*lines: str, is_whole: bool = False) -> None:
+    """Print results on standard output, wrapped at the width of the terminal.
+
+    Args:
+        lines: the lines.
+        is_whole: whether each stays one line, because it begins with a name that may be longer than the terminal.
+    """
     for line in lines:
-        Console(highlight=False, emoji=False).print(line, markup=False)
+        Console(highlight=False, emoji=False).print(line, markup=False, soft_wrap=is_whole)
 
 
 def say(colour: str, text: str) -> None:

@@ -48,7 +48,7 @@ def load_shredded(
     for report in loader.plan() if dry_run else loader.load():
         reports.append(report)
         if not as_json:
-            print_lines(*_lines(report))
+            print_lines(*_lines(report), is_whole=True)
             _print_errors(report)
     errors = [str(error) for report in reports for error in report.errors]
     if as_json:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from onefold.core.errors import InvalidInput, Rejected
-from onefold.core.names import problems_of_name
+from onefold.core.errors import InvalidInput, InvalidType, Rejected
+from onefold.core.names import fold_case, problems_of_name
+from onefold.ports.event_tables import MANIFEST_TABLE
 from onefold.registry.schema_key import SchemaKey
+from onefold.schema import redshift_catalog, types
 
 MANIFEST = "shredding_complete.json"
 ALGORITHM = 1
@@ -26,6 +29,9 @@ Format = Literal["csv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 _RUN = re.compile(r"[0-9]{4}(?:-[0-9]{2}){5}")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_VERSION = re.compile(r"[0-9a-z]{0,63}")
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+"""Characters that JSON can hold by an escape, and no warehouse in a name or a text."""
 _FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._=-]*(?:/[A-Za-z0-9_][A-Za-z0-9._=-]*)*")
 
 
@@ -167,7 +173,7 @@ _Check = Callable[[Any], bool]
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    return isinstance(value, str) and not _UNWRITABLE.search(value)
 
 
 def _is_count(value: Any) -> bool:
@@ -180,8 +186,9 @@ def _matches(pattern: re.Pattern[str]) -> _Check:
 
 def _is_time(value: Any) -> bool:
     try:
-        return datetime.fromisoformat(value).tzinfo is not None
-    except (TypeError, ValueError):
+        time = datetime.fromisoformat(value)
+        return time.tzinfo is not None and time.astimezone(UTC) is not None
+    except (TypeError, ValueError, OverflowError):
         return False
 
 
@@ -200,6 +207,14 @@ def _is_column(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(_is_text, value)) and all(value)
 
 
+def _are_columns(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_column, value))
+
+
+def _is_table_name(value: Any) -> bool:
+    return not problems_of_name("table", value) and fold_case(value) != MANIFEST_TABLE
+
+
 _MANIFEST: Mapping[str, _Check] = {
     "run": _matches(_RUN), "format": FORMATS.__contains__, "compression": _is_text, "registry": _is_text,
     "inputs": _list_of(_is_text), "schemas": _list_of(_is_uri), "tables": _list_of(lambda one: isinstance(one, dict)),
@@ -207,10 +222,12 @@ _MANIFEST: Mapping[str, _Check] = {
     "started_at": _is_time, "completed_at": _is_time, "algorithm": _is_count,
 }  # fmt: skip
 _TABLE: Mapping[str, _Check] = {
-    "name": lambda one: not problems_of_name("table", one), "base": lambda one: not problems_of_name("table", one),
-    "version": _is_text, "uri": lambda one: one == "" or _is_uri(one), "columns": _list_of(_is_column),
+    "name": _is_table_name, "base": lambda one: not problems_of_name("table", one),
+    "version": _matches(_VERSION), "uri": lambda one: one == "" or _is_uri(one), "columns": _are_columns,
     "folder": _matches(_FOLDER), "files": _list_of(lambda one: isinstance(one, dict)),
 }  # fmt: skip
+_TYPES: Mapping[str, Callable[[str], object]] = {"csv": redshift_catalog.parse_type, "parquet": types.parse_type}
+"""The types of the warehouse that takes files of a format."""
 _FILES: Mapping[str, _Check] = {"name": _matches(_FILE), "rows": _is_count, "bytes": _is_count}
 
 
@@ -223,7 +240,28 @@ def _problems(found: Mapping[str, Any]) -> list[str]:
         problems += wrong
         for place, file in enumerate(table["files"] if not wrong else []):
             problems += _problems_of(file, _FILES, f"{where}files[{place}].")
-    return problems + ([] if problems else _repeated([table["name"] for table in tables]))
+    return problems or [*_repeated("tables", [table["name"] for table in tables]), *_problems_of_tables(found)]
+
+
+def _problems_of_tables(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with values that are valid by themselves.
+
+    A file that is listed twice would be loaded twice. A column that no warehouse takes would be listed as planned for the
+    table, and later runs with the right column would not fit.
+    """
+    for number, table in enumerate(found["tables"]):
+        where = f"tables[{number}]"
+        yield from _repeated(f"{where}.files", [file["name"] for file in table["files"]])
+        yield from _repeated(f"{where}.columns", [fold_case(name) for name, _ in table["columns"]])
+        yield from (f"{where}.columns: {problem}" for problem in _problems_of_types(table["columns"], found["format"]))
+
+
+def _problems_of_types(columns: Sequence[Sequence[str]], format_: str) -> Iterator[str]:
+    for name, type_ in columns:
+        try:
+            _TYPES[format_](type_)
+        except InvalidType as error:
+            yield f"{name}: {error}"
 
 
 def _problems_of(found: Mapping[str, Any], checks: Mapping[str, _Check], where: str) -> list[str]:
@@ -236,5 +274,6 @@ def _problems_of(found: Mapping[str, Any], checks: Mapping[str, _Check], where: 
     ]
 
 
-def _repeated(names: Sequence[str]) -> list[str]:
-    return [f"tables has {name} twice" for name in sorted({name for name in names if names.count(name) > 1})]
+def _repeated(where: str, names: Sequence[str]) -> list[str]:
+    counts = Counter(names)
+    return [f"{where} has {name} twice" for name in sorted(counts) if counts[name] > 1]

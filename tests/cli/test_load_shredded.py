@@ -77,3 +77,10 @@ def test_an_address_of_another_form_is_refused(run: Run) -> None:
     printed = run("load-shredded", "--dataset", "events", "--runs", "https://acme.com/runs")
     assert printed.code == 1
     assert "expected gs://BUCKET/FOLDER" in printed.err
+
+
+def test_a_line_stays_whole_whatever_the_width(events: EventScene, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    name = f"com_acme_{70 * 'x'}_1"
+    events.shred(FIRST, "1-0-0", [ID], {"id": 1}, table=name)
+    assert f"  {name}: 1 row loaded, new table" in run(*options(events)).out.splitlines()

@@ -52,6 +52,7 @@ def test_another_version_of_the_algorithm_is_named(algorithm: Any) -> None:
         ({"run": "2026"}, "run is not valid: '2026'"),
         ({"format": "orc"}, "format is not valid: 'orc'"),
         ({"started_at": "2026-11-23T08:00:00"}, "started_at is not valid"),
+        ({"started_at": "0001-01-01T00:00:00+14:00"}, "started_at is not valid"),
         ({"schemas": ["com.acme/x"]}, "schemas is not valid"),
         ({"color": 1}, "color is unknown"),
         ({"tables": [json.loads(MANIFEST.to_json())["tables"][0]] * 2}, "tables has com_acme_ad_click_1 twice"),
@@ -75,6 +76,33 @@ def test_a_file_is_in_the_folder_of_its_table(name: str) -> None:
     table = json.loads(MANIFEST.to_json())["tables"][0] | {"files": [{"name": name, "rows": 1, "bytes": 1}]}
     with pytest.raises(InvalidInput, match=r"tables\[0\]\.files\[0\]\.name is not valid"):
         parse_manifest(changed(tables=[table]), "m.json")
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"files": [{"name": "part-0", "rows": 1, "bytes": 1}] * 2}, "tables[0].files has part-0 twice"),
+        ({"columns": []}, "tables[0].columns is not valid"),
+        ({"columns": [["id", "INT64"], ["ID", "STRING"]]}, "tables[0].columns has id twice"),
+        ({"columns": [["id", "INT64); DROP TABLE x; --"]]}, "tables[0].columns: id: type 'INT64); DROP TABLE x; --'"),
+        ({"columns": [["a\0b", "INT64"]]}, "tables[0].columns is not valid"),
+        ({"columns": [["a\ud800b", "INT64"]]}, "tables[0].columns is not valid"),
+        ({"name": "onefold_manifest"}, "tables[0].name is not valid"),
+        ({"version": "1 !"}, "tables[0].version is not valid"),
+    ],
+)
+def test_a_table_that_a_loader_cannot_take_is_refused(values: dict[str, Any], problem: str) -> None:
+    table = json.loads(MANIFEST.to_json())["tables"][0] | values
+    with pytest.raises(InvalidInput) as caught:
+        parse_manifest(changed(tables=[table]), "m.json")
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("type_", ["INT); DROP TABLE x; --", "STRUCT<lat FLOAT64>"])
+def test_a_type_is_one_of_the_warehouse_that_takes_the_format(type_: str) -> None:
+    table = json.loads(MANIFEST.to_json())["tables"][0] | {"columns": [["id", "DOUBLE PRECISION"], ["x", type_]]}
+    with pytest.raises(InvalidInput, match=r"tables\[0\]\.columns: x: .* is not a type of Redshift"):
+        parse_manifest(changed(tables=[table], format="csv"), "m.json")
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", "[" * 100_000])

@@ -123,7 +123,7 @@ class Loader:
         """Announce what is new, and return the plans; an error of an announcement takes the place of a plan."""
         done = dict(migrated)
         for name, plan in migrated.items():
-            if isinstance(plan, TablePlan) and plan.is_news:
+            if isinstance(plan, TablePlan) and plan.is_announced:
                 try:
                     self.announce(plan.table)
                 except OnefoldError as error:

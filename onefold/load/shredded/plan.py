@@ -70,6 +70,11 @@ class TablePlan:
     is_news: bool
 
     @property
+    def is_announced(self) -> bool:
+        """Whether readers have to hear of the table: it is new, also where a table of this name was dropped, or changes."""
+        return self.is_news or self.action != "none"
+
+    @property
     def added(self) -> tuple[str, ...]:
         """The names of the columns that the table lacks, and of those whose type has to grow; none where it is created."""
         if self.found is None:
@@ -107,8 +112,10 @@ def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> TablePlan:
 def _action(table: EventTable, found: FoundTable | None) -> Action:
     if found is None:
         return "create"
-    is_labelled = found.labels is None or found.labels == table.labels
-    return "none" if found.columns == table.columns and found.uri == table.uri and is_labelled else "change"
+    # The events have no schema and no labels: what people write there stays, and is no reason for a change.
+    is_described = table.uri in ("", found.uri)
+    is_labelled = found.labels is None or not table.version or found.labels == table.labels
+    return "none" if found.columns == table.columns and is_described and is_labelled else "change"
 
 
 def _known(table: EventTable, listed: Sequence[KnownColumns], grown: Grown) -> Columns:

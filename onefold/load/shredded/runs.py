@@ -12,7 +12,8 @@ from onefold.ports.objects import FolderLister, ObjectFinder
 from onefold.shred.manifest import MANIFEST, Manifest, ShreddedTable, parse_manifest, run_folder
 
 _RUN = re.compile(r"run=[0-9]{4}(?:-[0-9]{2}){5}")
-_SCHEMES = ("gs://", "s3://", "file://")
+_SCHEME = re.compile("[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_BUCKET = re.compile("(?:gs|s3)://[^/]")
 
 
 class RunObjects(ObjectFinder, FolderLister, Protocol):
@@ -60,19 +61,20 @@ def runs_address(text: str) -> str:
     """Return the address of a folder in the one form by which the manifest table knows its runs.
 
     Args:
-        text: gs://BUCKET/FOLDER, s3://BUCKET/FOLDER, s3a://BUCKET/FOLDER, or a folder of this machine.
+        text: gs://BUCKET/FOLDER, s3://BUCKET/FOLDER, s3a://BUCKET/FOLDER, or a folder of this machine, also as file:/FOLDER.
 
     Examples:
-        >>> runs_address("s3a://acme/shredded/"), runs_address("/tmp/../shredded")
-        ('s3://acme/shredded', 'file:///shredded')
+        >>> runs_address("s3a://acme/shredded/"), runs_address("/tmp/../shredded"), runs_address("file:/tmp/runs")
+        ('s3://acme/shredded', 'file:///shredded', 'file:///tmp/runs')
 
     Raises:
         InvalidInput: the address has another form.
     """
     address = re.sub("^s3[an]://", "s3://", text.strip()).rstrip("/")
-    if "://" not in address:
-        return f"file://{Path(address or '/').resolve()}"
-    if not address.startswith(_SCHEMES) or address in _SCHEMES:
+    path = re.sub("^file:(?://)?(?=/(?!/))", "", address)
+    if not _SCHEME.match(path):
+        return f"file://{Path(path or '/').resolve()}"
+    if not _BUCKET.match(address):
         raise InvalidInput(f"{text!r}: expected gs://BUCKET/FOLDER, s3://BUCKET/FOLDER or a folder of this machine")
     return address
 

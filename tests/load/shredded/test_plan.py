@@ -86,6 +86,18 @@ def test_the_description_and_the_labels_are_brought_up() -> None:
     assert plan(wanted(ID), found(ID, labels=None), listed(ID)).action == "none"
 
 
+def test_the_description_and_the_labels_of_the_events_are_left_to_people() -> None:
+    events = Wanted(EventTable("events", (ID,), base="events"), wanted(ID).registry_read_at)
+    is_ = FoundTable((ID,), "All events of the shop", ("events", "1"))
+    assert plan_table(events, Facts((), is_, ()), grown).action == "none"
+
+
+def test_a_table_that_was_dropped_and_labels_that_were_removed_are_announced() -> None:
+    assert plan(wanted(ID), None, listed(ID)).is_announced
+    assert plan(wanted(ID), found(ID, labels=("", "")), listed(ID)).is_announced
+    assert not plan(wanted(ID), found(ID), listed(ID)).is_announced
+
+
 def test_a_version_that_changes_no_column_is_the_later_one_by_the_time_of_its_run() -> None:
     known = listed(ID, version="1-0-2", minute=7)
     made = plan(wanted(ID, version="1-0-1", minute=5), found(ID, version="1-0-2"), known)

@@ -96,7 +96,7 @@ def test_a_column_made_longer_by_hand_stays_so(redshift_scene: RedshiftScene) ->
 
 
 def test_files_of_another_format_are_refused(redshift_scene: RedshiftScene) -> None:
-    table = replace(click_table("1-0-0", ()), columns=(*ENVELOPE, ID))
+    table = click_table("1-0-0", [("id", "INT64")])
     redshift_scene.write(0, [(table, [{"id_": "a"}])], format="parquet")
     redshift_scene.shred(1, "1-0-0", [ID], {"id_": "b", "id": 2})
     first, second = states(redshift_scene.load())

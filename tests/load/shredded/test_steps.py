@@ -209,7 +209,7 @@ def test_a_manifest_that_is_not_valid_is_reported_and_the_other_runs_are_loaded(
 
 
 def test_files_in_csv_are_refused(events: EventScene) -> None:
-    events.shred(FIRST, "1-0-0", [ID], {"id": 1}, format="csv")
+    events.shred(FIRST, "1-0-0", [("day", "DATE")], {}, format="csv")
     (report,) = events.load()
     assert report.state == "refused"
     assert "has csv files" in str(report.error)
