@@ -262,6 +262,16 @@ def test_the_next_block_of_lines_begins_where_one_is_large_enough(monkeypatch: p
     assert next(iter(found.add(1, ["long one"]))).number == 1
 
 
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+def test_every_end_of_a_line_in_a_text_survives(spark: SparkSession, scene: ShredScene, format_: str) -> None:
+    text = "a\rb\r\nc\nd\u2028e\x85f"
+    scene.write("a.txt", [click(1, NEWER, page=text), f"x\r{text.replace(chr(10), '')}"])
+    scene.shred(spark, format=format_)
+    (manifest,) = scene.manifests()
+    assert [row["page"] for row in scene.rows(manifest, "com_acme_ad_click_1")] == [text]
+    assert [row["original"] for row in scene.bad_rows(manifest)] == ["x\ra\rb\rcd\u2028e\x85f"]
+
+
 def test_names_of_files_are_never_patterns(spark: SparkSession, scene: ShredScene) -> None:
     scene.write("day=1/a [1] {x}%20.txt", [click(1)])
     scene.write("day=2/hour=3/b,c.txt", [click(2)])
