@@ -272,6 +272,18 @@ def test_every_end_of_a_line_in_a_text_survives(spark: SparkSession, scene: Shre
     assert [row["original"] for row in scene.bad_rows(manifest)] == ["x\ra\rb\rcd\u2028e\x85f"]
 
 
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+@pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"x" * 9_999)[:-9]])
+def test_a_file_that_cannot_be_unpacked_is_named(
+    spark: SparkSession, scene: ShredScene, content: bytes, more: tuple[str, ...]
+) -> None:
+    scene.write("a.txt", [click(1)])
+    (scene.events / "broken one.gz").write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"broken%20one\.gz cannot be read"):
+        scene.shred(spark, *more)
+    assert scene.manifests() == []
+
+
 def test_names_of_files_are_never_patterns(spark: SparkSession, scene: ShredScene) -> None:
     scene.write("day=1/a [1] {x}%20.txt", [click(1)])
     scene.write("day=2/hour=3/b,c.txt", [click(2)])
