@@ -10,10 +10,10 @@ from typing import Any
 
 import jsonschema_rs
 
-from onefold.registry.json_schema import PATTERNS
 from onefold.registry.json_text import pointer
 from onefold.registry.leaves import same_json
 from onefold.registry.subschemas import Json, resolve, subschemas
+from onefold.registry.validator import PATTERNS
 from onefold.schema.json_types import TYPES, compact_json
 
 _ANNOTATIONS = frozenset({"title", "description", "default", "$schema", "self", "definitions", "id"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +16,16 @@ from onefold.core.text import shortened
 from onefold.registry.json_text import pointer, read_json, value_violations
 from onefold.registry.schema_key import SchemaKey, SchemaVer, part_problems
 from onefold.registry.subschemas import Json, resolve, same_instance, subschemas
+from onefold.registry.validator import NOT_VALIDATED, PATTERNS, validator_of
 
 FORMAT = "jsonschema"
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 SELF_DESCRIBING = "http://iglucentral.com/schemas/com.snowplowanalytics.self-desc/schema/jsonschema/1-0-0#"
 _DIALECTS = {uri.removesuffix("#") for uri in (DRAFT_4, SELF_DESCRIBING)}
+_FRAGMENT = re.compile(r"#(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?")
+"""The whole schema, or a pointer into it, with the characters that the fragment of a URI has (RFC 3986, section 3.5)."""
 
-PATTERNS = jsonschema_rs.RegexOptions(size_limit=1 << 20)
-"""The engine of patterns: its time is linear in the length of the text, and a compiled pattern takes at most 1 MiB."""
-
+_REFERENCE = "refer to a schema below #/definitions"
 _ALLOWED = {
     "type": "use array, boolean, integer, null, number, object, string, or a list of different ones",
     "required": "use a list of at least one name, each once; leave the keyword out where nothing is required",
@@ -83,6 +85,7 @@ def parse_schema(source: str | bytes | Json) -> Schema:
     # The other checks read a value of bounded depth.
     violations = violations or [*_self_violations(value), *_metaschema_violations(value)]
     violations = violations or list(_rule_violations(value))
+    violations = violations or list(_compile_violations(value))
     if violations:
         raise SchemaInvalid(violations)
     own = value["self"]
@@ -130,11 +133,12 @@ def _metaschema_violations(schema: Json) -> Iterator[Violation]:
 
 
 def _rule_violations(schema: Json) -> Iterator[Violation]:
+    rules = {name: value for name, value in schema.items() if name not in NOT_VALIDATED}
     for path, inner in subschemas(schema):
         if "id" in inner:
             yield Violation(path + "/id", "changes what references mean", "remove it: `self` identifies the schema")
         if "$ref" in inner:
-            yield from _reference_violations(schema, path, inner["$ref"])
+            yield from _reference_violations(rules, path, inner["$ref"])
         patterns = [("pattern", inner["pattern"])] if "pattern" in inner else []
         patterns += [(pointer("patternProperties", key)[1:], key) for key in inner.get("patternProperties", {})]
         yield from (
@@ -144,15 +148,25 @@ def _rule_violations(schema: Json) -> Iterator[Violation]:
 
 
 def _reference_violations(root: Json, path: str, reference: Any) -> Iterator[Violation]:
-    place, allowed = path + "/$ref", "refer to a schema below #/definitions"
+    place, allowed = path + "/$ref", _REFERENCE
     if not isinstance(reference, str) or not reference.startswith("#"):
         yield Violation(place, f"{shortened(str(reference))} is not in this schema", allowed)
-    elif not (reference == "#" or reference.startswith("#/")) or not isinstance(resolve(root, reference), dict):
+    elif not _FRAGMENT.fullmatch(reference) or not isinstance(resolve(root, reference), dict):
         yield Violation(place, f"{shortened(reference)} does not exist", allowed)
     elif _never_ends(root, reference):
         yield Violation(
             place, f"{shortened(reference)} leads back to itself for the same value", "refer to it from a property"
         )
+
+
+def _compile_violations(schema: Json) -> Iterator[Violation]:
+    """Yield why the validator cannot use a schema: a reference may lead to a place that the other checks take for data."""
+    if not any("$ref" in inner for _, inner in subschemas(schema)):
+        return
+    try:
+        validator_of(schema)
+    except ValueError as error:
+        yield Violation("", f"a reference leads to no valid schema: {shortened(str(error).splitlines()[0])}", _REFERENCE)
 
 
 def _never_ends(root: Json, reference: str) -> bool:

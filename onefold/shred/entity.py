@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
-
-import jsonschema_rs
+from typing import Any
 
 from onefold.core.text import cut
 from onefold.registry.columns import ENVELOPE
-from onefold.registry.json_schema import PATTERNS
 from onefold.registry.json_text import pointer
 from onefold.registry.schema_key import SchemaKey, snake
+from onefold.registry.validator import validator_of
 from onefold.shred.bad_rows import Problem
 from onefold.shred.csv_rows import CsvRows
 from onefold.shred.csv_values import TAB, csv_field
@@ -23,9 +20,7 @@ from onefold.shred.parquet_rows import ParquetRows
 from onefold.shred.plan import PlannedSchema, PlannedTable
 from onefold.shred.values import json_text
 
-_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _MOST_SHOWN = 200
-_NOT_VALIDATED = ("$schema", "self")
 
 
 Row = str | tuple[Any, ...]
@@ -53,7 +48,7 @@ class Entity:
         document = json.loads(schema.text)
         columns = table.columns[len(ENVELOPE) :]
         self._key = schema.key
-        self._validator = _validator({name: value for name, value in document.items() if name not in _NOT_VALIDATED})
+        self._validator = validator_of(document)
         self._rows: CsvRows | ParquetRows
         self.table = place
         self.is_valid = self._validator.is_valid
@@ -100,17 +95,3 @@ def _own_columns(key: SchemaKey) -> tuple[str, str, str, str]:
 
 def _ancestors(key: SchemaKey) -> tuple[str, str, str]:
     return EVENTS, json_text([EVENTS, snake(key.name)]), EVENTS
-
-
-def _validator(schema: dict[str, Any]) -> jsonschema_rs.Draft4Validator:
-    return jsonschema_rs.Draft4Validator(
-        schema, validate_formats=True, formats={"uuid": _is_uuid}, retriever=_refuse, pattern_options=PATTERNS
-    )
-
-
-def _is_uuid(text: str) -> bool:
-    return _UUID.fullmatch(text) is not None
-
-
-def _refuse(uri: str) -> NoReturn:
-    raise ValueError(f"{uri} is not in the schema")

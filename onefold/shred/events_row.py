@@ -18,7 +18,7 @@ _NUMBERS = range(len(EVENT_FIELDS))
 _ENTITIES = [number for number, (_, kind) in enumerate(EVENT_FIELDS) if kind == "json"]
 _SHORT = 18
 """Digits of a whole number that 64 bits hold in any case."""
-_BOOLEANS: Mapping[str, bool] = {"0": False, "1": True}
+_BOOLEANS: Mapping[str | int, bool] = {"0": False, "1": True, "false": False, "true": True, 0: False, 1: True}
 
 
 class EventsRow:
@@ -85,7 +85,7 @@ def _is_plain(line: str) -> bool:
 def _converter(kind: FieldKind, type_: str, format_: Format, plain: bool = False) -> Callable[[Any], Any]:
     convert = csv_converter(type_, plain) if format_ == "csv" else parquet_converter(type_)
     if kind == "bool":
-        return lambda value: convert(_BOOLEANS.get(value, value) if type(value) is str else value)
+        return lambda value: convert(_BOOLEANS.get(value, value) if type(value) in (str, int) else value)
     if kind in ("int", "float"):
         return lambda value: convert(_number(value) if type(value) is str else value)
     return convert

@@ -85,6 +85,24 @@ def inputs_of(text: str, place: str) -> tuple[str, ...]:
     return tuple(inputs)
 
 
+def check_commit(text: str, place: str) -> None:
+    """Check that a file of `_commits` names a run.
+
+    Args:
+        text: the content of the file.
+        place: its address, for errors.
+
+    Raises:
+        InvalidInput: another program has written or changed the file.
+    """
+    try:
+        run = json.loads(text)["run"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        run = None
+    if not isinstance(run, str) or run_of(run_folder(run)) is None:
+        raise InvalidInput(f"{place} is not the manifest of a run: restore it, or remove it if no run has written it")
+
+
 def not_taken(found: Mapping[str, int], taken: Collection[str]) -> dict[str, int]:
     """Return the files that no manifest lists, with their sizes.
 

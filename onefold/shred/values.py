@@ -122,16 +122,17 @@ def decimal_number(value: Any, digits: int, scale: int) -> Decimal:
     exact = Decimal(repr(value)) if type(value) is float else Decimal(value)
     if exact.is_zero():
         return Decimal(0)
-    if exact.adjusted() >= digits or _places(exact) > scale:
+    exact = _without_zeros(exact)
+    if exact.adjusted() >= digits or -int(exact.as_tuple().exponent) > scale:
         raise DoesNotFit(f"{shown(value)} has more than {digits} digits before or {scale} after the point")
     return exact
 
 
-def _places(number: Decimal) -> int:
-    """Return the digits after the point, without zeros at the end."""
-    _, digits, exponent = number.as_tuple()
-    zeros = next((place for place, digit in enumerate(reversed(digits)) if digit), 0)
-    return max(0, -exponent - zeros) if isinstance(exponent, int) else 0
+def _without_zeros(number: Decimal) -> Decimal:
+    """Return a number that is not 0 without zeros at its end, which Arrow would count as digits of the column."""
+    sign, digits, exponent = number.as_tuple()
+    zeros = next(place for place, digit in enumerate(reversed(digits)) if digit)
+    return Decimal((sign, digits[: len(digits) - zeros], int(exponent) + zeros)) if zeros else number
 
 
 def utc_time(text: Any) -> datetime:

@@ -77,12 +77,28 @@ def test_depth_is_bounded() -> None:
 
 @pytest.mark.parametrize(
     "reference",
-    ["http://example.com/a", "file:///etc/passwd", "other.json", "//a", "#a", "#/definitions/b", "#/self/vendor"],
+    ["http://example.com/a", "file:///etc/passwd", "other.json", "//a", "#a", "#/definitions/b", "#/self/vendor", "#/self"],
 )
 def test_a_reference_stays_within_the_schema(reference: str) -> None:
     schema = described(properties={"a": {"$ref": reference}}, definitions={"a": {}})
     assert list(violations(schema)) == ["/properties/a/$ref"]
     assert parse_schema(described(properties={"a": {"$ref": "#/definitions/a"}}, definitions={"a": {}}))
+
+
+def test_a_reference_is_the_fragment_of_a_uri() -> None:
+    for name, reference in (("a b", "a%20b"), ("ü", "%C3%BC"), ("a/b", "a~1b"), ("a%b", "a%25b")):
+        assert parse_schema(described(properties={"a": {"$ref": f"#/definitions/{reference}"}}, definitions={name: {}}))
+    for name in ("a b", "ü", "a%b"):
+        schema = described(properties={"a": {"$ref": f"#/definitions/{name}"}}, definitions={name: {}})
+        assert list(violations(schema)) == ["/properties/a/$ref"]
+
+
+@pytest.mark.parametrize(
+    "target", [{"type": "strin"}, {"minimum": "a"}, {"pattern": "(?=a)"}, {"$ref": "http://example.com"}]
+)
+def test_a_reference_to_what_is_no_schema_is_refused(target: dict[str, Any]) -> None:
+    schema = described(properties={"a": {"$ref": "#/examples/a"}}, examples={"a": target})
+    assert "no valid schema" in violations(schema)[""]
 
 
 def test_a_reference_that_is_never_decided_is_refused() -> None:

@@ -63,6 +63,13 @@ def test_values_of_json_are_values_of_an_enriched_event() -> None:
     assert [event[name] for name in ("txn_id", "br_cookies", "se_value", "app_id")] == [7, False, 1.0, None]
 
 
+@pytest.mark.parametrize("form", ["enriched-tsv", "enriched-json"])
+@pytest.mark.parametrize("value", ["1", "true", 1, True, "0", "false", 0, False], ids=repr)
+def test_a_boolean_is_1_and_0_or_true_and_false(form: InputForm, value: Any) -> None:
+    made = plan(CLICK, format_="parquet", form=form)
+    assert cells(made, shred(made, enriched(form, br_cookies=value)))["br_cookies"] is (value in ("1", "true", 1))
+
+
 EVENT_PROBLEMS: list[tuple[dict[str, Any], str, str]] = [
     ({"event_id": "a b"}, "does_not_fit", "event_id: expected 1 to 36 ASCII characters"),
     ({"collector_tstamp": "yesterday"}, "does_not_fit", "collector_tstamp: "),
@@ -70,6 +77,8 @@ EVENT_PROBLEMS: list[tuple[dict[str, Any], str, str]] = [
     ({"txn_id": "x"}, "does_not_fit", "txn_id: "),
     ({"txn_id": "9223372036854775808"}, "does_not_fit", "txn_id: 9223372036854775808 is beyond BIGINT"),
     ({"br_cookies": "2"}, "does_not_fit", "br_cookies: "),
+    ({"br_cookies": 2}, "does_not_fit", "br_cookies: "),
+    ({"br_cookies": [1]}, "does_not_fit", "br_cookies: "),
     ({"geo_latitude": "NaN"}, "does_not_fit", "geo_latitude: "),
     ({"app_id": "ü" * 2_049}, "does_not_fit", "app_id: "),
     ({"contexts": "{"}, "unreadable", "contexts: not JSON"),

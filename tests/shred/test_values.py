@@ -6,12 +6,15 @@ import time
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from onefold.schema.types import parse_type
 from onefold.shred.csv_values import csv_converter, csv_field
 from onefold.shred.json_reader import Unreadable, read_json
 from onefold.shred.parquet_values import parquet_converter
 from onefold.shred.values import DoesNotFit
+from onefold.spark.shred.parquet_blocks import arrow_type
 
 CSV: list[tuple[str, str, str | None]] = [
     ("SMALLINT", "32767", "32767"),
@@ -154,6 +157,14 @@ def test_the_zone_of_the_machine_makes_no_difference(monkeypatch: pytest.MonkeyP
     time.tzset()
 
 
+@pytest.mark.parametrize("type_", ["NUMERIC", "ARRAY<NUMERIC>"])
+def test_zeros_at_the_end_of_a_number_are_no_digits_of_a_column(type_: str) -> None:
+    value: Any = parquet_converter("NUMERIC")(read_json("12345678901234567.8900000000000000000000000000"))
+    value = [value] if type_ != "NUMERIC" else value
+    (written,) = pa.array([value], arrow_type(parse_type(type_))).to_pylist()
+    assert written == ([Decimal("12345678901234567.89")] if type_ != "NUMERIC" else Decimal("12345678901234567.89"))
+
+
 def test_a_field_without_special_characters_is_as_it_is() -> None:
     assert csv_field(" a, b; \\ \u2028 ") == " a, b; \\ \u2028 "
 
@@ -200,6 +211,8 @@ def test_a_text_that_two_readers_could_read_differently_is_refused(text: str, re
         ('{"a":0.8444218515250481,"b":"0.8444218515250481"}', {"a": 0.8444218515250481, "b": "0.8444218515250481"}),
         ('{"a" : "b\\":", "c":{"a":1}}', {"a": 'b":', "c": {"a": 1}}),
         ('"\\ud83d\\ude00"', "😀"),
+        ("1.23456789e-320", Decimal("1.23456789E-320")),
+        ("[1e-400,0.01e2]", [Decimal("1E-400"), 1.0]),
     ],
 )
 def test_json_is_read_exactly(text: str, value: Any) -> None:

@@ -87,7 +87,7 @@ class ShredScene:
     def bad_rows(self, manifest: Manifest) -> list[dict[str, Any]]:
         """The bad rows of a run: one JSON object a line."""
         paths = sorted((self.output / manifest.folder / "bad").glob("part-*.json"))
-        return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+        return [json.loads(line) for path in paths for line in path.read_text().split("\n") if line]
 
 
 def scene_with_clicks(folder: Path) -> ShredScene:
@@ -101,5 +101,6 @@ def _read(path: Path, format_: str, table: ShreddedTable) -> Iterator[dict[str, 
     if format_ == "parquet":
         yield from pq.ParquetFile(path).read().to_pylist()
         return
-    for fields in csv.reader(io.StringIO(path.read_text(), newline=""), delimiter="\t", strict=True):
+    # By bytes: a file that is opened as text loses carriage returns.
+    for fields in csv.reader(io.StringIO(path.read_bytes().decode(), newline=""), delimiter="\t", strict=True):
         yield {name: None if text == "\\N" else text for name, text in zip(names, fields, strict=True)}

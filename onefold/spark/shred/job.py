@@ -46,7 +46,7 @@ def shred(spark: SparkSession, arguments: ShredArguments, read_registry: Callabl
     plan = plan_shred(read_registry(), arguments.format, arguments.input, started)
     if arguments.dry_run:
         return _report(arguments, plan, count_records(spark, plan, inputs), len(inputs), len(found))
-    removed = output.runs.abandoned(started)
+    removed = output.abandoned(started)
     for run in removed:
         output.remove(run)
     run = output.start(started)

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from onefold.core.errors import TryAgain
 from onefold.shred.manifest import MANIFEST, Manifest, run_folder
-from onefold.shred.runs import STARTED, Runs, inputs_of, manifest_path, run_name, run_of
+from onefold.shred.runs import STARTED, Runs, check_commit, inputs_of, manifest_path, run_name, run_of
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.new_file import create_file
 from onefold.spark.shred.places import hadoop_address
@@ -94,19 +94,31 @@ class Output:
             self._finish(other)
         self.folder.write(manifest_path(manifest.run), text)
 
+    def abandoned(self, now: datetime) -> list[str]:
+        """Return the unfinished runs that nobody can be working on any more. What no run has started is somebody else's."""
+        return [run for run in self.runs.abandoned(now) if self.run_folder(run).has(STARTED)]
+
     def remove(self, run: str) -> None:
         """Remove a run without a manifest."""
         self.folder.remove(run_folder(run))
 
     def _finish(self, commit: str) -> None:
         """Write the manifest that a run was about to write when it was killed."""
-        run = json.loads(commit)["run"]
+        run: str = json.loads(commit)["run"]
         folder = self.run_folder(run)
         if folder.has(STARTED) and not folder.has(MANIFEST):
             folder.write(MANIFEST, commit)
 
     def _commit(self, number: int) -> str:
-        return self.folder.read(_commit_path(number))
+        """Return the manifest that a run has committed.
+
+        Raises:
+            InvalidInput: the file is not a manifest.
+        """
+        path = _commit_path(number)
+        text = self.folder.read(path)
+        check_commit(text, f"{self.folder.uri}/{path}")
+        return text
 
     def _inputs_of(self, run: str) -> tuple[str, ...] | None:
         """Return the files that a run has read; None for a run without a manifest."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
+from onefold.core.errors import InvalidInput
 from onefold.shred.plan import ShredPlan
 from onefold.shred.tally import BAD_ROWS, Tally
 from onefold.spark.io.arrow import map_in_arrow
@@ -36,6 +41,9 @@ _HADOOP = {
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
 
+# Spark 4.0, "Error Conditions", FAILED_READ_FILE: the address is spelled as a URI, without spaces.
+_UNREAD_FILE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+)\.\s")
+
 
 class _Tallies(AccumulatorParam[Tally]):
     def zero(self, value: Tally) -> Tally:  # noqa: ARG002 as Spark calls it
@@ -52,9 +60,13 @@ def count_records(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, int
         spark: the session.
         plan: of the run.
         inputs: the files with their sizes.
+
+    Raises:
+        InvalidInput: a file cannot be read.
     """
     tallies = spark.sparkContext.accumulator(Tally(), _Tallies())
-    _blocks(spark, plan, inputs, tallies, dry_run=True).write.format("noop").mode("overwrite").save()
+    with _unread_file_named():
+        _blocks(spark, plan, inputs, tallies, dry_run=True).write.format("noop").mode("overwrite").save()
     return tallies.value
 
 
@@ -66,6 +78,9 @@ def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, int], r
         plan: of the run.
         inputs: the files with their sizes.
         run: the folder of the run.
+
+    Raises:
+        InvalidInput: a file cannot be read.
     """
     form = FORMS[plan.format]
     tallies = spark.sparkContext.accumulator(Tally(), _Tallies())
@@ -73,8 +88,31 @@ def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, int], r
     # In the order of the numbers, so that it is known which blocks are in a file.
     rows = blocks.sortWithinPartitions(*FOLDER_COLUMNS, NUMBER).select(*FOLDER_COLUMNS, F.col(DATA).cast("string"))
     writer = rows.write.partitionBy(*FOLDER_COLUMNS).mode("append").options(**_HADOOP, lineSep=form.end)
-    writer.option("maxRecordsPerFile", form.blocks).text(run.uri)
+    with _unread_file_named():
+        writer.option("maxRecordsPerFile", form.blocks).text(run.uri)
     return tallies.value
+
+
+@contextmanager
+def _unread_file_named() -> Iterator[None]:
+    """Turn the error of a file that Spark cannot read into one line with its address.
+
+    Raises:
+        InvalidInput: a file cannot be read: it is not what its name says, or it is gone.
+        Py4JJavaError: the write has failed for another reason.
+    """
+    try:
+        yield
+    except Py4JJavaError as error:
+        cause: Any = error.java_exception
+        while cause is not None:
+            if match := _UNREAD_FILE.search(str(cause.getMessage())):
+                reason = (cause.getCause() or cause).toString()
+                raise InvalidInput(
+                    f"--events: {match[1]} cannot be read: {reason}: replace or remove the file, and start the job again"
+                ) from error
+            cause = cause.getCause()
+        raise
 
 
 def _blocks(

@@ -17,7 +17,7 @@ from onefold.batches.shred_arguments import parse_shred
 from onefold.core.errors import InvalidInput
 from onefold.registry.registry import Registry
 from onefold.shred.manifest import EVENTS
-from onefold.shred.runs import ABANDONED_AFTER, run_name
+from onefold.shred.runs import ABANDONED_AFTER, STARTED, run_name
 from onefold.spark.shred import blocks
 from onefold.spark.shred.job import shred
 from onefold.spark.shred.output import InputsTaken
@@ -210,10 +210,29 @@ def test_unfinished_runs_are_read_again_and_removed_when_nobody_can_be_at_work(
     for run in runs.values():
         folder = scene.output / f"run={run}" / EVENTS
         folder.mkdir(parents=True)
+        (folder.parent / STARTED).touch()
         (folder / "part-0").write_text("half")
     report = scene.shred(spark)
     assert (report.removed, report.inputs) == ((runs["old"],), 1)
     assert {path.name for path in scene.output.glob("run=*")} == {f"run={runs['young']}", f"run={report.run}"}
+
+
+def test_a_folder_that_no_run_has_started_is_not_removed(spark: SparkSession, scene: ShredScene) -> None:
+    folder = scene.output / f"run={run_name(datetime.now(UTC) - ABANDONED_AFTER * 2)}"
+    folder.mkdir(parents=True)
+    (folder / "rows_of_another_program").write_text("precious")
+    scene.write("a.txt", [click(1)])
+    assert scene.shred(spark).removed == ()
+    assert [path.name for path in folder.iterdir()] == ["rows_of_another_program"]
+
+
+@pytest.mark.parametrize("text", ["", "x", "[]", "{}", '{"run": 5}'])
+def test_a_broken_commit_is_an_error_that_names_it(spark: SparkSession, scene: ShredScene, text: str) -> None:
+    scene.write("a.txt", [click(1)])
+    (scene.output / "_commits").mkdir(parents=True)
+    (scene.output / "_commits" / "0000000001.json").write_text(text)
+    with pytest.raises(InvalidInput, match=r"0000000001\.json"):
+        scene.shred(spark)
 
 
 def test_files_of_failed_tasks_are_not_in_the_manifest(
@@ -241,6 +260,28 @@ def test_the_next_block_of_lines_begins_where_one_is_large_enough(monkeypatch: p
     yielded = [*found.add(1, ["a", "b"]), *found.add(2, ["x"]), *found.add(1, ["c", "d"]), *found.rest()]
     assert [(one.table, one.number, one.rows, one.data) for one in yielded] == [(1, 0, 4, b"a\nb\nc\nd"), (2, 0, 1, b"x")]
     assert next(iter(found.add(1, ["long one"]))).number == 1
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+def test_every_end_of_a_line_in_a_text_survives(spark: SparkSession, scene: ShredScene, format_: str) -> None:
+    text = "a\rb\r\nc\nd\u2028e\x85f"
+    scene.write("a.txt", [click(1, NEWER, page=text), f"x\r{text.replace(chr(10), '')}"])
+    scene.shred(spark, format=format_)
+    (manifest,) = scene.manifests()
+    assert [row["page"] for row in scene.rows(manifest, "com_acme_ad_click_1")] == [text]
+    assert [row["original"] for row in scene.bad_rows(manifest)] == ["x\ra\rb\rcd\u2028e\x85f"]
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+@pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"x" * 9_999)[:-9]])
+def test_a_file_that_cannot_be_unpacked_is_named(
+    spark: SparkSession, scene: ShredScene, content: bytes, more: tuple[str, ...]
+) -> None:
+    scene.write("a.txt", [click(1)])
+    (scene.events / "broken one.gz").write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"broken%20one\.gz cannot be read"):
+        scene.shred(spark, *more)
+    assert scene.manifests() == []
 
 
 def test_names_of_files_are_never_patterns(spark: SparkSession, scene: ShredScene) -> None:
