@@ -99,7 +99,7 @@ def entity_problems(entity: Any, place: str, others: frozenset[str] = frozenset(
     Args:
         entity: the value.
         place: what the value is, for reasons.
-        others: the keys that it may have beside schema and data.
+        others: the keys that it may have besides schema and data.
     """
     if not isinstance(entity, dict) or not isinstance(entity.get("schema"), str) or "data" not in entity:
         yield Problem("unreadable", f"{place}: expected an object with schema and data, got {shown(entity)}")
