@@ -369,3 +369,113 @@ run "clean_views_of_an_unknown_dataset" {
 
   expect_failures = [var.clean_views]
 }
+
+run "a_shred_with_a_name_in_capitals" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { Web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_without_events" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = [], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_whose_pattern_is_in_the_name_of_the_bucket" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake*/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_that_leaves_its_folder" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/../other"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_into_a_whole_bucket" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_into_too_deep_a_folder" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/1/2/3/4/5/6/7/8/9/10/11", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_into_another_format" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "avro", input = "enriched-tsv", registry = "gs://schemas" } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_of_another_input" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "thrift", registry = "gs://schemas" } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_without_a_registry" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = null } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_at_an_impossible_time" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas", schedule = "61 * * * *" } }
+  }
+
+  expect_failures = [var.shreds]
+}

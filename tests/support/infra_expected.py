@@ -149,6 +149,9 @@ ORDER: Mapping[str, set[str]] = {
         "google_bigquery_dataset_access.full",
         *(f"google_bigquery_dataset_iam_member.{name}" for name in ("batch_views", "full", "full_leaves", "full_check")),
     },
+    # A first run may begin as soon as its schedule is there.
+    "google_cloud_scheduler_job.shred": {_API, "google_storage_bucket_iam_member.shred"},
+    "google_storage_bucket_iam_member.shred": {"google_storage_bucket.registry"},
     # Cloud Storage asks at once whether it may publish.
     "google_storage_notification.events": {"google_pubsub_topic_iam_member.events"},
     "google_bigquery_dataset_access.views": {f"google_bigquery_dataset_iam_member.{name}" for name in _GRANTS},
