@@ -65,7 +65,7 @@ def test_spark_finds_planted_differences_and_repairs_them(scene: CheckScene) -> 
     assert (found.code, found.outcomes) == (2, {"t": "different", "viewless": "failed"}), found.err
     assert (found.tables["t"]["findings"], found.tables["t"]["chunks"]) == (planted, 3)
     assert found.tables["t"]["columns"] == ["clock", "name", "rate"]
-    check_log(found, tables={"t"})
+    check_log(found, tables={"t"}, unchecked={"viewless"})
     sentences = [sentence for row in scene.logged() for sentence in row["findings"]]
     assert len(sentences) == sum(planted.values())
     assert '`name` does not match between MySQL (val="Zo\u00eb 3") and BigQuery (val="sEcretly4711"), in the row id="3"' in (
@@ -80,10 +80,11 @@ def test_spark_finds_planted_differences_and_repairs_them(scene: CheckScene) -> 
     assert {row["id"]: row["name"] for row in scene.view()} == dict(scene.source.rows("SELECT id, name FROM t"))
 
 
-def check_log(done: Done, *, tables: set[str]) -> None:
-    """The log has one CRITICAL line for each table that differs, and neither a value nor the password."""
+def check_log(done: Done, *, tables: set[str], unchecked: frozenset[str] | set[str] = frozenset()) -> None:
+    """The log has one CRITICAL line for each table that differs or failed, and neither a value nor the password."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in done.out.splitlines()]
-    assert [line["table"] for line in lines if line.get("severity") == "CRITICAL"] == sorted(tables)
+    assert sorted(line["table"] for line in lines if line.get("severity") == "CRITICAL") == sorted(tables | unchecked)
+    assert [line["table"] for line in lines if line.get("event") == "table_unchecked"] == sorted(unchecked)
     assert [line["table"] for line in lines if line.get("event") == "check_failed"] == sorted(tables)
     for value in (*SECRETS, PASSWORD):
         assert value not in done.out + done.err
