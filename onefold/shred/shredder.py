@@ -55,9 +55,11 @@ class Shredder:
                 if entity.is_valid(data):
                     rows.append((entity.table, entity.row(event, data)))
                     continue
-            except DoesNotFit:
-                pass
-            problems += entity.problems(data)
+                unexplained = Problem("invalid", f"{uri}: the data is not valid")
+            except DoesNotFit as error:
+                unexplained = Problem("does_not_fit", f"{uri}: {error}")
+            # An entity without a row has a reason in any case, so that no event loses an entity in silence.
+            problems += list(entity.problems(data)) or [unexplained]
         if problems:
             raise BadEvent(problems)
         return rows
