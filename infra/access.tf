@@ -42,7 +42,26 @@ resource "google_project_iam_custom_role" "access" {
     "bigquery.datasets.getIamPolicy",
     "bigquery.datasets.setIamPolicy",
     "bigquery.datasets.update",
+    "bigquery.tables.getIamPolicy",
+    "bigquery.tables.list",
   ]
+}
+
+# A plan warns of grants that bypass the lists of datasets: those of the project, whose roles may be its own, and of tables.
+resource "google_project_iam_custom_role" "access_bypasses" {
+  count = var.access_trigger == null ? 0 : 1
+
+  role_id     = "${local.role_prefix}_access_bypasses"
+  title       = "Onefold: sees who may do what in the project"
+  permissions = ["iam.roles.get", "resourcemanager.projects.getIamPolicy"]
+}
+
+resource "google_project_iam_member" "access_bypasses" {
+  count = var.access_trigger == null ? 0 : 1
+
+  project = var.project
+  role    = google_project_iam_custom_role.access_bypasses[0].name
+  member  = "serviceAccount:${google_service_account.access[0].email}"
 }
 
 resource "google_bigquery_dataset_iam_member" "access" {

@@ -13,6 +13,13 @@ locals {
     push_load_shredded                                      = "Onefold: pushes messages to load_shredded"
   })
 
+  # The id of an account has 30 characters at most ("Create service accounts", https://cloud.google.com/iam/docs/service-accounts-create,
+  # read 2026). A longer one is cut, and ends in a digest of all of it.
+  long_account_ids = { for name in keys(local.account_names) : name => "${var.prefix}onefold-${replace(name, "_", "-")}" }
+  account_ids = {
+    for name, id in local.long_account_ids : name => length(id) <= 30 ? id : "${substr(id, 0, 25)}-${substr(sha256(id), 0, 4)}"
+  }
+
   # The e-mail of each account by its purpose: given by the user, or created here.
   accounts = merge({ for name, account in google_service_account.account : name => account.email }, var.service_accounts)
 }
@@ -20,7 +27,7 @@ locals {
 resource "google_service_account" "account" {
   for_each = { for name, title in local.account_names : name => title if !contains(keys(var.service_accounts), name) }
 
-  account_id   = "${var.prefix}onefold-${replace(each.key, "_", "-")}"
+  account_id   = local.account_ids[each.key]
   display_name = each.value
 
   depends_on = [google_project_service.api]
@@ -61,6 +68,17 @@ resource "google_project_iam_member" "read_sessions" {
   member  = "serviceAccount:${local.accounts["batch"]}"
 }
 
+# A condition for the name of a staging bucket.
+locals {
+  staging_only = join(" || ", [
+    # The condition tests the service, not resource types, since the role also has rights on managed folders.
+    # https://cloud.google.com/iam/docs/conditions-resource-attributes, 2026
+    "resource.service != \"storage.googleapis.com\"",
+    "resource.name == \"projects/_/buckets/%[1]s\"",
+    "resource.name.startsWith(\"projects/_/buckets/%[1]s/\")",
+  ])
+}
+
 # Dataproc requires this role for the account of a batch. The role includes rights on all buckets of the project, which the
 # condition restricts to the staging bucket. A separate right allows reading the code of batches (buckets.tf).
 resource "google_project_iam_member" "worker" {
@@ -71,13 +89,7 @@ resource "google_project_iam_member" "worker" {
   condition {
     title       = "staging bucket only"
     description = "Everything except Cloud Storage, and the staging bucket."
-    expression = join(" || ", [
-      # The condition tests the service, not resource types, since the role also has rights on managed folders.
-      # https://cloud.google.com/iam/docs/conditions-resource-attributes, 2026
-      "resource.service != \"storage.googleapis.com\"",
-      "resource.name == \"projects/_/buckets/${google_storage_bucket.staging.name}\"",
-      "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.staging.name}/\")",
-    ])
+    expression  = format(local.staging_only, google_storage_bucket.staging.name)
   }
 }
 

@@ -175,10 +175,9 @@ resource "google_storage_bucket_iam_member" "batch_staging" {
   member = "serviceAccount:${local.accounts["batch"]}"
 }
 
-# Rights on the folders that the user names, in existing buckets. The right to list belongs to the bucket; a condition
-# restricts it to the prefix of the request. The Cloud Storage connector checks whether a parent of the folder is a file, so
-# the names of parents are admitted, but nothing else below them.
-# https://cloud.google.com/iam/docs/conditions-attribute-reference (api attributes), read 2026.
+# Rights on the folders that the user names, in existing buckets. The Cloud Storage connector checks whether a parent of the
+# folder is a file, so the names of parents are admitted, but nothing else below them. To list is a right on the bucket: see
+# `names` below.
 locals {
   batch_folders = {
     for folder in distinct([for name in var.batch_folders : trimsuffix(name, "/")]) : folder => {
@@ -203,10 +202,39 @@ resource "google_storage_bucket_iam_member" "batch_folders" {
       description = substr("Objects of ${each.key}", 0, 256)
       expression = join(" || ", concat(
         ["resource.name.startsWith(\"projects/_/buckets/${each.value.bucket}/objects/${condition.value}/\")"],
-        ["api.getAttribute(\"storage.googleapis.com/objectListPrefix\", \"\").startsWith(\"${condition.value}/\")"],
         [for depth in range(1, length(each.value.parts) + 1) :
         "resource.name == \"projects/_/buckets/${each.value.bucket}/objects/${join("/", slice(each.value.parts, 0, depth))}\""],
       ))
     }
   }
+}
+
+# Without the right to list a bucket, Cloud Storage answers 403 instead of 404 for an object that is not there, and under a condition
+# on the prefix of a request nobody has the right while an object is read. A load job and the connector look at the bucket itself, too
+# ("Batch loading data", https://cloud.google.com/bigquery/docs/batch-loading-data; "IAM permissions for JSON methods",
+# https://cloud.google.com/storage/docs/access-control/iam-json; read 2026). The right shows names in the bucket, and no content.
+locals {
+  sees_names = ["storage.buckets.get", "storage.objects.list"]
+  names = merge(
+    { for folder in concat(values(local.batch_folders), values(local.shred_grants)) : "batch ${folder.bucket}" => { bucket = folder.bucket, account = "batch" }... },
+    { for bucket in local.has_events ? [local.events_bucket] : [] : "load_shredded ${bucket}" => [{ bucket = bucket, account = "load_shredded" }] },
+  )
+}
+
+resource "google_project_iam_custom_role" "names" {
+  count = length(local.names) > 0 ? 1 : 0
+
+  role_id     = "${local.role_prefix}_names"
+  title       = "Onefold: sees which objects there are"
+  permissions = local.sees_names
+}
+
+resource "google_storage_bucket_iam_member" "names" {
+  for_each = local.names
+
+  bucket = each.value[0].bucket
+  role   = google_project_iam_custom_role.names[0].name
+  member = "serviceAccount:${local.accounts[each.value[0].account]}"
+
+  depends_on = [google_storage_bucket.registry]
 }

@@ -13,7 +13,7 @@ locals {
   capture_emails = concat(
     values(var.service_accounts),
     [for capture in var.captures : capture.service_account if capture.service_account != null],
-    [for purpose in keys(local.account_names) : "${var.prefix}onefold-${replace(purpose, "_", "-")}@${var.project}.iam.gserviceaccount.com"],
+    [for id in values(local.account_ids) : "${id}@${var.project}.iam.gserviceaccount.com"],
     [for name, capture in var.captures : "${var.prefix}capture-${name}@${var.project}.iam.gserviceaccount.com" if capture.service_account == null],
   )
 

@@ -39,7 +39,15 @@ resource "google_bigquery_dataset" "clean" {
   labels                     = var.labels
   delete_contents_on_destroy = false
 
-  # The rights of people are granted outside Terraform.
+  # Without access of its own, a new dataset could be read by everybody who may view the project, and written by its editors, who
+  # could then write a view that reads the key. "Basic roles and permissions",
+  # https://cloud.google.com/bigquery/docs/access-control-basic-roles, read 2026
+  access {
+    role          = "OWNER"
+    special_group = "projectOwners"
+  }
+
+  # The rights of people are granted outside Terraform. So an older dataset keeps what it was made with: infra.review lists it.
   lifecycle {
     ignore_changes = [access]
   }

@@ -74,7 +74,7 @@ resource "google_bigquery_dataset_iam_member" "events" {
   member     = "serviceAccount:${local.accounts["load_shredded"]}"
 }
 
-# A load job reads the files by the rights of the account that sends it.
+# A load job reads the files by the rights of the account that sends it. To list is a right on the bucket (buckets.tf).
 resource "google_storage_bucket_iam_member" "events" {
   for_each = local.events_only
 
@@ -88,10 +88,7 @@ resource "google_storage_bucket_iam_member" "events" {
     content {
       title       = "runs of the shredder only"
       description = "Objects of the folder of runs."
-      expression = join(" || ", [
-        "resource.name.startsWith(\"projects/_/buckets/${local.events_bucket}/objects/${condition.value}\")",
-        "api.getAttribute(\"storage.googleapis.com/objectListPrefix\", \"\").startsWith(\"${condition.value}\")",
-      ])
+      expression  = "resource.name.startsWith(\"projects/_/buckets/${local.events_bucket}/objects/${condition.value}\")"
     }
   }
 }

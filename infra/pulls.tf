@@ -21,6 +21,15 @@ locals {
     ONEFOLD_PULLED_FILES          = local.has_pulls ? "gs://${google_storage_bucket.pulled[0].name}" : ""
     ONEFOLD_TOPIC_TABLE_CREATED   = google_pubsub_topic.topic["table-created"].name
     ONEFOLD_BATCH_SOURCE_ACCOUNTS = join(",", [for name, pull in local.pulls : "${name}=${pull.account}"])
+    ONEFOLD_BATCH_SOURCE_BUCKETS  = join(",", [for name, bucket in google_storage_bucket.pull_staging : "${name}=${bucket.name}"])
+  }
+
+  # A bucket's name has 63 characters at most ("About Cloud Storage buckets", https://cloud.google.com/storage/docs/buckets, read
+  # 2026), and that of a project up to 30.
+  pull_staging_names = { for name, pull in var.pulls : name => "${var.project}-${var.prefix}onefold-pull-${name}" }
+  pull_staging = {
+    for name, full in local.pull_staging_names :
+    name => length(full) <= 63 ? full : "${substr(full, 0, 54)}-${substr(sha256(full), 0, 8)}"
   }
 
   pull_windows = { "15m" = var.pull_schedule, day = var.daily_pull_schedule }
@@ -49,7 +58,7 @@ resource "google_project_iam_member" "pull" {
 }
 
 # Dataproc requires this role for the account of a batch; as for the account of other batches, it is restricted to the
-# staging bucket.
+# staging bucket, of which each source has its own.
 resource "google_project_iam_member" "pull_worker" {
   for_each = local.pulls
 
@@ -59,8 +68,8 @@ resource "google_project_iam_member" "pull_worker" {
 
   condition {
     title       = "staging bucket only"
-    description = "Everything except Cloud Storage, and the staging bucket."
-    expression  = google_project_iam_member.worker.condition[0].expression
+    description = "Everything except Cloud Storage, and the staging bucket of this source."
+    expression  = format(local.staging_only, google_storage_bucket.pull_staging[each.key].name)
   }
 }
 
@@ -134,6 +143,49 @@ resource "google_storage_bucket" "pulled" {
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
 
+# Temporary files of the batches of one source: the names of objects there are Dataproc's, so no condition could tell sources apart.
+resource "google_storage_bucket" "pull_staging" {
+  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs if the project enables them; a second log would need another bucket
+  #checkov:skip=CKV_GCP_78:old versions of temporary files would be stored, and paid for, longer than the files
+  for_each = local.pull_staging
+
+  name                        = each.value
+  location                    = var.region
+  uniform_bucket_level_access = true
+  public_access_prevention    = "enforced"
+  force_destroy               = true
+
+  soft_delete_policy {
+    retention_duration_seconds = 0
+  }
+
+  lifecycle_rule {
+    action {
+      type = "Delete"
+    }
+    condition {
+      age = var.staging_days
+    }
+  }
+  lifecycle_rule {
+    action {
+      type = "AbortIncompleteMultipartUpload"
+    }
+    condition {
+      age = 1
+    }
+  }
+
+  dynamic "encryption" {
+    for_each = var.kms_key == null ? [] : [var.kms_key]
+    content {
+      default_kms_key_name = encryption.value
+    }
+  }
+
+  depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
+}
+
 # Files are created and read, never replaced or deleted. A load job reads them by the account of the batch.
 resource "google_project_iam_custom_role" "pull_objects" {
   count = local.has_pulls ? 1 : 0
@@ -167,7 +219,7 @@ resource "google_project_iam_custom_role" "pull_bucket" {
 
   role_id     = "${local.role_prefix}_pull_bucket"
   title       = "Onefold: sees which files of pulled rows there are"
-  permissions = ["storage.buckets.get", "storage.objects.list"]
+  permissions = local.sees_names
 }
 
 resource "google_storage_bucket_iam_member" "pull_names" {
@@ -195,7 +247,7 @@ resource "google_storage_bucket_iam_member" "pull_code" {
 resource "google_storage_bucket_iam_member" "pull_staging" {
   for_each = local.pulls
 
-  bucket = google_storage_bucket.staging.name
+  bucket = google_storage_bucket.pull_staging[each.key].name
   role   = "roles/storage.objectUser"
   member = "serviceAccount:${each.value.account}"
 }
@@ -241,6 +293,16 @@ resource "google_bigquery_dataset" "full" {
   description                = "Onefold: the present rows of the tables that are pulled into ${each.value.dataset}."
   delete_contents_on_destroy = true
   labels                     = local.labels
+
+  # As for clean views (clean_views.tf): else everybody who may view the project could read the full views.
+  access {
+    role          = "OWNER"
+    special_group = "projectOwners"
+  }
+
+  lifecycle {
+    ignore_changes = [access]
+  }
 
   depends_on = [google_project_service.api]
 }
@@ -352,7 +414,14 @@ resource "google_cloud_scheduler_job" "check" {
 
 # Output of a driver is logged as text by some versions of the runtime, and as fields by others.
 locals {
-  pull_lines  = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-extract-\""
+  pull_lines = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-extract-\""
+  # The name of a metric has 100 characters at most (LogMetric, https://cloud.google.com/logging/docs/reference/v2/rest/v2/projects.metrics,
+  # read 2026), and that of a dataset up to 1,024.
+  pulled_metrics = {
+    for key, pulled in local.pulled : key => "${var.prefix}onefold/pulled/${
+      length(pulled.dataset) <= 80 ? pulled.dataset : "${substr(pulled.dataset, 0, 71)}_${substr(sha256(pulled.dataset), 0, 8)}"
+    }"
+  }
   pulled_line = { for key, pulled in local.pulled : key => "\\\"severity\\\": \\\"INFO\\\".*\\\"event\\\": \\\"table_pulled\\\", \\\"dataset\\\": \\\"${pulled.dataset}\\\"" }
   pull_alerts = local.has_pulls ? {
     "pulled table failed" = {
@@ -373,7 +442,7 @@ locals {
 resource "google_logging_metric" "pulled" {
   for_each = local.pulled
 
-  name        = "${var.prefix}onefold/pulled/${each.value.dataset}"
+  name        = local.pulled_metrics[each.key]
   description = "Onefold: tables that were pulled into ${each.value.dataset}."
   filter      = "${local.pull_lines} AND ((jsonPayload.event=\"table_pulled\" AND jsonPayload.severity=\"INFO\" AND jsonPayload.dataset=\"${each.value.dataset}\") OR jsonPayload.message=~\"${local.pulled_line[each.key]}\" OR textPayload=~\"${local.pulled_line[each.key]}\")"
 

@@ -3,7 +3,7 @@
 resource "google_cloud_scheduler_job" "refresh" {
   for_each = toset(var.refresh_schedule == null ? [] : var.datasets)
 
-  name        = "${var.prefix}onefold-refresh-${replace(each.value, "_", "-")}-${substr(sha256(each.value), 0, 4)}"
+  name        = "${var.prefix}onefold-refresh-${substr(replace(each.value, "_", "-"), 0, 400)}-${substr(sha256(each.value), 0, 4)}"
   description = "Checks all views of ${each.value}."
   region      = var.region
   schedule    = var.refresh_schedule
@@ -21,7 +21,7 @@ resource "google_cloud_scheduler_job" "refresh" {
 resource "google_cloud_scheduler_job" "merge" {
   for_each = toset(var.merge_schedule == null ? [] : var.datasets)
 
-  name        = "${var.prefix}onefold-merge-${replace(each.value, "_", "-")}-${substr(sha256(each.value), 0, 4)}"
+  name        = "${var.prefix}onefold-merge-${substr(replace(each.value, "_", "-"), 0, 400)}-${substr(sha256(each.value), 0, 4)}"
   description = "Merges all tables of ${each.value} that have new rows."
   region      = var.region
   schedule    = var.merge_schedule

@@ -26,7 +26,7 @@ locals {
   }
 }
 
-# As for `batch_folders`: the right to list belongs to the bucket, and a condition restricts it to the prefix of the request.
+# As for `batch_folders` (buckets.tf).
 resource "google_storage_bucket_iam_member" "shred" {
   for_each = local.shred_grants
 
@@ -42,7 +42,6 @@ resource "google_storage_bucket_iam_member" "shred" {
       description = substr("Objects of ${each.value.folder}", 0, 256)
       expression = join(" || ", concat(
         ["resource.name.startsWith(\"projects/_/buckets/${each.value.bucket}/objects/${condition.value}/\")"],
-        ["api.getAttribute(\"storage.googleapis.com/objectListPrefix\", \"\").startsWith(\"${condition.value}/\")"],
         [for depth in range(1, length(each.value.parts) + 1) :
         "resource.name == \"projects/_/buckets/${each.value.bucket}/objects/${join("/", slice(each.value.parts, 0, depth))}\""],
       ))

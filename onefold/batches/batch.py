@@ -85,11 +85,12 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
 
 
 def _settings_for(arguments: Arguments, settings: BatchSettings) -> BatchSettings:
-    """Return the settings of a batch: one that reads a source runs as the account that reads that source's secret."""
+    """Return the settings of a batch: one that reads a source has the account and the staging bucket of that source."""
     if not isinstance(arguments, ExtractArguments | CheckArguments):
         return settings
     account = settings.source_accounts.get(arguments.source, settings.service_account)
-    return replace(settings, service_account=account)
+    bucket = settings.source_buckets.get(arguments.source, settings.bucket)
+    return replace(settings, service_account=account, bucket=bucket)
 
 
 def _problems_of_arguments(arguments: Arguments, request: BatchRequest, allowed: AllowList) -> list[str]:

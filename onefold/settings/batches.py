@@ -16,6 +16,7 @@ VARIABLES = {
     "ONEFOLD_BATCH_RUNTIME_VERSION": "the Dataproc Serverless runtime; default: 3.0",
     "ONEFOLD_BATCH_SERVICE_ACCOUNT": "whom batches run as",
     "ONEFOLD_BATCH_SOURCE_ACCOUNTS": "whom batches that pull a source run as, as source=email,source=email",
+    "ONEFOLD_BATCH_SOURCE_BUCKETS": "the staging buckets of batches that pull a source, as source=bucket,source=bucket",
     "ONEFOLD_BATCH_SUBNET": "the subnetwork they run in; default: that of the network `default`",
     "ONEFOLD_BATCH_BUCKET": "the staging bucket's name; default: Dataproc's own",
     "ONEFOLD_BATCH_KMS_KEY": "the Cloud KMS key for what batches write to disk; default: Google's own keys",
@@ -75,6 +76,7 @@ class BatchSettings:
         runtime_version: the version of the Dataproc Serverless runtime.
         service_account: the account as which batches run.
         source_accounts: the accounts as which batches run that pull a source, by the name of the source.
+        source_buckets: the staging buckets of batches that pull a source, by the name of the source.
         subnet: the subnetwork in which batches run.
         bucket: the staging bucket, without gs://.
         kms_key: the Cloud KMS key that encrypts what batches write to disk.
@@ -101,6 +103,7 @@ class BatchSettings:
     passed_on: Mapping[str, str] = field(default_factory=dict)
     config: bool = False
     source_accounts: Mapping[str, str] = field(default_factory=dict)
+    source_buckets: Mapping[str, str] = field(default_factory=dict)
 
     def check_complete(self) -> None:
         """Check that every variable is set that a batch needs.
@@ -135,6 +138,7 @@ def read_batch_settings(environ: Mapping[str, str], problems: list[str]) -> Batc
         runtime_version=read("RUNTIME_VERSION", _VERSION, "3.0") or BatchSettings.runtime_version,
         service_account=read("SERVICE_ACCOUNT", _SERVICE_ACCOUNT, "name@project.iam.gserviceaccount.com"),
         source_accounts=_parsed(environ, "SOURCE_ACCOUNTS", _accounts, problems) or {},
+        source_buckets=_parsed(environ, "SOURCE_BUCKETS", _buckets, problems) or {},
         subnet=read("SUBNET", _SUBNET, "its name, or projects/PROJECT/regions/REGION/subnetworks/NAME"),
         bucket=bucket,
         kms_key=read("KMS_KEY", _KMS_KEY, "projects/P/locations/REGION/keyRings/R/cryptoKeys/K"),
@@ -178,11 +182,19 @@ def _properties(text: str) -> dict[str, str]:
 
 
 def _accounts(text: str) -> dict[str, str]:
-    accounts = dict(_split(text))
-    wrong = [f"{source}={email}" for source, email in accounts.items() if not _SERVICE_ACCOUNT.fullmatch(email)]
+    return _by_source(text, _SERVICE_ACCOUNT, "name@project.iam.gserviceaccount.com")
+
+
+def _buckets(text: str) -> dict[str, str]:
+    return _by_source(text, _BUCKET, "bucket, without gs://")
+
+
+def _by_source(text: str, pattern: re.Pattern[str], example: str) -> dict[str, str]:
+    values = dict(_split(text))
+    wrong = [f"{source}={value}" for source, value in values.items() if not pattern.fullmatch(value)]
     if wrong:
-        raise ValueError(f"{', '.join(map(repr, wrong))}: write source=name@project.iam.gserviceaccount.com")
-    return accounts
+        raise ValueError(f"{', '.join(map(repr, wrong))}: write source={example}")
+    return values
 
 
 def _labels(text: str) -> dict[str, str]:
