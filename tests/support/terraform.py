@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 INFRA = ROOT / "infra"
 EXACT = "exact.tftest.hcl"
 """The file whose plan is compared with the expected values one by one."""
+EVERYTHING = "everything.tftest.hcl"
+"""The file with a plan of all that can be deployed, which is compared line by line."""
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onefold"
 """Where .ci/terraform puts what it builds."""
 SECONDS = 900
@@ -32,9 +34,10 @@ _REATTACH = re.compile(r"(TF_REATTACH_PROVIDERS)='(.+)'")
 
 @dataclass(frozen=True)
 class Plan:
-    """What a test planned: every resource that would be made, by its type and its address."""
+    """What a test planned: every resource that would be made, by its type and its address, and the outputs."""
 
     changes: tuple[Mapping[str, Any], ...]
+    outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def of(self, type_: str) -> dict[str, dict[str, Any]]:
         """The resources of a type by what their address adds to it: `push["refresh_view"]`."""
@@ -84,7 +87,9 @@ class Terraform:
             {event["@testrun"]: event["test_run"]["status"] for event in runs if "status" in event["test_run"]},
             "\n".join(json.dumps(event["diagnostic"]) for event in events if event["type"] == "diagnostic"),
             {
-                event["@testrun"]: Plan(tuple(event["test_plan"].get("resource_changes", ())))
+                event["@testrun"]: Plan(
+                    tuple(event["test_plan"].get("resource_changes", ())), event["test_plan"].get("output_changes", {})
+                )
                 for event in events
                 if event["type"] == "test_plan"
             },

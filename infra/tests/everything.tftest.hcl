@@ -1,0 +1,43 @@
+# A deployment with all that can be deployed, compared line by line with tests/infra/everything.txt.
+
+mock_provider "google" {
+  source          = "./tests/mocks"
+  override_during = plan
+}
+
+variables {
+  project         = "my-project"
+  region          = "europe-west1"
+  datasets        = ["shop", "crm", "events", "fraud_models", "ads_clicks"]
+  clean_views     = ["shop", "ads_clicks"]
+  batch_folders   = ["gs://exports/shop/daily/", "gs://archive"]
+  capture_image   = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+  alert_email     = "data@example.com"
+  schema_registry = { keys = "registry-keys", public = ["org.open"], callers = ["group:data@example.com"] }
+  writers         = { shop = ["events@my-project.iam.gserviceaccount.com"] }
+  access_trigger = {
+    repository   = "projects/my-project/locations/europe-west1/connections/git/repositories/data"
+    state_bucket = "my-project-onefold-terraform"
+  }
+  captures = {
+    shop-db = { host = "10.0.0.3", user = "onefold", secret = "shop-db-password", dataset = "shop", tls = { ca = "shop-ca" }, metrics_port = 9464, network = "projects/host/global/networks/n" }
+  }
+  events = { dataset = "events", runs = "gs://acme-events/shredded/" }
+  pulls = {
+    fraud = { databases = ["models"], secret = "fraud-password" }
+    ads   = { databases = ["clicks"], secret = "ads-password", parallel = 16, gzip = true }
+  }
+  shreds = {
+    web = { events = ["gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"], output = "gs://shredded/web/", format = "parquet", input = "enriched-tsv" }
+    app = { events = ["gs://lake/good"], registry = "gs://schemas", output = "gs://shredded/app", format = "csv", input = "self-describing", schedule = "*/30 * * * *" }
+  }
+  check_schedule = "0 */2 * * *"
+  merge_schedule = "30 * * * *"
+  reconcile_schedules = [
+    { dataset = "shop", table = "customer", schedule = "30 4 * * *", arguments = { keys = ["id"] } },
+  ]
+}
+
+run "everything" {
+  command = plan
+}
