@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 from support import infra_expected as expected
+from support.infra_lines import addresses, lines
 from support.infra_mutants import GROUPS, Mutant
-from support.terraform import EXACT, Terraform
+from support.infra_mutants_everything import GROUPS as GROUPS_OF_EVERYTHING
+from support.terraform import EVERYTHING, EXACT, Terraform
+
+EXPECTED = Path(__file__).with_name("everything.txt")
 
 
 @pytest.fixture
@@ -33,15 +37,33 @@ def mutated(terraform: Terraform, tmp_path: Path) -> Callable[[tuple[Mutant, ...
     return mutate
 
 
-@pytest.mark.parametrize("mutants", GROUPS, ids=range(len(GROUPS)))
-def test_every_mutant_fails_the_comparison_at_its_resource(
-    mutated: Callable[[tuple[Mutant, ...]], Terraform], mutants: tuple[Mutant, ...]
-) -> None:
+def places(mutants: tuple[Mutant, ...]) -> set[str]:
+    """Return where the mutants of a group have to be seen."""
     seen = [resource for one in mutants for resource in one.seen]
     assert len(set(seen)) == len(seen), (
         "expected each mutant of a group at a resource of its own: put one into another group"
     )
+    return set(seen)
+
+
+@pytest.mark.parametrize("mutants", GROUPS, ids=range(len(GROUPS)))
+def test_every_mutant_fails_the_comparison_at_its_resource(
+    mutated: Callable[[tuple[Mutant, ...]], Terraform], mutants: tuple[Mutant, ...]
+) -> None:
+    seen = places(mutants)
     terraform = mutated(mutants)
     outcome = terraform.tested(EXACT)
     assert outcome.status == {"exact": "pass"}, outcome.said
-    assert expected.differences(outcome.plans["exact"], terraform.folder) == set(seen)
+    assert expected.differences(outcome.plans["exact"], terraform.folder) == seen
+
+
+@pytest.mark.parametrize("mutants", GROUPS_OF_EVERYTHING, ids=range(len(GROUPS_OF_EVERYTHING)))
+def test_every_mutant_changes_a_line_of_its_resource(
+    mutated: Callable[[tuple[Mutant, ...]], Terraform], mutants: tuple[Mutant, ...]
+) -> None:
+    seen = places(mutants)
+    terraform = mutated(mutants)
+    outcome = terraform.tested(EVERYTHING)
+    assert outcome.status == {"everything": "pass"}, outcome.said
+    found = lines(outcome.plans["everything"], terraform)
+    assert addresses(found, EXPECTED.read_text("utf-8").splitlines()) == seen
