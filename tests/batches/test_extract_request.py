@@ -62,3 +62,12 @@ def test_a_batch_runs_as_the_account_of_its_source() -> None:
     assert own.settings.service_account == account
     other = plan_batch(request, "1", replace(SETTINGS, source_accounts={"other": account}), ALLOWED)
     assert other.settings.service_account == SETTINGS.service_account
+
+
+def test_a_batch_stages_its_files_in_the_bucket_of_its_source() -> None:
+    arguments = {"source": "fraud", "database": "models", "window": "day"}
+    request = parse_batch_request(batch_message("extract", "fraud_models", None, arguments))
+    settings = replace(SETTINGS, bucket="shared", source_buckets={"fraud": "pull-fraud"})
+    assert plan_batch(request, "1", settings, ALLOWED).settings.bucket == "pull-fraud"
+    others = replace(settings, source_buckets={"other": "pull-other"})
+    assert plan_batch(request, "1", others, ALLOWED).settings.bucket == "shared"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from support import infra_expected as expected
-from support.iam_conditions import BUCKET, FOLDER, LIST_PREFIX, OBJECT, TABLE, admits
+from support.iam_conditions import BUCKET, FOLDER, OBJECT, TABLE, admits
 from support.terraform import Outcome, Plan
 
 from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX
@@ -129,10 +129,18 @@ def test_with_a_key_the_sources_of_functions_are_in_a_bucket_of_that_key(
     assert admits(only, type_, name) is admitted
 
 
-@pytest.mark.parametrize(("prefix", "admitted"), [("shop/daily/", True), ("shop/", False), ("", False), ("payroll/", False)])
-def test_a_folder_can_be_listed_and_its_bucket_cannot(exact_plan: Plan, prefix: str, admitted: bool) -> None:
-    bucket = "projects/_/buckets/exports"
-    assert admits(condition(exact_plan, expected.DAILY), BUCKET, bucket, {LIST_PREFIX: prefix}) is admitted
+def test_the_bucket_of_a_folder_can_be_listed_whatever_is_asked_for(exact_plan: Plan) -> None:
+    """A right to list under a condition on the prefix is none while an object is read, and a missing one is refused."""
+    grants = exact_plan.of("google_storage_bucket_iam_member")
+    found = [(one["bucket"], one["role"], one["condition"]) for name, one in grants.items() if name.startswith("names[")]
+    assert found == [(bucket, "projects/my-project/roles/onefold_names", []) for bucket in ("archive", "exports")]
+    assert expected.permissions(exact_plan)["names[0]"] == {"storage.buckets.get", "storage.objects.list"}
+
+
+def test_no_condition_depends_on_what_is_listed(tested: Callable[[str], Outcome]) -> None:
+    for file in ("exact.tftest.hcl", "events.tftest.hcl", "shreds.tftest.hcl", "options.tftest.hcl"):
+        for plan in tested(file).plans.values():
+            assert not [name for name, only in expected.conditions(plan).items() if "objectListPrefix" in only]
 
 
 def test_a_folder_that_is_a_whole_bucket_is_granted_as_one(exact_plan: Plan) -> None:

@@ -16,6 +16,7 @@ GRANTS = {
     ("my-project", "roles/bigquery.jobUser"),
     ("events", "projects/my-project/roles/onefold_events"),
     ("acme-events", "roles/storage.objectViewer"),
+    ("acme-events", "projects/my-project/roles/onefold_names"),
     ("table-created", "roles/pubsub.publisher"),
     ("dead-letter", "roles/pubsub.publisher"),
 }
@@ -47,12 +48,22 @@ def test_the_account_creates_and_loads_tables_and_deletes_nothing(events_plan: P
 def test_the_account_reads_the_runs_and_no_other_object(events_plan: Plan) -> None:
     condition = events_plan.of("google_storage_bucket_iam_member")['events["events"]']["condition"][0]["expression"]
     objects = "projects/_/buckets/acme-events/objects"
-    assert condition == (
-        f'resource.name.startsWith("{objects}/shredded/") || '
-        'api.getAttribute("storage.googleapis.com/objectListPrefix", "").startsWith("shredded/")'
-    )
+    assert condition == f'resource.name.startsWith("{objects}/shredded/")'
     assert admits(condition, "storage.googleapis.com/Object", f"{objects}/shredded/run=1/part-0")
     assert not admits(condition, "storage.googleapis.com/Object", f"{objects}/shredded-elsewhere/part-0")
+
+
+@pytest.mark.parametrize("run", ["a_folder", "a_whole_bucket"])
+def test_a_manifest_that_is_not_there_is_not_found_and_a_load_job_sees_the_bucket(
+    tested: Callable[[str], Outcome], run: str
+) -> None:
+    """Without the right to list, which a read has under no condition on a prefix, the answer would be 403."""
+    plan = tested("events.tftest.hcl").plans[run]
+    grant = plan.of("google_storage_bucket_iam_member")['names["load_shredded acme-events"]']
+    assert (grant["bucket"], grant["member"], grant["condition"]) == ("acme-events", MEMBER, [])
+    assert grant["role"] == "projects/my-project/roles/onefold_names"
+    role = plan.of("google_project_iam_custom_role")["names[0]"]
+    assert set(role["permissions"]) == {"storage.buckets.get", "storage.objects.list"}
 
 
 def test_a_new_object_of_the_folder_sends_a_message_and_cloud_storage_may_publish_it(events_plan: Plan) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
+from support.iam_conditions import BUCKET, OBJECT, admits
+from support.infra_expected_services import rules
 from support.log_filters import matches
 from support.terraform import Outcome, Plan
 
@@ -15,6 +17,7 @@ from onefold.batches.extract_arguments import parse_extract
 from onefold.batches.request import parse_batch_request
 from onefold.extract.pull import log_table
 from onefold.extract.report import TableReport
+from onefold.settings.environment import load_settings
 
 DATASETS = {"fraud": ("fraud_models", "fraud_card_data"), "ads": ("ads_clicks",)}
 ROLES = "projects/my-project/roles/onefold"
@@ -43,7 +46,7 @@ def expected(source: str) -> set[tuple[str, str]]:
         ("my-project-onefold-pulled", f"{ROLES}_pull_objects"),
         ("my-project-onefold-pulled", f"{ROLES}_pull_bucket"),
         ("my-project-onefold-artifacts", "roles/storage.objectViewer"),
-        ("my-project-onefold-staging", "roles/storage.objectUser"),
+        (f"my-project-onefold-pull-{source}", "roles/storage.objectUser"),
         ("projects/my-project/topics/table-created", "roles/pubsub.publisher"),
         *((dataset, f"{ROLES}_{role}") for dataset in DATASETS[source] for role in ("batch", "staging")),
     }
@@ -73,8 +76,33 @@ def test_an_account_sees_the_files_and_drops_the_temporary_tables_of_its_own_alo
         'resource.type == "bigquery.googleapis.com/Table" && '
         'resource.name.startsWith("projects/my-project/datasets/ads_clicks/tables/onefold_tmp_")'
     )
-    worker = pulls_plan.of("google_project_iam_member")['pull_worker["ads"]']
-    assert worker["condition"] == pulls_plan.of("google_project_iam_member")["worker"]["condition"]
+
+
+@pytest.mark.parametrize(
+    ("place", "admitted"),
+    [
+        ("my-project-onefold-pull-ads", True),
+        ("my-project-onefold-pull-ads-2", False),
+        ("my-project-onefold-pull-fraud", False),
+        ("my-project-onefold-staging", False),
+        ("my-project-onefold-pulled", False),
+    ],
+)
+def test_a_source_reaches_its_own_staging_bucket_and_no_other(pulls_plan: Plan, place: str, admitted: bool) -> None:
+    worker = pulls_plan.of("google_project_iam_member")['pull_worker["ads"]']["condition"][0]["expression"]
+    assert admits(worker, BUCKET, f"projects/_/buckets/{place}") is admitted
+    assert admits(worker, OBJECT, f"projects/_/buckets/{place}/objects/a/b") is admitted
+    assert admits(worker, "dataproc.googleapis.com/Batch", "projects/my-project/batches/x")
+    grants = pulls_plan.of("google_storage_bucket_iam_member").values()
+    users = {one["member"] for one in grants if one["bucket"] == place and one["role"] == "roles/storage.objectUser"}
+    assert (member("ads") in users) is admitted
+
+
+def test_temporary_files_of_a_source_are_deleted_as_those_of_other_batches(pulls_plan: Plan) -> None:
+    deleted = rules(pulls_plan)
+    assert [deleted[f'pull_staging["{source}"]'] for source in DATASETS] == [deleted["staging"]] * len(DATASETS)
+    buckets = pulls_plan.of("google_storage_bucket")
+    assert all(buckets[f'pull_staging["{source}"]']["public_access_prevention"] == "enforced" for source in DATASETS)
 
 
 def test_the_api_of_secrets_is_enabled_for_passwords(pulls_plan: Plan, plain_plan: Plan) -> None:
@@ -162,6 +190,9 @@ def test_launch_batch_runs_each_source_as_its_account(pulls_plan: Plan) -> None:
     assert variables["ONEFOLD_BATCH_SOURCE_ACCOUNTS"] == ",".join(
         f"{source}=pull-{source}@my-project.iam.gserviceaccount.com" for source in ("ads", "fraud")
     )
+    assert variables["ONEFOLD_BATCH_SOURCE_BUCKETS"] == "ads=my-project-onefold-pull-ads,fraud=my-project-onefold-pull-fraud"
+    settings = load_settings(variables).batch
+    assert settings.source_buckets.keys() == settings.source_accounts.keys() == DATASETS.keys()
     assert variables["ONEFOLD_PULLED_FILES"] == "gs://my-project-onefold-pulled"
     users = pulls_plan.of("google_service_account_iam_member")
     assert {name for name in users if name.startswith("launch_pull")} == {'launch_pull["ads"]', 'launch_pull["fraud"]'}

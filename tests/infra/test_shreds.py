@@ -6,6 +6,7 @@ import base64
 from collections.abc import Callable
 
 import pytest
+from support.iam_conditions import OBJECT, admits
 from support.terraform import Outcome, Plan
 
 from onefold.batches.allow_list import AllowList
@@ -38,6 +39,31 @@ def test_batches_read_events_and_schemas_and_write_runs(shreds_plan: Plan) -> No
         ("shredded", "Objects of gs://shredded/web", WRITE, BATCH),
         ("shredded", "Objects of gs://shredded/app", WRITE, BATCH),
     }
+
+
+def test_a_batch_may_list_every_bucket_that_it_uses_under_no_condition(shreds_plan: Plan) -> None:
+    grants = shreds_plan.of("google_storage_bucket_iam_member")
+    used = {one["bucket"] for name, one in grants.items() if name.startswith("shred[")}
+    names = [one for name, one in grants.items() if name.startswith("names[")]
+    assert {one["bucket"] for one in names} == used == {"lake", "my-project-onefold-registry", "schemas", "shredded"}
+    role = "projects/my-project/roles/onefold_names"
+    assert [(one["member"], one["role"], one["condition"]) for one in names] == [(BATCH, role, [])] * len(used)
+
+
+@pytest.mark.parametrize(
+    ("name", "admitted"),
+    [
+        ("shredded/objects/web/run=1/part-0", True),
+        ("shredded/objects/web", True),
+        ("shredded/objects/web2/part-0", False),
+        ("shredded/objects/app/part-0", False),
+        ("lake/objects/web/part-0", False),
+    ],
+)
+def test_a_batch_writes_runs_below_its_outputs_and_nowhere_else(shreds_plan: Plan, name: str, admitted: bool) -> None:
+    grants = shreds_plan.of("google_storage_bucket_iam_member")
+    only = grants['shred["gs://shredded/web written"]']["condition"][0]["expression"]
+    assert admits(only, OBJECT, f"projects/_/buckets/{name}") is admitted
 
 
 def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) -> None:

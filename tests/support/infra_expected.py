@@ -38,6 +38,7 @@ PERMISSIONS: Mapping[str, set[str]] = {
     "capture_objects": {"storage.objects.create", "storage.objects.delete", "storage.objects.get"},
     "capture_names": {"storage.objects.list"},
     "registry[0]": {"storage.objects.delete"},
+    "names[0]": {"storage.buckets.get", "storage.objects.list"},
 }
 
 _TABLE = 'resource.type == "bigquery.googleapis.com/Table"'
@@ -88,7 +89,6 @@ CONDITIONS: Mapping[str, str] = {
     DAILY: " || ".join(
         (
             _starts("_/buckets/exports/objects/shop/daily/"),
-            'api.getAttribute("storage.googleapis.com/objectListPrefix", "").startsWith("shop/daily/")',
             'resource.name == "projects/_/buckets/exports/objects/shop"',
             'resource.name == "projects/_/buckets/exports/objects/shop/daily"',
         )
@@ -139,6 +139,7 @@ ORDER: Mapping[str, set[str]] = {
         )
     },
     "google_storage_bucket.pulled": {_API, _KEY},
+    "google_storage_bucket.pull_staging": {_API, _KEY},
     "google_bigquery_dataset_access.full": {
         "google_bigquery_dataset_access.views",
         "google_bigquery_dataset_iam_member.pull",
@@ -152,6 +153,7 @@ ORDER: Mapping[str, set[str]] = {
     # A first run may begin as soon as its schedule is there.
     "google_cloud_scheduler_job.shred": {_API, "google_storage_bucket_iam_member.shred"},
     "google_storage_bucket_iam_member.shred": {"google_storage_bucket.registry"},
+    "google_storage_bucket_iam_member.names": {"google_storage_bucket.registry"},
     # Cloud Storage asks at once whether it may publish.
     "google_storage_notification.events": {"google_pubsub_topic_iam_member.events"},
     "google_bigquery_dataset_access.views": {f"google_bigquery_dataset_iam_member.{name}" for name in _GRANTS},

@@ -14,7 +14,12 @@ _WRITER = "roles/bigquery.dataEditor"
 _STATE = "my-project-onefold-terraform"
 
 PERMISSIONS: Mapping[str, set[str]] = {
-    "access[0]": {f"bigquery.datasets.{name}" for name in ("get", "update", "getIamPolicy", "setIamPolicy")}
+    "access[0]": {
+        *(f"bigquery.datasets.{name}" for name in ("get", "update", "getIamPolicy", "setIamPolicy")),
+        "bigquery.tables.getIamPolicy",
+        "bigquery.tables.list",
+    },
+    "access_bypasses[0]": {"iam.roles.get", "resourcemanager.projects.getIamPolicy"},
 }
 CONDITIONS: Mapping[str, str] = {
     "google_storage_bucket_iam_member.access[0]": f'resource.name.startsWith("projects/_/buckets/{_STATE}/objects/onefold/")'
@@ -40,6 +45,7 @@ GRANTS: Mapping[str, tuple[str, str, str]] = {
         "serviceAccount:mails@other-project.iam.gserviceaccount.com",
     ),
     **{f'google_bigquery_dataset_iam_member.access["{name}"]': (name, _ROLE, _ACCESS) for name in ("shop", "crm")},
+    "google_project_iam_member.access_bypasses[0]": ("my-project", f"{_ROLE}_bypasses", _ACCESS),
     "google_project_iam_member.access[0]": ("my-project", "roles/logging.logWriter", _ACCESS),
     "google_storage_bucket_iam_member.access[0]": (_STATE, "roles/storage.objectViewer", _ACCESS),
 }
