@@ -162,6 +162,22 @@ variable "package_folder" {
   default     = null
 }
 
+variable "settings_folder" {
+  description = "The folder of onefold.yaml and of its checked form, onefold.checked.json; default: the checkout. Without onefold.yaml, all settings of tables have their defaults."
+  type        = string
+  default     = null
+
+  # Terraform reads YAML otherwise than the library, and settings that it cannot read would be none: capture without its rules.
+  validation {
+    condition = (
+      fileexists("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.yaml")
+      ? try(jsondecode(file("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.checked.json")).yaml_sha256, "") == filesha256("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.yaml")
+      : !fileexists("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.checked.json")
+    )
+    error_message = "onefold.checked.json must be the checked form of onefold.yaml: run `make package`, or `onefold settings check --write`, and commit the file; where there is no onefold.yaml, remove it."
+  }
+}
+
 variable "captures" {
   description = "The captured databases by a short name: each gets an account with rights, and a worker pool of Cloud Run. docs/how-to/deploy.md describes every field."
   type = map(object({
