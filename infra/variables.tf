@@ -287,6 +287,14 @@ variable "pulls" {
     error_message = "pulls: a name must have 2 to 20 lower-case letters, digits and hyphens, and begin with a letter."
   }
   validation {
+    condition = alltrue([
+      for name, pull in var.pulls : contains(keys(local.source_databases), name) && alltrue([
+        for database in pull.databases : contains(lookup(local.source_databases, name, []), database)
+      ])
+    ])
+    error_message = "pulls: each source and each of its databases must be among `sources` of onefold.yaml, which has ${join(", ", [for name, databases in local.source_databases : "${name} (${join(", ", databases)})"])}."
+  }
+  validation {
     condition     = alltrue([for pull in values(var.pulls) : can(regex("^[A-Za-z0-9_-]{1,255}$", pull.secret))])
     error_message = "pulls: secret must be the id of a secret of the project, which holds the password."
   }

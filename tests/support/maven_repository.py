@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def maven_repository(jar: bytes) -> Iterator[tuple[str, list[str]]]:
-    """Serve one jar, at any path of a group, but not in other folders. Yields the address, and the paths that were asked for."""
+    """Serve one jar at any path of a group. Yields the address, and the paths that were asked for."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
