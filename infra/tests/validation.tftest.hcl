@@ -351,6 +351,14 @@ run "pulls_of_too_many_tables_at_once" {
   expect_failures = [var.pulls]
 }
 
+run "settings_that_were_not_checked" {
+  command = plan
+  variables {
+    settings_folder = "./tests/settings/unchecked"
+  }
+  expect_failures = [var.settings_folder]
+}
+
 run "pulls_of_a_source_that_the_settings_do_not_have" {
   command = plan
   variables {

@@ -40,7 +40,7 @@ def test_without_table_settings_only_the_jobs_are_uploaded_to_another_folder(opt
 def test_the_driver_and_the_client_of_mysql_are_uploaded_where_tables_are_pulled(tested: Callable[[str], Outcome]) -> None:
     pulls = tested("pulls.tftest.hcl").plans["two_sources"]
     code = environment(pulls, "launch_batch")["ONEFOLD_BATCH_CODE"]
-    assert uploaded(pulls)[code] == {*JOBS, ARCHIVE, JDBC_DRIVER, PYMYSQL}
+    assert uploaded(pulls)[code] == {*JOBS, ARCHIVE, JDBC_DRIVER, PYMYSQL, CHECKED_CONFIG}
     objects = pulls.of("google_storage_bucket_object")
     assert objects[f'spark["{JDBC_DRIVER}"]']["source"].endswith(f"/build/{JDBC_DRIVER}")
 
