@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast test-long lint docs format bench dist package terraform image deploy undeploy lock images clean
+.PHONY: help install demo test test-fast test-long lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
 IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
 PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml cloudbuild.access.yaml capture.Dockerfile
 
@@ -67,7 +67,11 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 dist: install  ## a wheel and an sdist in dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .
 
-package: install  ## build/functions.zip, the source of the functions
+settings: install  ## whether onefold.yaml is valid, and onefold.checked.json is its checked form
+	@ONEFOLD_CONFIG= $(BIN)/onefold settings check
+
+package: install  ## build/functions.zip, the source of the functions, and the checked form of onefold.yaml
+	@ONEFOLD_CONFIG= $(BIN)/onefold settings check --write
 	$(BIN)/python -m infra.package
 
 # PROJECT and REGION; DATASETS=a,b, PREFIX=eu- for a second deployment, VARS=file.tfvars for everything else.
@@ -86,6 +90,7 @@ terraform:  ## Terraform ready for PROJECT and REGION, its state in a bucket of 
 	@test -n "$(PROJECT)" && test -n "$(REGION)" || { echo "say where: make deploy PROJECT=my-project REGION=europe-west1 DATASETS=shop"; exit 1; }
 	gcloud services enable cloudresourcemanager.googleapis.com iam.googleapis.com storage.googleapis.com $(AGENTS:%=%.googleapis.com) --project=$(PROJECT)
 	@for service in $(AGENTS); do gcloud beta services identity create --service=$$service.googleapis.com --project=$(PROJECT) || exit 1; done
+	gcloud storage service-agent --project=$(PROJECT)
 	gcloud storage buckets describe gs://$(STATE) --project=$(PROJECT) >/dev/null 2>&1 || gcloud storage buckets create gs://$(STATE) --project=$(PROJECT) --location=$(REGION) --uniform-bucket-level-access --public-access-prevention
 	@owner=$$(gcloud storage buckets describe gs://$(STATE) --raw --format='value(projectNumber)') && \
 	number=$$(gcloud projects describe $(PROJECT) --format='value(projectNumber)') && \
@@ -93,11 +98,17 @@ terraform:  ## Terraform ready for PROJECT and REGION, its state in a bucket of 
 	gcloud storage buckets update gs://$(STATE) --project=$(PROJECT) --versioning
 	$(TERRAFORM) init -reconfigure -input=false -backend-config=bucket=$(STATE) -backend-config=prefix=$(PREFIX)onefold
 
-deploy: package terraform  ## everything into Google Cloud: PROJECT=... REGION=... [DATASETS=a,b]
+planned: package terraform
 	@mkdir -p build
 	left() { gcloud storage buckets describe gs://$$1 --project=$(PROJECT) >/dev/null 2>&1 && echo true || echo false; }; \
 	$(TERRAFORM) plan -input=false -out=onefold.tfplan $(VARIABLES) -var=adopt_capture_bucket=$$(left $(CAPTURE)) -var=adopt_registry_bucket=$$(left $(REGISTRY))
 	$(TERRAFORM) show -json onefold.tfplan > build/plan.json
+
+plan: planned  ## what make deploy would change, without changing it: PROJECT=... REGION=... [DATASETS=a,b]
+	@$(BIN)/python -m infra.review build/plan.json --allow
+	@echo "nothing was applied: make deploy plans again, and asks"
+
+deploy: planned  ## everything into Google Cloud: PROJECT=... REGION=... [DATASETS=a,b]
 	@$(BIN)/python -m infra.review build/plan.json --ask
 	@printf "Apply this plan to $(PROJECT)? Only 'yes' goes on: "; read answer; [ "$$answer" = yes ] || { echo "nothing was applied"; exit 1; }
 	$(TERRAFORM) apply -input=false onefold.tfplan

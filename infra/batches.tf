@@ -4,8 +4,8 @@ locals {
     { for name in fileset("${path.module}/../spark_jobs", "*.py") : name => "${path.module}/../spark_jobs/${name}" },
     # What batches that pull tables or shred events need, and the runtime does not have (infra/libraries.py).
     { for name in concat(local.pull_libraries, local.shred_libraries) : name => "${local.package}/${name}" },
-    # onefold.yaml, if the checkout has one: the package of the functions contains the same file.
-    fileexists("${path.module}/../onefold.yaml") ? { "onefold.yaml" = "${path.module}/../onefold.yaml" } : {},
+    # The checked form of onefold.yaml, if the checkout has one: the package of the functions contains the same file.
+    fileexists(local.settings_form) ? { "onefold.checked.json" = local.settings_form } : {},
   )
   pull_libraries  = length(var.pulls) > 0 ? ["mariadb-java-client.jar", "pymysql.zip"] : []
   shred_libraries = length(var.shreds) > 0 ? ["shred_libraries.zip"] : []

@@ -1,15 +1,20 @@
 """Download into build/ what a batch that pulls tables needs and its runtime does not have: a JDBC driver, and PyMySQL.
 
-Each file is pinned by its checksum; those of PyMySQL are in requirements.lock. A complete file is not downloaded again.
+Each file is pinned by its checksum; those of PyMySQL are in requirements.lock. A complete file is not downloaded again. The
+driver comes from the Maven repository whose address MAVEN_REPOSITORY holds, by the standard library, since a build that
+deploys has nothing else; without an address it comes by Spark's resolver.
 """
 
 from __future__ import annotations
 
 import hashlib
+import http.client
+import os
 import re
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,6 +28,8 @@ _DRIVER = f"org.mariadb.jdbc:mariadb-java-client:{DRIVER_VERSION}"
 _TIMEOUT = 300
 """Seconds."""
 DOWNLOAD = ("-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes")
+MAVEN = "MAVEN_REPOSITORY"
+"""The variable with the address of a Maven repository."""
 
 
 class Unavailable(Exception):
@@ -30,6 +37,34 @@ class Unavailable(Exception):
 
 
 def released_driver() -> bytes:
+    """Return the driver from the Maven repository that the environment names, else by Spark's resolver.
+
+    Raises:
+        Unavailable: it cannot be downloaded.
+    """
+    address = os.environ.get(MAVEN, "").strip()
+    return _from_repository(address) if address else _by_resolver()
+
+
+def _from_repository(address: str) -> bytes:
+    """Return the driver from a Maven repository. Its checksum is compared afterwards, so a mirror need not be trusted.
+
+    Raises:
+        Unavailable: it cannot be downloaded.
+    """
+    group, name, version = _DRIVER.split(":")
+    url = f"{address.rstrip('/')}/{group.replace('.', '/')}/{name}/{version}/{name}-{version}.jar"
+    if not url.startswith(("https://", "http://")):
+        raise Unavailable(f"{MAVEN}: expected an address that begins with https://, got {address}")
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:  # noqa: S310 the scheme was checked
+            data: bytes = answer.read()
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise Unavailable(f"{url} cannot be downloaded: {error}") from error
+    return data
+
+
+def _by_resolver() -> bytes:
     """Return the driver from Maven Central, by Spark's own resolver, which knows the mirrors of this machine.
 
     Raises:
@@ -41,7 +76,7 @@ def released_driver() -> bytes:
         jars = list(Path(folder, "jars").glob("*.jar"))
         if done.returncode or not jars:
             reason = (done.stderr.strip().splitlines() or ["Spark's resolver found no jar"])[-1]
-            raise Unavailable(f"{_DRIVER} cannot be downloaded: {reason}")
+            raise Unavailable(f"{_DRIVER} cannot be downloaded: {reason}: set {MAVEN} to the address of a Maven repository")
         return jars[0].read_bytes()
 
 

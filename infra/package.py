@@ -2,7 +2,7 @@
 
 The archives have the same bytes for the same input. They contain only imported modules, so nothing for laptops. What batches
 that pull tables or shred events need besides is downloaded; without a network the archives are built all the same, and
-Terraform refuses `pulls` and `shreds`.
+Terraform refuses `pulls` and `shreds`. Only the standard library is used: the checked form of onefold.yaml is made before.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from pathlib import Path
 
 from infra.libraries import Unavailable, libraries
 from infra.shred_libraries import shred_libraries
+from onefold.settings.checked_form import form_of, form_problem
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "functions.zip"
 SPARK_TARGET = ROOT / "build" / "spark.zip"
+CONFIG = ROOT / "onefold.yaml"
 # The earliest time that ZIP can store. A fixed time makes the archives reproducible.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -29,9 +31,9 @@ def members() -> Iterator[tuple[str, Path]]:
         if path.suffix in (".py", ".txt"):
             yield path.name, path
     yield from _library(sorted((ROOT / "functions").glob("*.py")))
-    config = ROOT / "onefold.yaml"
-    if config.is_file():
-        yield config.name, config
+    form = form_of(CONFIG)
+    if form.is_file():
+        yield form.name, form
 
 
 def spark_members(jobs: Iterable[Path] = ()) -> list[tuple[str, Path]]:
@@ -86,7 +88,11 @@ def _write(target: Path, named: Iterable[tuple[str, Path]]) -> Path:
     return target
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Write everything, and return the exit code."""
+    if problem := form_problem(CONFIG):
+        sys.stderr.write(f"{problem}\n")
+        return 1
     sys.stdout.write(f"{package()}\n{package_spark()}\n")
     try:
         for library in libraries():
@@ -97,3 +103,8 @@ if __name__ == "__main__":
         sys.stdout.write(f"{shred_libraries()}\n")
     except Unavailable as unavailable:
         sys.stderr.write(f"{unavailable}\nIt is needed to deploy `shreds`, and for nothing else.\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

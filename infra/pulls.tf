@@ -15,7 +15,9 @@ locals {
     }
   ]...)
   has_pulls = length(var.pulls) > 0
-  checked   = var.check_schedule == null ? {} : local.pulled
+  # The databases of each source of onefold.yaml: a batch refuses any other.
+  source_databases = try({ for name, source in local.tables_settings.sources : name => source.databases }, {})
+  checked          = var.check_schedule == null ? {} : local.pulled
 
   pull_environment = {
     ONEFOLD_PULLED_FILES          = local.has_pulls ? "gs://${google_storage_bucket.pulled[0].name}" : ""

@@ -78,9 +78,12 @@ resource "google_pubsub_subscription_iam_member" "dead_letter" {
 }
 
 locals {
+  # The checked form of onefold.yaml, as `onefold settings check --write` makes it: the variable refuses any other state of both files.
+  settings_form = "${coalesce(var.settings_folder, "${path.module}/..")}/onefold.checked.json"
+
   # The names of versioned tables in each dataset: the variable's, else those of the tables' settings that are deployed, else
   # what onefold.core.versioned_names has. Views have other names, so that a refresh's own writes call nobody.
-  tables_settings = try(yamldecode(file("${path.module}/../onefold.yaml")), {})
+  tables_settings = jsondecode(fileexists(local.settings_form) ? file(local.settings_form) : jsonencode({ settings = {} })).settings
   default_pattern = coalesce(try(local.tables_settings.version_pattern, null), "(?P<base>.+)_v_(?P<version>[0-9a-f]{1,64})")
   given_patterns  = try({ for name, settings in local.tables_settings.datasets : name => settings.version_pattern if can(settings.version_pattern) }, {})
   version_patterns = {

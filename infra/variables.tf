@@ -162,6 +162,22 @@ variable "package_folder" {
   default     = null
 }
 
+variable "settings_folder" {
+  description = "The folder of onefold.yaml and of its checked form, onefold.checked.json; default: the checkout. Without onefold.yaml, all settings of tables have their defaults."
+  type        = string
+  default     = null
+
+  # Terraform reads YAML otherwise than the library, and settings that it cannot read would be none: capture without its rules.
+  validation {
+    condition = (
+      fileexists("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.yaml")
+      ? try(jsondecode(file("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.checked.json")).yaml_sha256, "") == filesha256("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.yaml")
+      : !fileexists("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.checked.json")
+    )
+    error_message = "onefold.checked.json must be the checked form of onefold.yaml: run `make package`, or `onefold settings check --write`, and commit the file; where there is no onefold.yaml, remove it."
+  }
+}
+
 variable "captures" {
   description = "The captured databases by a short name: each gets an account with rights, and a worker pool of Cloud Run. docs/how-to/deploy.md describes every field."
   type = map(object({
@@ -269,6 +285,14 @@ variable "pulls" {
   validation {
     condition     = alltrue([for name in keys(var.pulls) : can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", name))])
     error_message = "pulls: a name must have 2 to 20 lower-case letters, digits and hyphens, and begin with a letter."
+  }
+  validation {
+    condition = alltrue([
+      for name, pull in var.pulls : contains(keys(local.source_databases), name) && alltrue([
+        for database in pull.databases : contains(lookup(local.source_databases, name, []), database)
+      ])
+    ])
+    error_message = "pulls: each source and each of its databases must be among `sources` of onefold.yaml, which has ${join(", ", [for name, databases in local.source_databases : "${name} (${join(", ", databases)})"])}."
   }
   validation {
     condition     = alltrue([for pull in values(var.pulls) : can(regex("^[A-Za-z0-9_-]{1,255}$", pull.secret))])

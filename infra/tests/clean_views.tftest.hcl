@@ -72,6 +72,8 @@ run "pulled" {
     datasets    = ["shop", "ads_clicks"]
     clean_views = ["shop", "ads_clicks"]
     pulls       = { ads = { databases = ["clicks"], secret = "ads-password" } }
+
+    settings_folder = "./tests/settings"
     access_trigger = {
       repository   = "projects/my-project/locations/europe-west1/connections/github/repositories/warehouse"
       state_bucket = "my-project-onefold-terraform"

@@ -9,6 +9,8 @@ variables {
   project  = "my-project"
   region   = "europe-west1"
   datasets = ["shop", "fraud_models", "fraud_card_data", "ads_clicks"]
+
+  settings_folder = "./tests/settings"
   pulls = {
     fraud = { databases = ["models", "card-data"], secret = "fraud-password" }
     ads   = { databases = ["clicks"], secret = "ads-password", parallel = 16, gzip = true }

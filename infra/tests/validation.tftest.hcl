@@ -345,6 +345,49 @@ run "pulls_of_too_many_tables_at_once" {
   variables {
     datasets = ["fraud_models"]
     pulls    = { fraud = { databases = ["models"], secret = "s", parallel = 65 } }
+
+    settings_folder = "./tests/settings"
+  }
+  expect_failures = [var.pulls]
+}
+
+run "settings_that_were_not_checked" {
+  command = plan
+  variables {
+    settings_folder = "./tests/settings/unchecked"
+  }
+  expect_failures = [var.settings_folder]
+}
+
+run "pulls_of_a_source_that_the_settings_do_not_have" {
+  command = plan
+  variables {
+    datasets = ["crm_models"]
+    pulls    = { crm = { databases = ["models"], secret = "s" } }
+
+    settings_folder = "./tests/settings"
+  }
+  expect_failures = [var.pulls]
+}
+
+run "pulls_of_a_database_that_the_source_does_not_have" {
+  command = plan
+  variables {
+    datasets = ["fraud_other"]
+    pulls    = { fraud = { databases = ["other"], secret = "s" } }
+
+    settings_folder = "./tests/settings"
+  }
+  expect_failures = [var.pulls]
+}
+
+run "pulls_without_a_file_of_settings" {
+  command = plan
+  variables {
+    datasets = ["fraud_models"]
+    pulls    = { fraud = { databases = ["models"], secret = "s" } }
+
+    settings_folder = "./tests/mocks"
   }
   expect_failures = [var.pulls]
 }
@@ -355,6 +398,8 @@ run "pulls_without_what_their_batches_need" {
     datasets       = ["fraud_models"]
     pulls          = { fraud = { databases = ["models"], secret = "s" } }
     package_folder = "./tests/mocks"
+
+    settings_folder = "./tests/settings"
   }
   expect_failures = [var.pulls]
 }

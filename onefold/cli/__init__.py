@@ -30,6 +30,7 @@ from onefold.cli import (
     registry_adopt,
     registry_serve,
     schema,
+    settings,
     sources,
     views,
 )
@@ -70,6 +71,7 @@ for command in (
     check.check,
     batch.batch,
     capture.capture,
+    settings.settings,
     sources.sources,
     load_shredded.load_shredded,
     demo.demo,

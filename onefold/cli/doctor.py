@@ -54,10 +54,15 @@ def doctor(context: click.Context, datasets: tuple[str, ...], prefix: str, proje
 
 def _show(console: Console, check: Check) -> None:
     """Print a check on a line, and each problem on a line that is not wrapped, since commands in it are copied."""
-    mark = "[red]problem[/]" if check.problems else "[green]ok[/]     "
-    console.print(f"{mark} {escape(check.name)}{': ' if check.note else ''}{escape(check.note)}", soft_wrap=True)
+    console.print(f"{_mark(check)} {escape(check.name)}{': ' if check.note else ''}{escape(check.note)}", soft_wrap=True)
     for problem in check.problems:
         console.print(f"        {escape(problem)}", soft_wrap=True)
+
+
+def _mark(check: Check) -> str:
+    if check.left_out:
+        return "[yellow]not checked[/]"
+    return "[red]problem[/]" if check.problems else "[green]ok[/]     "
 
 
 class GoogleClients:

@@ -17,15 +17,28 @@ class Check:
         name: what was checked.
         problems: one sentence each, with the command that fixes it.
         note: what the check found, or why it was left out.
+        left_out: True where nothing was checked, so that nobody knows whether it is in order.
     """
 
     name: str
     problems: tuple[str, ...] = ()
     note: str = ""
+    left_out: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of `--json`."""
-        return {"name": self.name, "ok": not self.problems, "problems": list(self.problems), "note": self.note}
+        is_ok = None if self.left_out else not self.problems
+        return {"name": self.name, "ok": is_ok, "problems": list(self.problems), "note": self.note}
+
+
+def not_checked(name: str, why: str) -> Check:
+    """Return the result of a check that was left out.
+
+    Args:
+        name: what is not checked.
+        why: the reason.
+    """
+    return Check(name, note=why, left_out=True)
 
 
 def checked(name: str, work: Callable[[], Iterable[str]], note: str = "") -> Check:

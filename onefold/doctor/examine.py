@@ -10,7 +10,7 @@ from typing import Protocol
 
 from onefold.core.errors import OnefoldError
 from onefold.core.names import TableId, problems_of_name
-from onefold.doctor.check import Check, checked
+from onefold.doctor.check import Check, checked, not_checked
 from onefold.doctor.hash_key import HashKeyCheck
 from onefold.doctor.machine import machine_checks
 from onefold.doctor.rights import ACCOUNTS, APIS, TROUBLESHOOTER, CheckedProject, Place, rights_problems
@@ -98,7 +98,7 @@ def examine(request: Request, clients: Clients) -> Iterator[Check]:
     credentials = Check("credentials", note="not needed: emulators take none") if is_emulated else _credentials(clients)
     yield credentials
     if problems or credentials.problems:
-        yield Check("cloud", note="datasets, topics, APIs and rights were not checked: correct the problems above first")
+        yield not_checked("cloud", "datasets, topics, APIs and rights: correct the problems above first")
         return
     yield from _cloud_checks(request, settings, project, clients, is_emulated)
     yield from _key_checks(request, settings, project, clients, is_emulated)
@@ -126,16 +126,16 @@ def _cloud_checks(
     datasets = _datasets(request, settings)
     views = tuple(dict.fromkeys(settings.view_of(TableId(project, name, "table")).dataset or name for name in datasets))
     if not datasets:
-        yield Check("datasets", note="none is named: add --dataset D, or set ONEFOLD_DATASETS")
+        yield not_checked("datasets", "none is named: add --dataset D, or set ONEFOLD_DATASETS")
     for name in dict.fromkeys((*datasets, *views)):
         yield checked(f"dataset {name}", partial(_dataset_problems, clients, project, name))
     if is_emulated and not request.environ.get(PUBSUB):
-        yield Check("topics", note=f"not checked: {BIGQUERY} is set, and {PUBSUB} is not")
+        yield not_checked("topics", f"{BIGQUERY} is set, and {PUBSUB} is not")
     else:
         for topic in _topics(settings):
             yield checked(f"topic {topic}", partial(_topic_problems, clients, project, topic))
     if is_emulated:
-        yield Check("rights", note="not checked: an emulator has no accounts")
+        yield not_checked("rights", "an emulator has no accounts")
     else:
         yield from _project_checks(clients, Place(project, request.prefix, datasets, views))
 

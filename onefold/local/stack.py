@@ -13,7 +13,7 @@ from onefold.core.names import check_names
 from onefold.local.dataproc import dataproc_emulator
 from onefold.local.processes import bigquery_emulator, free_port, function_server
 from onefold.local.topics import PushTopic, topics_server
-from onefold.settings.batches import DEFAULT_CONFIG
+from onefold.settings.config_file import default_config
 from onefold.settings.environment import load_settings
 from onefold.settings.variables import CONFIG
 
@@ -54,7 +54,7 @@ def local_stack(
         create_datasets(hosts[EMULATOR], datasets)
         rest_port = free_port()
         jobs = {EMULATOR: hosts[EMULATOR], PUBSUB: f"127.0.0.1:{rest_port}"}  # jobs publish over REST
-        if CONFIG in settings:  # Dataproc copies onefold.yaml to each job; here jobs read the file of the functions
+        if CONFIG in settings:  # Dataproc copies the checked form to each job; here jobs read the file of the functions
             jobs[CONFIG] = settings[CONFIG]
         stack.enter_context(dataproc_emulator(jobs, port=port + 1))
         topics = {name: PushTopic(name) for name in SHOWN}
@@ -78,7 +78,7 @@ def function_settings(environ: Mapping[str, str], folder: Path) -> dict[str, str
         InvalidSettings: settings are wrong.
     """
     given = {name: value for name, value in environ.items() if name.startswith(_PREFIX) and name not in _OF_CAPTURE}
-    config = given.get(CONFIG) or (DEFAULT_CONFIG if Path(DEFAULT_CONFIG).is_file() else "")
+    config = given.get(CONFIG) or default_config()
     settings = {
         "ONEFOLD_LARGE_RECORDS": folder.resolve().as_uri(),
         "ONEFOLD_BATCH_REGION": "europe-west1",

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Protocol
 
 from onefold.core.errors import TryAgain
-from onefold.settings.batches import DEFAULT_CONFIG, BatchSettings
+from onefold.settings.batches import CHECKED_CONFIG, BatchSettings
 
 ARCHIVE = "spark.zip"
 READ_MYSQL = ("extract", "check")
@@ -86,7 +86,7 @@ class Batch:
     @property
     def files(self) -> tuple[str, ...]:
         """The addresses of the files that Dataproc copies to the working folder of the job."""
-        return (f"{self.settings.code}/{DEFAULT_CONFIG}",) if self.settings.config else ()
+        return (f"{self.settings.code}/{CHECKED_CONFIG}",) if self.settings.config else ()
 
     @property
     def properties(self) -> dict[str, str]:

@@ -29,6 +29,8 @@ VARIABLES = {
 
 DEFAULT_CONFIG = "onefold.yaml"
 """The file of the tables' settings, in the working folder of the process that reads it."""
+CHECKED_CONFIG = "onefold.checked.json"
+"""Its checked form, which functions and jobs have instead."""
 
 PASSED_ON = (
     "ONEFOLD_PROJECT",
@@ -86,7 +88,7 @@ class BatchSettings:
         folders: the gs:// and s3:// folders that messages may name.
         code: the gs:// folder of the jobs and of spark.zip.
         passed_on: variables of this environment that a job gets, too.
-        config: True where there is an onefold.yaml: then the folder of the code has the same file for the jobs.
+        config: True where there is an onefold.yaml: then the folder of the code has its checked form for the jobs.
     """
 
     region: str | None = None

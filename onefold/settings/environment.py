@@ -14,12 +14,13 @@ from onefold.core.names import KEY_TABLE, LEAF_PREFIX, TEMPORARY_PREFIX, TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
-from onefold.settings.batches import DEFAULT_CONFIG, FOLDER, BatchSettings, read_batch_settings
+from onefold.settings.batches import FOLDER, BatchSettings, read_batch_settings
 from onefold.settings.captures import CaptureSettings
+from onefold.settings.config_file import config_path
 from onefold.settings.events import EventSettings, read_event_settings
 from onefold.settings.registry import RegistrySettings, read_registry_settings
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
-from onefold.settings.variables import CAPTURES, CONFIG, unknown_variables
+from onefold.settings.variables import CAPTURES, unknown_variables
 from onefold.settings.yaml_captures import captures_of_text
 from onefold.settings.yaml_file import read_tables_file
 
@@ -137,14 +138,14 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
     Args:
         environ: the environment variables.
         config: the file of the tables' settings; None for the file that ONEFOLD_CONFIG names, else onefold.yaml in the
-            working folder, where there is one.
+            working folder, else its checked form there, where there is one.
 
     Raises:
         InvalidSettings: settings are not valid; the error lists all problems, each with its variable or key.
     """
     problems: list[str] = []
     settings = _from_environment(environ, problems)
-    path = config or _config_path(environ, problems)
+    path = config or config_path(environ, problems)
     if path:
         file = read_tables_file(path, problems)
         batch = replace(settings.batch, config=True)
@@ -287,13 +288,3 @@ def _folder_problems(settings: Settings) -> Iterator[str]:
     for variable, folder in folders.items():
         if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
             yield f"{variable} {folder!r} is not a folder: write gs://bucket/folder, or file:///folder on a laptop"
-
-
-def _config_path(environ: Mapping[str, str], problems: list[str]) -> Path | None:
-    named = environ.get(CONFIG)
-    if named and not Path(named).is_file():
-        problems.append(f"{CONFIG}: there is no file {named}")
-        return None
-    if named:
-        return Path(named)
-    return Path(DEFAULT_CONFIG) if Path(DEFAULT_CONFIG).is_file() else None

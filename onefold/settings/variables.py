@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 
@@ -10,13 +9,12 @@ from onefold.core.log import LOG_FORM
 from onefold.settings import batches as batch_settings
 from onefold.settings import events as event_settings
 from onefold.settings import registry as registry_settings
-from onefold.settings.batches import DEFAULT_CONFIG
+from onefold.settings.batches import CHECKED_CONFIG, DEFAULT_CONFIG
+from onefold.settings.unknown_keys import near_name
 
 CONFIG = "ONEFOLD_CONFIG"
 CAPTURES = "ONEFOLD_CAPTURES"
 _PREFIX = "ONEFOLD_"
-_SIMILARITY = 0.7
-"""From 0 to 1: how similar a known name has to be to an unknown one to be suggested."""
 
 VARIABLES = {
     "ONEFOLD_PROJECT": "the project of datasets and topics; default: GOOGLE_CLOUD_PROJECT",
@@ -38,7 +36,7 @@ VARIABLES = {
     **batch_settings.VARIABLES,
     **registry_settings.VARIABLES,
     **event_settings.VARIABLES,
-    CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, where there is one",
+    CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, else {CHECKED_CONFIG}",
 }
 
 # Kubernetes, "Service", environment variables, https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables,
@@ -54,8 +52,5 @@ def unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
     for name in sorted(environ):
         is_ours = name.startswith(_PREFIX) and name not in VARIABLES
         if is_ours and not (_KUBERNETES.fullmatch(name) and _KUBERNETES_VALUE.fullmatch(environ[name])):
-            # Without the prefix, which would make all names similar.
-            known = [one.removeprefix(_PREFIX) for one in VARIABLES]
-            near = difflib.get_close_matches(name.removeprefix(_PREFIX), known, n=1, cutoff=_SIMILARITY)
-            hint = f" (did you mean {_PREFIX}{near[0]}?)" if near else ""
+            hint = near_name(name, VARIABLES, _PREFIX)
             yield f"{name} is not a setting{hint}; known are {', '.join(VARIABLES)}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from onefold.settings.captures import CaptureSettings, ColumnRules
+from onefold.settings.unknown_keys import not_a_setting
 from onefold.settings.yaml_loader import parse_yaml
 from onefold.settings.yaml_sources import SECRET_FORMS, SECRET_REFERENCE
 
@@ -75,7 +76,7 @@ def _hash_key(value: Any, where: str, problem: Problem) -> str | None:
 def _check_keys(body: Mapping[Any, Any], where: str, known: tuple[str, ...], problem: Problem) -> None:
     for key in body:
         if key not in known:
-            problem(f"{where}.{key} is not a setting; known are {', '.join(sorted(known))}")
+            problem(f"{where}.{key} {not_a_setting(key, known)}")
 
 
 def _mapping(value: Any, where: str, of: str, problem: Problem) -> Mapping[Any, Any]:

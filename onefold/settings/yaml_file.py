@@ -18,7 +18,9 @@ from onefold.schema.casts import UTC
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
 from onefold.settings.captures import CaptureSettings
+from onefold.settings.checked_form import is_form, read_form
 from onefold.settings.sources import Source
+from onefold.settings.unknown_keys import not_a_setting
 from onefold.settings.yaml_captures import read_captures
 from onefold.settings.yaml_loader import load_yaml
 from onefold.settings.yaml_policies import read_policies
@@ -61,14 +63,25 @@ class TablesFile:
 
 
 def read_tables_file(path: Path, problems: list[str]) -> TablesFile:
-    """Read and check the file; a setting with a problem has its default.
+    """Read and check the file, or its checked form; a setting with a problem has its default.
 
     Args:
         path: the path of the file.
         problems: the list to which problems are added, each with the path and the key.
     """
-    content = _or_default(load_yaml(path, problems), {})
-    reader = _Reader(str(path), problems)
+    return read_content(read_form(path, problems) if is_form(path) else load_yaml(path, problems), str(path), problems)
+
+
+def read_content(value: Any, where: str, problems: list[str]) -> TablesFile:
+    """Check the content of the file; a setting with a problem has its default.
+
+    Args:
+        value: the content; None where the file is empty.
+        where: the path of the file.
+        problems: the list to which problems are added, each with the path and the key.
+    """
+    content = _or_default(value, {})
+    reader = _Reader(where, problems)
     if not reader.is_mapping(content, "the file"):
         return TablesFile()
     defaults = reader.rules(content, TableRules(), "", _DEFAULT_KEYS)
@@ -120,7 +133,7 @@ class _Reader:
         if not self.is_mapping(body, f"datasets.{name}"):
             return defaults
         for key in sorted(set(body) - _NAME_KEYS):
-            self.problem(f"datasets.{name}.{key} is not a setting; known are {', '.join(sorted(_NAME_KEYS))}")
+            self.problem(f"datasets.{name}.{key} {not_a_setting(key, _NAME_KEYS)}")
         return self.names(body, defaults, f"datasets.{name}.")
 
     def names(self, body: dict[str, Any], defaults: VersionedNames, where: str) -> VersionedNames:
@@ -174,7 +187,7 @@ class _Reader:
     def rules(self, body: dict[str, Any], defaults: TableRules, where: str, known: frozenset[str]) -> TableRules:
         for key in body:
             if key not in known:
-                self.problem(f"{where}{key} is not a setting{_advice(key, where)}; known are {', '.join(sorted(known))}")
+                self.problem(f"{where}{key} {not_a_setting(key, known, _advice(key, where))}")
         own = tuple(read_targets(body.get("types"), f"{where}types", self.problem)) if "types" in known else ()
         targets = with_inherited(own, defaults)
         # Inherited values are not checked here: they were checked under their own key.

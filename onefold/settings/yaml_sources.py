@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn, dataset_of
+from onefold.settings.unknown_keys import not_a_setting
 
 _SOURCE_KEYS = frozenset({"host", "port", "user", "password", "tls", "time_zone", "databases", "tables"})
 _TABLE_KEYS = frozenset({"mode", "watermark", "pull_overlap", "drop", "reload_days"})
@@ -183,7 +184,7 @@ class _Reader:
             return False
         for key in value if known else ():
             if key not in (known or ()):
-                self._problem(f"{where}.{key}", f"is not a setting; known are {', '.join(sorted(known or ()))}")
+                self._problem(f"{where}.{key}", not_a_setting(key, known or ()))
         return True
 
     def _problem(self, where: str, text: str) -> None:

@@ -53,7 +53,7 @@ def test_a_batch_is_sent_field_by_field(stage: Stage) -> None:
             "pyspark_batch": {
                 "main_python_file_uri": "gs://code/v1/reconcile.py",
                 "python_file_uris": ["gs://code/v1/spark.zip"],
-                "file_uris": ["gs://code/v1/onefold.yaml"],
+                "file_uris": ["gs://code/v1/onefold.checked.json"],
                 "args": ["--keys=id", "--changes=bigquery:shop.customer", "--base=bigquery:shop.customer_base"],
             },
             "runtime_config": {

@@ -143,7 +143,8 @@ def test_wrong_settings_are_problems_and_stop_no_other_check(scene: Scene) -> No
 def test_without_a_valid_project_nothing_of_the_cloud_is_asked(scene: Scene, project: str) -> None:
     scene.environ = {"ONEFOLD_PROJECT": project} if project else {}
     assert scene.problems()["project"]
-    assert scene.checks()["cloud"].note.startswith("datasets, topics, APIs and rights were not checked")
+    assert scene.checks()["cloud"].as_dict()["ok"] is None
+    assert scene.checks()["cloud"].note == "datasets, topics, APIs and rights: correct the problems above first"
     assert scene.google.asked == []
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from support.settings_form import settings_in
 from support.terraform import EXACT, Outcome, Plan, Terraform
-
-from onefold.settings.batches import DEFAULT_CONFIG
 
 
 @pytest.fixture
@@ -19,12 +18,8 @@ def exact_plan(tested: Callable[[str], Outcome]) -> Plan:
 @pytest.fixture(scope="session")
 def options_plan(terraform: Terraform) -> Plan:
     """Return the plan with every option, so that every variable has a value, and with a file of table settings."""
-    config = terraform.folder.parent / DEFAULT_CONFIG
-    config.write_text("tables: {customer: {keys: [id]}}\n")
-    try:
+    with settings_in(terraform.folder.parent, "tables: {customer: {keys: [id]}}\n"):
         return terraform.tested("options.tftest.hcl").plans["all_options"]
-    finally:
-        config.unlink()
 
 
 @pytest.fixture

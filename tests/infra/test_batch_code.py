@@ -10,7 +10,7 @@ from support.function_environment import environment
 from support.terraform import ROOT, Outcome, Plan
 
 from onefold.ports.batches import ARCHIVE, JDBC_DRIVER, PYMYSQL
-from onefold.settings.batches import DEFAULT_CONFIG
+from onefold.settings.batches import CHECKED_CONFIG
 from onefold.settings.environment import load_settings
 
 
@@ -28,7 +28,7 @@ JOBS = {path.name for path in (ROOT / "spark_jobs").glob("*.py")}
 
 def test_the_jobs_and_the_tables_settings_are_uploaded_where_batches_look_for_them(options_plan: Plan) -> None:
     code = environment(options_plan, "launch_batch")["ONEFOLD_BATCH_CODE"]
-    assert uploaded(options_plan)[code] == {*JOBS, ARCHIVE, DEFAULT_CONFIG}
+    assert uploaded(options_plan)[code] == {*JOBS, ARCHIVE, CHECKED_CONFIG}
 
 
 def test_without_table_settings_only_the_jobs_are_uploaded_to_another_folder(options_plan: Plan, plain_plan: Plan) -> None:
@@ -40,7 +40,7 @@ def test_without_table_settings_only_the_jobs_are_uploaded_to_another_folder(opt
 def test_the_driver_and_the_client_of_mysql_are_uploaded_where_tables_are_pulled(tested: Callable[[str], Outcome]) -> None:
     pulls = tested("pulls.tftest.hcl").plans["two_sources"]
     code = environment(pulls, "launch_batch")["ONEFOLD_BATCH_CODE"]
-    assert uploaded(pulls)[code] == {*JOBS, ARCHIVE, JDBC_DRIVER, PYMYSQL}
+    assert uploaded(pulls)[code] == {*JOBS, ARCHIVE, JDBC_DRIVER, PYMYSQL, CHECKED_CONFIG}
     objects = pulls.of("google_storage_bucket_object")
     assert objects[f'spark["{JDBC_DRIVER}"]']["source"].endswith(f"/build/{JDBC_DRIVER}")
 

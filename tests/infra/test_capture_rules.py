@@ -5,6 +5,7 @@ from __future__ import annotations
 import yaml
 from infra.test_validation import literal, written
 from support.infra_expected_captures import pools
+from support.settings_form import settings_in
 from support.terraform import Plan, Terraform
 
 from onefold.settings.captures import ColumnRules
@@ -14,11 +15,13 @@ IMAGE = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture@sha256:"
 SECRET = "projects/my-project/secrets/hashes"
 HASHES, DROPS = {"t": {"hash": ["mail"]}}, {"t": {"drop": ["pin"]}, '*${x}"': {"mask": ["note"]}}
 RULES = {"shop-db": {"tables": HASHES}, "CRM": {"tables": HASHES, "hash_key": SECRET}, "drops": {"tables": DROPS}}
+UNREADABLE = "  tight: {tables: {t: {drop:[pin]}}}\n"
+"""Rules of one more source, without the space that Terraform's own reader of YAML needs."""
 ONE = {"host": "10.0.0.3", "user": "u", "secret": "password", "dataset": "shop"}
 VARIABLES = {
     "capture_image": IMAGE,
     "clean_views": ["shop"],
-    "captures": {"shop-db": ONE, "crm-db": {**ONE, "source": "CRM"}, "drops": ONE, "plain": ONE},
+    "captures": {"shop-db": ONE, "crm-db": {**ONE, "source": "CRM"}, "drops": ONE, "tight": ONE, "plain": ONE},
 }
 
 
@@ -26,15 +29,14 @@ def planned(terraform: Terraform, *others: str) -> Plan:
     """Plan with the rules, and with rules of other sources, which are a warning."""
     given = "\n".join(f"    {name} = {literal(value)}" for name, value in VARIABLES.items())
     path = terraform.folder / "tests" / "rules.tftest.hcl"
-    settings = terraform.folder.parent / "onefold.yaml"
     warned = "  expect_failures = [check.rules_of_captures]\n" if others else ""
     path.write_text(f'{written([])}\nrun "rules" {{\n  command = plan\n{warned}  variables {{\n{given}\n  }}\n}}\n')
-    settings.write_text(yaml.safe_dump({"captures": RULES | {name: {"tables": DROPS} for name in others}}))
+    rules = yaml.safe_dump({"captures": RULES | {name: {"tables": DROPS} for name in others}})
     try:
-        outcome = terraform.tested(path.name)
+        with settings_in(terraform.folder.parent, f"{rules}{UNREADABLE}"):
+            outcome = terraform.tested(path.name)
     finally:
         path.unlink()
-        settings.unlink()
     assert outcome.status == {"rules": "pass"}, outcome.said
     return outcome.plans["rules"]
 
@@ -50,9 +52,11 @@ def test_rules_and_the_right_on_their_key_reach_each_process(terraform: Terrafor
         "shop-db": ["shop-db"],
         "crm-db": ["CRM"],
         "drops": ["drops"],
+        "tight": ["tight"],
         "plain": [],
     }
     assert (found["crm-db"]["CRM"].hash_key, found["shop-db"]["shop-db"].hash_key) == (SECRET, None)
+    assert found["tight"]["tight"].rules == (ColumnRules("t", drop=("pin",)),)
     assert set(found["drops"]["drops"].rules) == {ColumnRules("t", drop=("pin",)), ColumnRules('*${x}"', mask=("note",))}
 
     secrets = plan.of("google_secret_manager_secret_iam_member").values()

@@ -7,6 +7,7 @@ import base64
 import pytest
 from cli.test_clean_page import blocks
 from infra.test_validation import written
+from support.settings_form import settings_in
 from support.terraform import Plan, Terraform
 
 from onefold.batches.request import parse_batch_request
@@ -14,12 +15,13 @@ from onefold.batches.request import parse_batch_request
 
 @pytest.fixture(scope="module")
 def plan(terraform: Terraform) -> Plan:
-    """The plan of the variables, as the page has them."""
-    (variables,) = blocks("hcl")
+    """The plan of the variables and of the settings, as the page has them."""
+    (variables,), (settings,) = blocks("hcl"), blocks("yaml")
     path = terraform.folder / "tests" / "page.tftest.hcl"
     path.write_text(f'{written([])}\nrun "page" {{\n  command = plan\n  variables {{\n{variables}  }}\n}}\n')
     try:
-        outcome = terraform.tested(path.name)
+        with settings_in(terraform.folder.parent, settings):
+            outcome = terraform.tested(path.name)
     finally:
         path.unlink()
     assert outcome.status == {"page": "pass"}, outcome.said

@@ -31,7 +31,7 @@ from support.terraform import ROOT
 
 
 def test_tests_and_deployment_are_two_builds() -> None:
-    assert list(TESTED) == ["terraform", "lint", "test", "package", "infra"]
+    assert list(TESTED) == ["terraform", "lint", "test", "settings", "package", "infra"]
     assert list(STEPS) == ["tested", "package", "upload", "image", "plan", "review", "apply", "grants", "store"]
     assert not any("waitFor" in step for step in (*STEPS.values(), *TESTED.values())), "each step waits for the one before"
     applied = "\n".join(step["script"] for step in STEPS.values())
@@ -65,7 +65,7 @@ def test_by_default_a_trigger_confirms_no_removal() -> None:
 
 def test_every_check_of_the_build_is_a_make_target() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    for step in ("lint", "test", "package"):
+    for step in ("lint", "test", "settings", "package"):
         assert TESTED[step]["script"].endswith(f"make {step}")
         assert step in targets
 
@@ -224,7 +224,7 @@ def test_grants_are_stored_only_after_an_apply(recorder: Recorder) -> None:
 
 
 def test_packages_are_stored_next_to_the_state(recorder: Recorder) -> None:
-    assert STEPS["package"]["script"] == "python -m infra.package"
+    assert STEPS["package"]["script"] == 'MAVEN_REPOSITORY="$_MAVEN" python -m infra.package'
     assert run_step(recorder, "upload") == [
         "gcloud storage cp build/functions.zip build/spark.zip gs://my-project-onefold-terraform/packages/abc/"
     ]

@@ -138,6 +138,21 @@ def test_service_agents_are_created_before_anything_needs_them(recorder: Recorde
     assert all(f"{name}.googleapis.com" in enabled for name in made)
 
 
+def test_the_agent_of_storage_is_created_before_it_gets_rights(recorder: Recorder) -> None:
+    """Events and keys of one's own name it, and Google makes it only when somebody asks for it."""
+    assert make(recorder, "deploy", *WHERE, said="yes\n").returncode == 0
+    asked = recorder.calls.index("gcloud storage service-agent --project=my-project")
+    assert asked < next(number for number, call in enumerate(recorder.calls) if " plan " in call)
+
+
+def test_a_plan_is_shown_with_what_it_removes_and_is_not_applied(recorder: Recorder) -> None:
+    done = make(recorder, "plan", *WHERE, "DATASETS=shop", PLAN=plan_of(REVOKING))
+    assert done.returncode == 0, done.stderr
+    assert 'revokes google_bigquery_dataset_iam_member.batch["crm"]: r of m' in done.stdout
+    assert done.stdout.endswith("nothing was applied: make deploy plans again, and asks\n")
+    assert [call.split()[2] for call in recorder.calls if call.startswith("terraform")] == ["init", "plan", "show"]
+
+
 def test_a_missing_bucket_of_the_state_is_created(recorder: Recorder) -> None:
     make(recorder, "terraform", "PROJECT=my-project", "REGION=europe-west1")
     assert not any("buckets create" in call for call in recorder.calls)

@@ -9,11 +9,15 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from support.maven_repository import maven_repository
 
 from infra import libraries as module
 from infra.libraries import DRIVER, DRIVER_SHA256, DRIVER_VERSION, PYMYSQL, Unavailable, libraries, pinned
 from onefold.extract.connection import DRIVER_PACKAGE
 from onefold.ports import batches
+
+LAYOUT = f"/org/mariadb/jdbc/mariadb-java-client/{DRIVER_VERSION}/mariadb-java-client-{DRIVER_VERSION}.jar"
+"""The path of the driver in every Maven repository."""
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +59,40 @@ def test_another_file_than_the_pinned_one_is_refused_and_not_stored(tmp_path: Pa
 def test_a_driver_that_cannot_be_downloaded_is_an_error_that_says_where_to_put_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv(module.MAVEN, raising=False)
     monkeypatch.setattr(module, "_DRIVER", "no.such.group:driver")  # Spark's resolver refuses it before it asks a server
     with pytest.raises(Unavailable, match=rf"no.such.group:driver cannot be downloaded: .+: copy it to {tmp_path / DRIVER}"):
+        list(libraries(tmp_path))
+
+
+@pytest.mark.parametrize("end", ["", "/"])
+def test_the_driver_comes_from_the_repository_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setattr(module, "DRIVER_SHA256", hashlib.sha256(b"driver").hexdigest())
+    with maven_repository(b"driver") as (address, asked):
+        monkeypatch.setenv(module.MAVEN, f"{address}{end}")
+        assert next(libraries(tmp_path)).read_bytes() == b"driver"
+    assert asked == [LAYOUT]
+
+
+def test_a_repository_with_another_file_or_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with maven_repository(b"another") as (address, _):
+        monkeypatch.setenv(module.MAVEN, address)
+        with pytest.raises(Unavailable, match=f"expected the SHA-256 {DRIVER_SHA256}"):
+            list(libraries(tmp_path))
+        monkeypatch.setenv(module.MAVEN, f"{address}/elsewhere")
+        with pytest.raises(Unavailable, match=r"mariadb-java-client-\S+\.jar cannot be downloaded: .*404.*: copy it to"):
+            list(libraries(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("address", ["file:///etc", "maven", "ftp://host"])
+def test_an_address_that_is_none_of_the_web_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv(module.MAVEN, address)
+    with pytest.raises(Unavailable, match=f"MAVEN_REPOSITORY: expected an address that begins with https://, got {address}"):
         list(libraries(tmp_path))
 
 

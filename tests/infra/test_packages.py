@@ -27,10 +27,10 @@ from onefold.changelog.generator_files import write_workload
 from onefold.local.spark_process import java_hint
 
 ROOT = Path(__file__).resolve().parents[2]
-# What Dataproc Serverless runtime 3.0 has besides Spark, and what it has not.
-ABSENT = ("click", "rich", "functions_framework", "flask", "bqemulator", "duckdb")
-# What our jobs may use of what it has. It has pandas, too, which nothing of ours asks for.
-PRESENT = ("pyspark", "google-cloud-bigquery", "google-cloud-bigquery-storage", "google-cloud-storage", "PyYAML", "pyarrow")
+# What Dataproc Serverless runtime 3.0 has not, or what our jobs must not need.
+ABSENT = ("click", "rich", "functions_framework", "flask", "bqemulator", "duckdb", "yaml")
+# What our jobs may use of what it has. It has pandas and PyYAML, too, which nothing of ours asks for.
+PRESENT = ("pyspark", "google-cloud-bigquery", "google-cloud-bigquery-storage", "google-cloud-storage", "pyarrow")
 SUBMIT = (
     "--master=local[2]",
     "--driver-memory=1g",
@@ -211,7 +211,7 @@ def test_the_environment_has_the_pinned_spark_without_onefold(dataproc: Dataproc
     assert pinned
     absent = ("onefold", *ABSENT, "google.cloud.pubsub_v1", "google.cloud.dataproc_v1", "pymysql", "pytest", "pip")
     code = (
-        "import importlib.util as i, pyspark, google.cloud.bigquery, yaml, pyarrow\n"
+        "import importlib.util as i, pyspark, google.cloud.bigquery, pyarrow\n"
         f"print(pyspark.__version__, [name for name in {absent} if i.find_spec(name)])"
     )
     done = subprocess.run(

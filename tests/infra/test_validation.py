@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.settings_form import settings_in
 from support.terraform import Terraform
 
 from onefold.core.errors import InvalidSettings
@@ -150,12 +151,11 @@ def test_no_name_of_a_view_matches_any_version_pattern(terraform: Terraform, tmp
         runs.append(
             f'run "{name}" {{\n  command = plan\n  variables {{\n{given}\n  }}\n  expect_failures = [{failures}]\n}}\n'
         )
-    path, deployed = terraform.folder / "tests" / "named.tftest.hcl", terraform.folder.parent / settings.name
+    path = terraform.folder / "tests" / "named.tftest.hcl"
     path.write_text("\n".join((written([]), *runs)))
-    deployed.write_text(TABLES_SETTINGS)
     try:
-        outcome = terraform.tested(path.name)
+        with settings_in(terraform.folder.parent, TABLES_SETTINGS):
+            outcome = terraform.tested(path.name)
     finally:
         path.unlink()
-        deployed.unlink()
     assert outcome.status == dict.fromkeys(NAMED_LIKE_A_VERSION, "pass"), outcome.said

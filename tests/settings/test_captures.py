@@ -57,7 +57,7 @@ def test_all_problems_are_reported_at_once_and_no_key_is_shown(tmp_path: Path) -
         "captures.b.host is not a setting; known are hash_key, tables",
         "captures.b.tables must be a mapping of patterns of tables",
         "captures.b.hash_key: expected projects/P/secrets/S, env:NAME or file:PATH, never the key",
-        "captures.c.tables.t.masks is not a setting; known are drop, hash, mask",
+        "captures.c.tables.t.masks is not a setting (did you mean mask?); known are drop, hash, mask",
         "captures.c.tables.t.drop must be a list of columns, in which * stands for any characters",
         "captures.c.tables: 7 is not a text; put it in quotes",
         "captures.c.tables.u names no column: write lists of columns under drop, mask, hash",

@@ -81,7 +81,7 @@ def test_an_empty_file_changes_nothing(text: str) -> None:
     [
         ("[]", ["the file must be a mapping"]),
         ("false", ["the file must be a mapping"]),
-        ("convertions: classic", [f"convertions is not a setting; known are {TOP}"]),
+        ("convertions: classic", [f"convertions is not a setting (did you mean conversions?); known are {TOP}"]),
         ("types: {a: STRING}", [f"types is not a setting, unless below tables.NAME; known are {TOP}"]),
         ("conversions: lossy", ["conversions must be lossless or classic, not 'lossy'"]),
         ("conversions:", ["conversions must be lossless or classic, not None"]),
@@ -102,7 +102,7 @@ def test_an_empty_file_changes_nothing(text: str) -> None:
         ("tables: {a-b.customer: }", ["tables: dataset 'a-b' is not a valid name: use letters, digits and underscores"]),
         (
             "tables: {customer: {key: [id]}}",
-            [f"tables.customer.key is not a setting; known are {BELOW}"],
+            [f"tables.customer.key is not a setting (did you mean keys?); known are {BELOW}"],
         ),
         ("tables: {customer: {types: []}}", ["tables.customer.types must be a mapping"]),
         (

@@ -1,0 +1,70 @@
+"""Making the checked form of onefold.yaml: by the library's own loader, and only from a file without a problem."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from onefold.core.errors import InvalidSettings
+from onefold.settings.checked_form import form_of, form_text
+from onefold.settings.yaml_file import TablesFile, read_content
+from onefold.settings.yaml_loader import parse_yaml
+
+
+def checked_text(path: Path) -> str:
+    """Return the text of the checked form of a file.
+
+    Args:
+        path: the path of onefold.yaml.
+
+    Raises:
+        InvalidSettings: the file has problems, or holds nothing; the error lists all problems.
+    """
+    problems: list[str] = []
+    yaml = _bytes(path, problems)
+    content = parse_yaml(yaml, str(path), problems)
+    if content is None and not problems:
+        problems.append(f"{path}: expected settings, got an empty file: write {{}} into it, or remove it")
+    tables = read_content(content, str(path), problems)
+    if problems:
+        raise InvalidSettings(problems)
+    return _same(_text(yaml, content, path), tables, path)
+
+
+def form_is_current(path: Path, text: str) -> bool:
+    """Tell whether the stored checked form is the one that a file has now.
+
+    Args:
+        path: the path of onefold.yaml.
+        text: the text of its checked form.
+    """
+    form = form_of(path)
+    return form.is_file() and form.read_bytes() == text.encode()
+
+
+def _bytes(path: Path, problems: list[str]) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        problems.append(f"{path}: cannot be read: {error}")
+        return b""
+
+
+def _text(yaml: bytes, content: Any, path: Path) -> str:
+    try:
+        return form_text(yaml, content)
+    except (TypeError, ValueError) as error:
+        raise InvalidSettings([f"{path}: JSON cannot hold the same settings ({error}): put times in quotes"]) from error
+
+
+def _same(text: str, tables: TablesFile, path: Path) -> str:
+    """Return the text, if it holds the same settings as the YAML: JSON has no times, and only texts as keys.
+
+    Raises:
+        InvalidSettings: it does not.
+    """
+    content: Any = json.loads(text)["settings"]
+    if read_content(content, str(path), []) != tables:
+        raise InvalidSettings([f"{path}: JSON cannot hold the same settings: put names and values in quotes"])
+    return text
