@@ -206,3 +206,24 @@ def test_the_format_of_a_text_is_asserted_at_every_depth(format_: str, wrong: st
     bad = shred(made, entity(schema, a=[right, wrong])).bad
     assert bad is not None
     assert (bad.kind, "/a/1" in bad.reasons[0]) == ("invalid", True)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize(
+    ("step", "number", "valid"),
+    [
+        (3, "8624302472392871.7", False),
+        (7, "9281369352007326.7", False),
+        (3, "8624302472392872.0", True),
+        (0.01, "99999999999.99", True),
+        (0.01, "0.30000000000000000001", False),
+        (0.1, "0.3", True),
+        (1e-9, "1e30", True),
+    ],
+)
+def test_a_multiple_is_judged_by_its_digits(format_: Format, step: float, number: str, valid: bool) -> None:
+    schema = parsed({"type": "object", "properties": {"price": {"type": ["number", "string"], "multipleOf": step}}})
+    outcome = shred(plan(schema, format_=format_), f'{{"schema": "{schema.key.uri}", "data": {{"price": {number}}}}}')
+    assert (outcome.bad is None) is valid
+    if outcome.bad:
+        assert f"/price: {number} is not a multiple of {step}" in outcome.bad.reasons[0]
