@@ -43,7 +43,8 @@ _TARGETS = click.Choice(["redshift", "bigquery"])
 @click.argument("folder", type=_folder)
 @click.option("--sequential", is_flag=True, help="Refuse 1-0-1 after 1-1-0, as a registry with `order: sequential` does.")
 @as_json
-def lint(folder: Path, sequential: bool, as_json: bool) -> int:
+@click.pass_context
+def lint(context: click.Context, folder: Path, sequential: bool, as_json: bool) -> int:
     """Check all schemas of FOLDER, before they are added to a registry.
 
     Schemas that the index of FOLDER does not have are checked as if they were added next: the numbers of their versions, and
@@ -53,7 +54,8 @@ def lint(folder: Path, sequential: bool, as_json: bool) -> int:
     from onefold.registry.lint import lint as lint_folder
     from onefold.registry.order import Rules
 
-    report = lint_folder(scan_folder(folder), Rules(order="sequential" if sequential else "by-addition"))
+    rules = Rules("sequential" if sequential else "by-addition", warehouses=read_settings(context).registry.warehouses)
+    report = lint_folder(scan_folder(folder), rules)
     if as_json:
         echo_json([{"folder": str(folder), "checked": report.checked, "problems": list(report.problems)}])
     else:
@@ -131,7 +133,8 @@ def diff(model: str, registry: str | None, from_: str, to: str, target: Any, ord
     key, found = _read(model, registry, order)
     made = _migration(found, key, (from_, to), target)
     before, after = (_up_to(found, key, version) for version in (from_, to))
-    change = classify(before[-1], after[-1], before)
+    warehouses = read_settings(click.get_current_context()).registry.warehouses
+    change = classify(before[-1], after[-1], before, warehouses)
     if as_json:
         result = {
             "schema": key.path,
