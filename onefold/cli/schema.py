@@ -12,7 +12,7 @@ from rich.console import Console
 
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, read_settings, say
 from onefold.cli.output import CommandGroup, echo_json
-from onefold.cli.registry_options import address_of, open_registry, parse_order, registry_option
+from onefold.cli.registry_options import address_of, open_registry, parse_order, registry_option, table_name
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.core.text import counted
@@ -82,7 +82,7 @@ def ddl(model: str, registry: str | None, target: Any, order: str, dataset: str 
 
     key, found = _read(model, registry, order)
     check_names(given(("dataset", dataset)))
-    table = build_table(found.versions(key), target)
+    table = build_table(found.versions(key), target, _name(registry, key))
     _warn(table)
     if as_json:
         # Tools expect exactly this object, and not the common one around it.
@@ -109,11 +109,11 @@ def migrations(
     """
     key, found = _read(model, registry, order)
     check_names(given(("dataset", dataset)))
-    made = _migration(found, key, (from_, to), target)
+    made = _migration(found, key, (from_, to), target, _name(registry, key))
     statements = made.statements(dataset)
     if as_json:
         changes = [change.as_dict() for change in made.changes]
-        echo_json([{"table": key.table, "changes": changes, "statements": statements}])
+        echo_json([{"table": made.after.name, "changes": changes, "statements": statements}])
     else:
         _echo_statements(statements)
 
@@ -131,7 +131,7 @@ def diff(model: str, registry: str | None, from_: str, to: str, target: Any, ord
     from onefold.registry.classify import classify
 
     key, found = _read(model, registry, order)
-    made = _migration(found, key, (from_, to), target)
+    made = _migration(found, key, (from_, to), target, _name(registry, key))
     before, after = (_up_to(found, key, version) for version in (from_, to))
     warehouses = read_settings(click.get_current_context()).registry.warehouses
     change = classify(before[-1], after[-1], before, warehouses)
@@ -164,14 +164,27 @@ def _read(model: str, registry: str | None, order: str) -> tuple[ModelKey, Regis
     return key, read_model(open_registry(context, address, versions), key, address)
 
 
+def _name(registry: str | None, key: ModelKey) -> str | None:
+    """Return the name of a model's table; None where the registry cannot be listed."""
+    context = click.get_current_context()
+    return table_name(open_registry(context, address_of(read_settings(context), registry)), key)
+
+
 def _up_to(registry: Registry, key: ModelKey, version: str) -> tuple[Schema, ...]:
     from onefold.registry.schema_key import SchemaVer
 
     return registry.up_to(key, SchemaVer.parse(version))
 
 
-def _migration(registry: Registry, key: ModelKey, versions: tuple[str, str], target: Any) -> Migration:
+def _migration(registry: Registry, key: ModelKey, versions: tuple[str, str], target: Any, name: str | None) -> Migration:
     """Return what brings the table of a model from one version to another.
+
+    Args:
+        registry: the registry with the model.
+        key: the model.
+        versions: the version that the table is at, and the one that it is to be at.
+        target: the warehouse.
+        name: the name of the table.
 
     Raises:
         InvalidInput: the first version was added after the second one.
@@ -183,7 +196,7 @@ def _migration(registry: Registry, key: ModelKey, versions: tuple[str, str], tar
     if len(before) > len(after):
         first, second = versions
         raise InvalidInput(f"{key}: {first} was added after {second}: exchange --from and --to")
-    return migration(build_table(before, target), build_table(after, target))
+    return migration(build_table(before, target, name), build_table(after, target, name))
 
 
 def _warn(table: ModelTable | BigQueryTable) -> None:

@@ -101,11 +101,12 @@ class BigQueryTable:
     version: SchemaVer
     recovered: tuple[BigQueryRecovery, ...] = ()
     mixed: tuple[MixedItems, ...] = ()
+    other_name: str = ""
 
     @property
     def name(self) -> str:
         """The name of the table, `com_acme_ad_click_1`."""
-        return self.key.table
+        return self.other_name or self.key.table
 
     @property
     def uri(self) -> str:

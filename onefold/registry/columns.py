@@ -89,17 +89,19 @@ class ModelTable:
         columns: the columns of the data, in their order.
         version: the last version by the order of addition whose data the table holds.
         recovered: the versions whose data has a table of its own.
+        other_name: the name of the table where another model has that of the key; empty where it is the key's.
     """
 
     key: ModelKey
     columns: tuple[ModelColumn, ...]
     version: SchemaVer
     recovered: tuple[RecoveryTable, ...] = ()
+    other_name: str = ""
 
     @property
     def name(self) -> str:
         """The name of the table, `com_acme_ad_click_1`."""
-        return self.key.table
+        return self.other_name or self.key.table
 
     @property
     def uri(self) -> str:

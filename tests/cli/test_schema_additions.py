@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from support.cli import Run
-from support.registries import document
+from support.registries import document, schema
+
+from onefold.registry.index import Index
 
 TEXT, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 
@@ -140,3 +142,45 @@ def test_all_reasons_of_a_change_name_one_number_and_that_one_is_accepted(run: R
         assert named == [number] * reasons
         (file,) = write(tmp_path / "new", {**content, "self": {**content["self"], "version": number}})
         assert run("schema", "add", file, "--registry", registry).code == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(("com.atk", "AdClick"), ("com.atk", "ad_click")), (("com.acme", "ad_click"), ("com.acme.ad", "click"))],
+)
+def test_a_schema_with_the_name_of_another_one_is_refused_and_both_are_named(
+    run: Run, tmp_path: Path, first: tuple[str, str], second: tuple[str, str]
+) -> None:
+    (vendor, name), (other, twin) = first, second
+    one, same, later = write(
+        tmp_path / "new", document(vendor=vendor, name=name), document(vendor=other, name=twin),
+        document("1-0-1", vendor=vendor, name=name),
+    )  # fmt: skip
+    registry = tmp_path / "registry"
+    assert run("schema", "add", one, "--registry", registry).code == 0
+    refused = run("schema", "add", same, "--registry", registry)
+    assert refused.code == 1
+    assert f"{other}/{twin}/jsonschema and {vendor}/{name}/jsonschema have the same name of tables" in refused.err
+    assert run("schema", "add", later, "--registry", registry).code == 0
+
+
+def test_a_pair_that_exists_goes_on_and_has_tables_of_its_own(run: Run, tmp_path: Path) -> None:
+    twins = [schema(vendor="com.atk", name=name) for name in ("ad_click", "AdClick")]
+    index = Index()
+    for one in twins:
+        index = index.with_schema(one, "2026-11-23T00:00:00Z")
+        file = tmp_path / "schemas" / one.key.path
+        file.parent.mkdir(parents=True)
+        file.write_text(one.canonical)
+    (tmp_path / "schemas" / "index.json").write_bytes(index.to_json())
+    assert run("schema", "lint", tmp_path).code == 0
+    (later,) = write(tmp_path / "new", document("1-0-1", vendor="com.atk", name="AdClick", more=TEXT))
+    assert run("schema", "add", later, "--registry", tmp_path).code == 0
+    words = ("--registry", tmp_path, "--json", "--to", "redshift")
+    names = [
+        json.loads(run("schema", "ddl", f"com.atk/{name}/jsonschema/1", *words).out)["table"]
+        for name in ("ad_click", "AdClick")
+    ]
+    assert names[0] == "com_atk_ad_click_1"
+    assert names[1].startswith("com_atk_ad_click_")
+    assert names[1] != names[0]

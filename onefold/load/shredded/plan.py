@@ -75,6 +75,12 @@ class TablePlan:
         return self.is_news or self.action != "none"
 
     @property
+    def had_other_base(self) -> bool:
+        """Whether the labels of the table name another base so far, whose view reads it."""
+        before = self.found.labels if self.found else None
+        return bool(before and all(before)) and before != self.table.labels
+
+    @property
     def added(self) -> tuple[str, ...]:
         """The names of the columns that the table lacks, and of those whose type has to grow; none where it is created."""
         if self.found is None:
