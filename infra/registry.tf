@@ -3,11 +3,12 @@
 locals {
   has_registry = var.schema_registry != null
   registry = {
-    keys    = try(var.schema_registry.keys, null)
-    public  = try(var.schema_registry.public, [])
-    order   = try(var.schema_registry.order, "by-addition")
-    patches = try(var.schema_registry.patches, false)
-    callers = try(var.schema_registry.callers, [])
+    keys       = try(var.schema_registry.keys, null)
+    public     = try(var.schema_registry.public, [])
+    order      = try(var.schema_registry.order, "by-addition")
+    patches    = try(var.schema_registry.patches, false)
+    warehouses = try(var.schema_registry.warehouses, [])
+    callers    = try(var.schema_registry.callers, [])
   }
   registry_keys     = local.has_registry && local.registry.keys != null ? toset([local.registry.keys]) : toset([])
   registry_name     = "${var.project}-${var.prefix}onefold-registry"
@@ -15,11 +16,12 @@ locals {
   registry_key_path = "/registry-keys"
 
   registry_environment = {
-    ONEFOLD_REGISTRY         = "gs://${local.registry_name}"
-    ONEFOLD_REGISTRY_ORDER   = local.registry.order
-    ONEFOLD_REGISTRY_PATCHES = local.registry.patches ? "allowed" : ""
-    ONEFOLD_REGISTRY_PUBLIC  = join(",", local.registry.public)
-    ONEFOLD_REGISTRY_KEYS    = local.registry.keys == null ? "" : "${local.registry_key_path}/keys.json"
+    ONEFOLD_REGISTRY            = "gs://${local.registry_name}"
+    ONEFOLD_REGISTRY_ORDER      = local.registry.order
+    ONEFOLD_REGISTRY_PATCHES    = local.registry.patches ? "allowed" : ""
+    ONEFOLD_REGISTRY_WAREHOUSES = join(",", local.registry.warehouses)
+    ONEFOLD_REGISTRY_PUBLIC     = join(",", local.registry.public)
+    ONEFOLD_REGISTRY_KEYS       = local.registry.keys == null ? "" : "${local.registry_key_path}/keys.json"
   }
 }
 

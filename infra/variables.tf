@@ -451,11 +451,12 @@ variable "adopt_capture_bucket" {
 variable "schema_registry" {
   description = "The schema registry; null: none. `keys` is the id of a secret of the project with the file of keys, `public` are vendors whose schemas everybody may read, `callers` are members that may call the function, such as allUsers. docs/how-to/run-a-schema-registry.md describes every field."
   type = object({
-    keys    = optional(string) # a person makes the secret; without it nothing can be added
-    public  = optional(list(string), [])
-    order   = optional(string, "by-addition")
-    patches = optional(bool, false)
-    callers = optional(list(string), [])
+    keys       = optional(string) # a person makes the secret; without it nothing can be added
+    public     = optional(list(string), [])
+    order      = optional(string, "by-addition")
+    patches    = optional(bool, false)
+    warehouses = optional(list(string), []) # none: both
+    callers    = optional(list(string), [])
   })
   default = null
 
@@ -470,6 +471,10 @@ variable "schema_registry" {
   validation {
     condition     = contains(["by-addition", "sequential"], try(var.schema_registry.order, "by-addition"))
     error_message = "schema_registry.order must be by-addition or sequential."
+  }
+  validation {
+    condition     = length(setsubtract(try(var.schema_registry.warehouses, []), ["bigquery", "redshift"])) == 0
+    error_message = "schema_registry.warehouses must be bigquery, redshift, or both."
   }
 }
 

@@ -41,7 +41,7 @@ variables {
   }
   merge_schedule          = "30 * * * *"
   events                  = { dataset = "crm", runs = "gs://exports/shredded/" }
-  schema_registry         = { keys = "registry-keys", public = ["org.open"], order = "sequential", patches = true, callers = ["allUsers", "group:data@example.com"] }
+  schema_registry         = { keys = "registry-keys", public = ["org.open"], order = "sequential", patches = true, warehouses = ["redshift"], callers = ["allUsers", "group:data@example.com"] }
   schema_registry_ingress = "ALLOW_ALL"
   reconcile_schedules = [
     { dataset = "shop", table = "customer", schedule = "30 4 * * *", arguments = { keys = ["id"] } },

@@ -69,7 +69,8 @@ class CheckArguments:
         if self.tenant is not None and self.captured is None:
             problems.append("--tenant is for captured tables: name their dataset with --captured, or leave it out")
         if self.fix and self.captured is not None:
-            problems.append("--fix is for pulled tables: captured ones are repaired by a copy (onefold capture copy)")
+            remedy = "start their capture with --again DATABASE.TABLE, which copies them"
+            problems.append(f"--fix is for pulled tables: to repair captured ones, {remedy}")
         return problems
 
 

@@ -184,7 +184,8 @@ def _notes(table: CheckedTable, counts: RowCounts | None, *, differ: bool) -> It
     if table.columns_missing:
         yield f"the view lacks the columns {', '.join(table.columns_missing)}, which were not compared: refresh it"
     if table.request.fix and table.request.captured:
-        yield "captured tables are repaired by a copy: onefold capture copy"
+        again = f"--again {table.request.database}.{table.base.table}"
+        yield f"captured tables are repaired by a copy: start the capture of {table.request.cluster} with {again}"
     if counts and not counts.same and not differ:
         yield "the numbers of rows changed while they were counted"
 

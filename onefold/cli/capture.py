@@ -202,8 +202,9 @@ def check_names_of_capture(settings: Settings, dataset: str) -> None:
     pattern, version = settings.names_in(dataset).pattern, "0123abcdef"[-LENGTH:]
     table = versioned_name("customer", version)
     if VersionedNames(pattern).split(table) != ("customer", version):
+        shown = f" {pattern}" if settings.names_in(dataset).by_labels else ""
         raise InvalidSettings(
-            f"version_pattern {pattern} of dataset {dataset} does not match the names that capture gives, such as {table}: "
+            f"version_pattern{shown} of dataset {dataset} does not match the names that capture gives, such as {table}: "
             "set another version_pattern for the dataset in onefold.yaml, or capture into another dataset"
         )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from onefold.cli.common import read_settings
-from onefold.core.errors import NotFound
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
@@ -72,6 +72,18 @@ def open_registry(context: click.Context, registry: str | None, order: Sequence[
     if isinstance(source, StaticSource) and "://" not in address:
         return _FolderSource(Path(address), order)
     return source
+
+
+def table_name(source: SchemaSource, key: ModelKey) -> str | None:
+    """Return the name of a model's table; None where the registry cannot be listed, so that no other model is known."""
+    from onefold.registry.table_names import table_names
+
+    try:
+        keys = source.list_keys()
+    except InvalidInput:
+        return None
+    names = table_names(dict.fromkeys(one.model_key for one in keys))
+    return names[key].table if key in names else None
 
 
 def open_store(context: click.Context, registry: str | None) -> RegistryStore:

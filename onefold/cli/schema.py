@@ -12,7 +12,7 @@ from rich.console import Console
 
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, read_settings, say
 from onefold.cli.output import CommandGroup, echo_json
-from onefold.cli.registry_options import address_of, open_registry, parse_order, registry_option
+from onefold.cli.registry_options import address_of, open_registry, parse_order, registry_option, table_name
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.core.text import counted
@@ -43,7 +43,8 @@ _TARGETS = click.Choice(["redshift", "bigquery"])
 @click.argument("folder", type=_folder)
 @click.option("--sequential", is_flag=True, help="Refuse 1-0-1 after 1-1-0, as a registry with `order: sequential` does.")
 @as_json
-def lint(folder: Path, sequential: bool, as_json: bool) -> int:
+@click.pass_context
+def lint(context: click.Context, folder: Path, sequential: bool, as_json: bool) -> int:
     """Check all schemas of FOLDER, before they are added to a registry.
 
     Schemas that the index of FOLDER does not have are checked as if they were added next: the numbers of their versions, and
@@ -53,7 +54,8 @@ def lint(folder: Path, sequential: bool, as_json: bool) -> int:
     from onefold.registry.lint import lint as lint_folder
     from onefold.registry.order import Rules
 
-    report = lint_folder(scan_folder(folder), Rules(order="sequential" if sequential else "by-addition"))
+    rules = Rules("sequential" if sequential else "by-addition", warehouses=read_settings(context).registry.warehouses)
+    report = lint_folder(scan_folder(folder), rules)
     if as_json:
         echo_json([{"folder": str(folder), "checked": report.checked, "problems": list(report.problems)}])
     else:
@@ -80,7 +82,7 @@ def ddl(model: str, registry: str | None, target: Any, order: str, dataset: str 
 
     key, found = _read(model, registry, order)
     check_names(given(("dataset", dataset)))
-    table = build_table(found.versions(key), target)
+    table = build_table(found.versions(key), target, _name(registry, key))
     _warn(table)
     if as_json:
         # Tools expect exactly this object, and not the common one around it.
@@ -107,11 +109,11 @@ def migrations(
     """
     key, found = _read(model, registry, order)
     check_names(given(("dataset", dataset)))
-    made = _migration(found, key, (from_, to), target)
+    made = _migration(found, key, (from_, to), target, _name(registry, key))
     statements = made.statements(dataset)
     if as_json:
         changes = [change.as_dict() for change in made.changes]
-        echo_json([{"table": key.table, "changes": changes, "statements": statements}])
+        echo_json([{"table": made.after.name, "changes": changes, "statements": statements}])
     else:
         _echo_statements(statements)
 
@@ -129,9 +131,10 @@ def diff(model: str, registry: str | None, from_: str, to: str, target: Any, ord
     from onefold.registry.classify import classify
 
     key, found = _read(model, registry, order)
-    made = _migration(found, key, (from_, to), target)
+    made = _migration(found, key, (from_, to), target, _name(registry, key))
     before, after = (_up_to(found, key, version) for version in (from_, to))
-    change = classify(before[-1], after[-1], before)
+    warehouses = read_settings(click.get_current_context()).registry.warehouses
+    change = classify(before[-1], after[-1], before, warehouses)
     if as_json:
         result = {
             "schema": key.path,
@@ -161,14 +164,27 @@ def _read(model: str, registry: str | None, order: str) -> tuple[ModelKey, Regis
     return key, read_model(open_registry(context, address, versions), key, address)
 
 
+def _name(registry: str | None, key: ModelKey) -> str | None:
+    """Return the name of a model's table; None where the registry cannot be listed."""
+    context = click.get_current_context()
+    return table_name(open_registry(context, address_of(read_settings(context), registry)), key)
+
+
 def _up_to(registry: Registry, key: ModelKey, version: str) -> tuple[Schema, ...]:
     from onefold.registry.schema_key import SchemaVer
 
     return registry.up_to(key, SchemaVer.parse(version))
 
 
-def _migration(registry: Registry, key: ModelKey, versions: tuple[str, str], target: Any) -> Migration:
+def _migration(registry: Registry, key: ModelKey, versions: tuple[str, str], target: Any, name: str | None) -> Migration:
     """Return what brings the table of a model from one version to another.
+
+    Args:
+        registry: the registry with the model.
+        key: the model.
+        versions: the version that the table is at, and the one that it is to be at.
+        target: the warehouse.
+        name: the name of the table.
 
     Raises:
         InvalidInput: the first version was added after the second one.
@@ -180,7 +196,7 @@ def _migration(registry: Registry, key: ModelKey, versions: tuple[str, str], tar
     if len(before) > len(after):
         first, second = versions
         raise InvalidInput(f"{key}: {first} was added after {second}: exchange --from and --to")
-    return migration(build_table(before, target), build_table(after, target))
+    return migration(build_table(before, target, name), build_table(after, target, name))
 
 
 def _warn(table: ModelTable | BigQueryTable) -> None:

@@ -81,6 +81,21 @@ def compiled_loosely(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
+def pattern_rule(pattern: str) -> str:
+    """Return in words which names a version pattern takes, for errors.
+
+    Examples:
+        >>> pattern_rule(DEFAULT_PATTERN)
+        'BASE_v_VERSION, where VERSION has 1 to 64 of the digits 0 to 9 and a to f, as in customer_v_0123abcdef'
+        >>> pattern_rule("(?P<base>.+)-x(?P<version>[0-9]+)")
+        'BASE-xVERSION, where version_pattern of onefold.yaml says what BASE and VERSION may be'
+    """
+    shape = "".join(part if isinstance(part, str) else part.name.upper() for part in parse_pattern(pattern))
+    if pattern == DEFAULT_PATTERN:
+        return f"{shape}, where VERSION has 1 to 64 of the digits 0 to 9 and a to f, as in customer_v_0123abcdef"
+    return f"{shape}, where version_pattern of onefold.yaml says what BASE and VERSION may be"
+
+
 def without_anchors(pattern: str) -> str:
     """Return a pattern of the settings without its anchors, if it has any: a pattern always has to match the whole name.
 

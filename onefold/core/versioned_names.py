@@ -14,6 +14,7 @@ from onefold.core.version_pattern import (
     compiled_loosely,
     five_parts,
     parse_pattern,
+    pattern_rule,
 )
 
 
@@ -51,7 +52,7 @@ class VersionedNames:
     @property
     def described(self) -> str:
         """How the versioned tables of the dataset are found, for errors."""
-        return f"named as {self.pattern}"
+        return f"named as {pattern_rule(self.pattern)}"
 
     def resolved(self, labels: Mapping[str, Mapping[str, str]]) -> VersionedNames:  # noqa: ARG002 names are enough here
         """Return a naming that knows the tables of a listed dataset.
@@ -114,7 +115,8 @@ class VersionedNames:
         table = self.name(base, version)
         if self._match(table) == (base, version):
             return []
-        return [f"{table[:100]} is no version {version[:60]} of {base[:60]}: expected a table named as {self.pattern}"]
+        rule = pattern_rule(self.pattern)
+        return [f"{table[:100]} is no version {version[:60]} of {base[:60]}: expected a table named as {rule}"]
 
     def versions_pattern(self, base: str) -> str:
         """Return an anchored pattern (RE2; in Python with fullmatch) that matches all versions of one base name.
@@ -164,7 +166,10 @@ class VersionedNames:
             reason = self.exclusion_reason(found[0], table)
             return SkippedTable(table, found[0], reason) if reason else None
         base, version = self._known_base(table, known) or self._loose_base(table) or ("", "")
-        return SkippedTable(table, base, f"{version} is no version by version_pattern {self.pattern}") if base else None
+        if not base:
+            return None
+        rule = pattern_rule(self.pattern)
+        return SkippedTable(table, base, f"{version} is no version by version_pattern: expected a table named as {rule}")
 
     def _known_base(self, table: str, known: set[str]) -> tuple[str, str] | None:
         """Return the longest base name that has versions and that begins a table's name, and the rest of the name."""

@@ -242,7 +242,9 @@ def _check_create(request: dataproc_v1.CreateBatchRequest) -> None:
     """
     batch, problems = request.batch, []
     if not _ID.fullmatch(request.batch_id):
-        problems.append(f"Batch ID {request.batch_id!r} must be 4-63 characters of [a-z0-9-]")
+        problems.append(
+            f"Batch ID {request.batch_id!r} must have 4 to 63 lower-case letters, digits and hyphens, as in merge-customer-1"
+        )
     if not batch.pyspark_batch.main_python_file_uri:
         problems.append("pyspark_batch.main_python_file_uri is missing: the emulator runs only PySpark batches")
     problems += [

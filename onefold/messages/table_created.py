@@ -95,6 +95,16 @@ def table_message(dataset: str, table: str, version: str | None = None) -> bytes
     return json.dumps({"dataset": dataset, "table": body}).encode()
 
 
+def dataset_message(dataset: str) -> bytes:
+    """Return the published form of a message for all tables of a dataset.
+
+    Examples:
+        >>> dataset_message("shop")
+        b'{"dataset": "shop"}'
+    """
+    return json.dumps({"dataset": dataset}).encode()
+
+
 def _table_hint(dataset: str, table: Mapping[str, str], names: VersionedNames) -> Event:
     base, version = table["name"], table.get("version")
     if version is not None and (problems := names.problems(base, version)):

@@ -7,7 +7,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from onefold.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable, PropertySource
+from onefold.registry.bigquery_table import (
+    BigQueryColumn,
+    BigQueryMisfit,
+    BigQueryRecovery,
+    BigQueryTable,
+    MixedItems,
+    PropertySource,
+)
 from onefold.registry.columns import ENVELOPE
 from onefold.registry.json_schema import Schema
 from onefold.registry.leaves import is_nested, null_below, same_json
@@ -26,7 +33,10 @@ _RESERVED = re.compile(r"(?i)[0-9]|_table_|_file_|_partition|_row_timestamp|__ro
 
 @dataclass(frozen=True)
 class _Node:
-    """A column or field: its name, its type or the fields below it, and whether it is an array of these."""
+    """A column or field: its name, its type or the fields below it, and whether it is an array of these.
+
+    `json` says whether the items of an array are JSON texts. It never changes, so that a value has one spelling in a column.
+    """
 
     name: str
     nullable: bool
@@ -34,6 +44,7 @@ class _Node:
     scalar: Scalar | None = None
     fields: _Level = field(default_factory=dict)
     repeated: bool = False
+    json: bool = False
 
     @property
     def type(self) -> Type:
@@ -57,15 +68,17 @@ def bigquery_table(versions: Sequence[Schema]) -> BigQueryTable:
     level: _Level = {}
     last: Schema | None = None
     recovered: list[BigQueryRecovery] = []
+    mixed: list[MixedItems] = []
     for schema in versions:
         fold = _Fold(schema.key.version, first=last is None)
         after = fold.table(level, last.json if last else None, schema.json)
-        if fold.reasons:
-            recovered.append(_recovery(schema, tuple(fold.reasons)))
+        if fold.misfits:
+            recovered.append(_recovery(schema, tuple(fold.misfits)))
         else:
             level, last = after, schema
+            mixed += fold.mixed
     version = last.key.version if last else versions[0].key.version
-    return BigQueryTable(key, _columns(level), version, tuple(recovered))
+    return BigQueryTable(key, _columns(level), version, tuple(recovered), tuple(mixed))
 
 
 def _columns(level: _Level) -> tuple[BigQueryColumn, ...]:
@@ -77,23 +90,24 @@ def _columns(level: _Level) -> tuple[BigQueryColumn, ...]:
 
 
 def _sources(level: _Level) -> tuple[PropertySource, ...]:
-    return tuple(PropertySource(*key, _sources(node.fields)) for key, node in level.items())
+    return tuple(PropertySource(*key, _sources(node.fields), node.json) for key, node in level.items())
 
 
-def _recovery(schema: Schema, reasons: tuple[str, ...]) -> BigQueryRecovery:
+def _recovery(schema: Schema, misfits: tuple[BigQueryMisfit, ...]) -> BigQueryRecovery:
     columns, version = bigquery_table([schema]).columns, schema.key.version
     types = [(one.column.name, str(one.column.type)) for one in columns]
     name = recovery_table(schema.key.model_key.table, version.revision, version.addition, types)
-    return BigQueryRecovery(name, version, columns, reasons)
+    return BigQueryRecovery(name, version, columns, misfits)
 
 
 @dataclass
 class _Fold:
-    """One version, folded into the columns so far; what does not fit is in `reasons`, and the result is then not used."""
+    """One version, folded into the columns so far; what does not fit is in `misfits`, and the result is then not used."""
 
     version: SchemaVer
     first: bool
-    reasons: list[str] = field(default_factory=list)
+    misfits: list[BigQueryMisfit] = field(default_factory=list)
+    mixed: list[MixedItems] = field(default_factory=list)
 
     def table(self, known: _Level, old: Json | None, new: Json) -> _Level:
         return self._level(known, old if old and is_nested(old) else {}, new if is_nested(new) else {}, (), (False, False))
@@ -131,7 +145,8 @@ class _Fold:
         node = _Node(name, nullable or not self.first, self.version, repeated=repeated)
         if _is_struct(inner, path):
             return replace(node, fields=self._level({}, {}, inner, path, (True, nullable or repeated)))
-        return replace(node, scalar=_scalar(inner))
+        scalar = _scalar(inner)
+        return replace(node, scalar=scalar, json=repeated and scalar == STRING and not are_texts(inner))
 
     def _extend(self, level: _Level, change: _Change, path: tuple[str, ...]) -> None:
         """Change the column of a property in its level, so that it holds the values of a new version, too."""
@@ -146,8 +161,7 @@ class _Fold:
         else:
             new = self._new(node.name, schema, change.nullable, path)
             level[change.name, False] = merged
-            if not _fits(node, new, schema):
-                self._refuse(path, node.type, new.type)
+            self._check(node, new, schema, path)
 
     def _nested(self, node: _Node, change: _Change, new: Json, path: tuple[str, ...]) -> _Node:
         """Return a STRUCT, or an array of them, with the fields of a new version."""
@@ -164,11 +178,15 @@ class _Fold:
         own = level.get((change.name, True))
         if own is None:
             level[change.name, True] = replace(new, name=_unique_name(change.name, level, path[:-1]))
-        elif not _fits(own, new, change.new):
-            self._refuse(path, own.type, new.type)
+        else:
+            self._check(own, new, change.new, path)
 
-    def _refuse(self, path: tuple[str, ...], existing: Type, new: Type) -> None:
-        self.reasons.append(f"{'.'.join(map(snake, path))} is {existing} and cannot hold {new}")
+    def _check(self, node: _Node, new: _Node, schema: Json, path: tuple[str, ...]) -> None:
+        """Note what a column that is no STRUCT does not hold of a new version."""
+        if not _fits(node, new, schema):
+            self.misfits.append(BigQueryMisfit(path, node.type, new.type))
+        elif node.repeated and node.scalar == STRING and new.json and not node.json:
+            self.mixed.append(MixedItems(path, allows_null(_items_schema(schema))))
 
 
 @dataclass(frozen=True)
@@ -209,8 +227,21 @@ def _items(schema: Json) -> Json:
 
     These are arrays of arrays, with null or of several types: an array of BigQuery has neither arrays nor NULL in it.
     """
+    items = _items_schema(schema)
+    return {} if _is_array(items) or allows_null(items) else items
+
+
+def _items_schema(schema: Json) -> Json:
+    """Return the schema of all items of an array; an empty one where there is none, or one for each place."""
     items = schema.get("items")
-    return items if isinstance(items, Mapping) and not _is_array(items) and not allows_null(items) else {}
+    return items if isinstance(items, Mapping) else {}
+
+
+def are_texts(schema: Json) -> bool:
+    """Tell whether all values of a schema are texts."""
+    types, values = json_types(schema), schema.get("enum", ())
+    only = types == {"string"} or (not types and bool(values) and all(isinstance(one, str) for one in values))
+    return only and not allows_null(schema)
 
 
 def _scalar(schema: Json) -> Scalar:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from onefold.registry.columns import ModelTable, table_of
+from onefold.registry.bigquery_columns import bigquery_table
+from onefold.registry.columns import Merge, ModelTable, table_of
 from onefold.registry.containment import narrowings
+from onefold.registry.ddl import TARGETS, Target
 from onefold.registry.json_schema import Schema
-from onefold.registry.leaves import leaf_changes, place_of
+from onefold.registry.leaves import leaf_changes, place_in, place_of
+from onefold.schema.redshift import RedshiftType, merged_type
 
 
 class ChangeClass(IntEnum):
@@ -61,7 +64,7 @@ class Change:
         return tuple(reason for reason in self.reasons if reason.kind > claimed)
 
 
-def classify(old: Schema, new: Schema, earlier: Sequence[Schema] = ()) -> Change:
+def classify(old: Schema, new: Schema, earlier: Sequence[Schema] = (), warehouses: Collection[Target] = TARGETS) -> Change:
     """Return the class of the change from one version to another.
 
     Args:
@@ -69,6 +72,7 @@ def classify(old: Schema, new: Schema, earlier: Sequence[Schema] = ()) -> Change
         new: the later version.
         earlier: all versions of the model that were added before `new`, in the order of their addition, where the table has
             more of them than `old`.
+        warehouses: those whose columns are judged.
 
     Examples:
         >>> from onefold.registry.json_schema import parse_schema
@@ -80,13 +84,37 @@ def classify(old: Schema, new: Schema, earlier: Sequence[Schema] = ()) -> Change
         >>> change.kind.name, str(change.reasons[0])
         ('MODEL', '/properties/id: the column id is BIGINT and cannot hold VARCHAR(4096)')
     """
-    reasons = [*_of_columns(tuple(earlier) or (old,), new), *_of_removed(old, new), *_of_validity(old, new)]
+    versions = tuple(earlier) or (old,)
+    reasons = [*_of_columns(versions, new, warehouses), *_of_removed(old, new), *_of_validity(old, new)]
     reasons.sort(key=lambda reason: (-reason.kind, reason.path, reason.text))
     return Change(max((reason.kind for reason in reasons), default=ChangeClass.ADDITION), tuple(reasons))
 
 
-def _of_columns(earlier: tuple[Schema, ...], new: Schema) -> Iterator[Reason]:
-    before, after = table_of(earlier), table_of((*earlier, new))
+def _of_columns(earlier: tuple[Schema, ...], new: Schema, warehouses: Collection[Target]) -> Iterator[Reason]:
+    found = list(_of_leaves(earlier, new, merged_type if "redshift" in warehouses else _any_type))
+    yield from found
+    if "bigquery" in warehouses:
+        refused = {reason.path for reason in found if reason.kind is ChangeClass.MODEL}
+        yield from (reason for reason in _in_bigquery(earlier, new) if reason.path not in refused)
+
+
+def _any_type(existing: RedshiftType, new: RedshiftType) -> RedshiftType:  # noqa: ARG001
+    """Return the type of a column where Redshift does not matter."""
+    return existing
+
+
+def _in_bigquery(earlier: tuple[Schema, ...], new: Schema) -> Iterator[Reason]:
+    before, after = bigquery_table(earlier), bigquery_table((*earlier, new))
+    for recovery in after.recovered[len(before.recovered) :]:
+        for misfit in recovery.misfits:
+            yield Reason(ChangeClass.MODEL, place_in(new.json, misfit.path), f"in BigQuery the column {misfit}")
+    for mixed in after.mixed[len(before.mixed) :]:
+        kind = ChangeClass.MODEL if mixed.nullable else ChangeClass.REVISION
+        yield Reason(kind, place_in(new.json, mixed.path), f"in BigQuery {mixed}")
+
+
+def _of_leaves(earlier: tuple[Schema, ...], new: Schema, merged: Merge) -> Iterator[Reason]:
+    before, after = table_of(earlier, merged), table_of((*earlier, new), merged)
     for recovery in after.recovered[len(before.recovered) :]:
         for misfit in recovery.misfits:
             yield Reason(ChangeClass.MODEL, place_of(misfit.path), f"the column {misfit}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from onefold.registry.json_schema import Schema
@@ -19,6 +19,9 @@ ENVELOPE = (
 )  # fmt: skip
 """The columns with which each table begins: the schema of a row, and the event that it belongs to."""
 _SHORTEST_DIGEST = 8
+
+Merge = Callable[[RedshiftType, RedshiftType], RedshiftType | None]
+"""Returns the type of a column that takes the values of a second type, too; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +89,19 @@ class ModelTable:
         columns: the columns of the data, in their order.
         version: the last version by the order of addition whose data the table holds.
         recovered: the versions whose data has a table of its own.
+        other_name: the name of the table where another model has that of the key; empty where it is the key's.
     """
 
     key: ModelKey
     columns: tuple[ModelColumn, ...]
     version: SchemaVer
     recovered: tuple[RecoveryTable, ...] = ()
+    other_name: str = ""
 
     @property
     def name(self) -> str:
         """The name of the table, `com_acme_ad_click_1`."""
-        return self.key.table
+        return self.other_name or self.key.table
 
     @property
     def uri(self) -> str:
@@ -104,13 +109,14 @@ class ModelTable:
         return self.key.at(self.version).uri
 
 
-def table_of(versions: Sequence[Schema]) -> ModelTable:
+def table_of(versions: Sequence[Schema], merged: Merge = merged_type) -> ModelTable:
     """Return the table of a model.
 
     Args:
         versions: the versions of one model, at least one, in the order of their addition.
+        merged: the rule for types.
     """
-    builder = _Builder(versions[0].key.model_key)
+    builder = _Builder(versions[0].key.model_key, merged)
     for schema in versions:
         builder.add(schema)
     return builder.table()
@@ -132,8 +138,9 @@ def second_names(table: ModelTable) -> list[ModelColumn]:
 class _Builder:
     """The columns so far. Each version changes only the columns in which it differs from the version before it."""
 
-    def __init__(self, key: ModelKey) -> None:
+    def __init__(self, key: ModelKey, merged: Merge = merged_type) -> None:
         self._key = key
+        self._merged = merged
         self._columns: list[ModelColumn] = []
         self._places: dict[Path, int] = {}
         self._names = set(ENVELOPE)
@@ -166,7 +173,7 @@ class _Builder:
         misfits = (
             Misfit(column.name, column.path, column.type, type_)
             for column, type_ in typed
-            if merged_type(column.type, type_) is None
+            if self._merged(column.type, type_) is None
         )
         return tuple(sorted(misfits, key=lambda misfit: misfit.name))
 
@@ -179,7 +186,7 @@ class _Builder:
         types = json_types(change.new.schema)
         self._columns[place] = replace(
             column,
-            type=merged_type(column.type, redshift_type(change.new.schema)) or column.type,
+            type=self._merged(column.type, redshift_type(change.new.schema)) or column.type,
             json_types=types | column.json_types if types and column.json_types else frozenset(),
             nullable=column.nullable or change.new.nullable,
         )

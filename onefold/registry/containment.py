@@ -13,7 +13,7 @@ import jsonschema_rs
 from onefold.registry.json_text import pointer
 from onefold.registry.leaves import same_json
 from onefold.registry.subschemas import Json, resolve, subschemas
-from onefold.registry.validator import PATTERNS
+from onefold.registry.validator import PATTERNS, validator_of
 from onefold.schema.json_types import TYPES, compact_json
 
 _ANNOTATIONS = frozenset({"title", "description", "default", "$schema", "self", "definitions", "id"})
@@ -209,8 +209,8 @@ def _of_equal(old: Json, new: Json, keywords: Iterable[str], path: str) -> Itera
 def _of_values(old: Json, new: Json, path: str) -> Iterator[Narrowing]:
     """Judge each value of a list that was valid."""
     try:
-        before, now = (jsonschema_rs.Draft4Validator(dict(one), pattern_options=PATTERNS) for one in (old, new))
-    except jsonschema_rs.ValidationError:  # a keyword whose value the metaschema takes and the validator does not
+        before, now = validator_of(old), validator_of(new)
+    except ValueError:  # a keyword whose value the metaschema takes and the validator does not
         yield Narrowing(path + "/enum", "it is not decided which of its values are still valid", decided=False)
         return
     for value in old["enum"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from onefold.core.errors import LimitExceeded
@@ -22,14 +23,25 @@ TARGETS: tuple[Target, ...] = ("redshift", "bigquery")
 _PARTITION = "root_tstamp"
 
 
-def build_table(versions: Sequence[Schema], target: Target) -> ModelTable | BigQueryTable:
+def build_table(versions: Sequence[Schema], target: Target, name: str | None = None) -> ModelTable | BigQueryTable:
     """Return the table of a model for a target.
 
     Args:
         versions: the versions of one model, at least one, in the order of their addition.
         target: the warehouse.
+        name: the name of the table by `table_names`; None where no other model can have that of the key.
     """
-    return table_of(versions) if target == "redshift" else bigquery_table(versions)
+    if target == "redshift":
+        table = table_of(versions)
+        return replace(table, recovered=_renamed(table, name), other_name=name or "")
+    nested = bigquery_table(versions)
+    return replace(nested, recovered=_renamed(nested, name), other_name=name or "")
+
+
+def _renamed(table: Any, name: str | None) -> tuple[Any, ...]:
+    """Return the recovery tables of a model that has another name."""
+    plain = table.name
+    return tuple(replace(one, name=(name or plain) + one.name.removeprefix(plain)) for one in table.recovered)
 
 
 def create_statements(table: ModelTable | BigQueryTable, dataset: str | None = None) -> list[str]:

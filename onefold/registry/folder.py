@@ -53,7 +53,7 @@ def read_folder(folder: Path, below: Sequence[str] = (), order: Sequence[SchemaV
         check_no_order(order, str(folder))
     problems = list(scan.problems)
     models: dict[ModelKey, tuple[Schema, ...]] = {}
-    for key, schemas in by_model(scan.schemas).items():
+    for key, schemas in _by_addition(by_model(scan.schemas), scan.index):
         try:
             models[key] = _ordered(schemas, scan.index, order)
         except InvalidInput as error:
@@ -99,6 +99,12 @@ def by_model(schemas: Sequence[Schema]) -> dict[ModelKey, list[Schema]]:
     for schema in schemas:
         models[schema.key.model_key].append(schema)
     return dict(models)
+
+
+def _by_addition(models: dict[ModelKey, list[Schema]], index: Index | None) -> list[tuple[ModelKey, list[Schema]]]:
+    """Return models in the order in which their first versions were added, which decides who has a name of tables."""
+    places = {key.model_key: place for place, key in reversed(list(enumerate(index.keys if index else ())))}
+    return sorted(models.items(), key=lambda one: places.get(one[0], len(places)))
 
 
 def _files(root: Path, below: Sequence[str]) -> Iterator[Path]:

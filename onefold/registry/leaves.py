@@ -53,6 +53,21 @@ def place_of(path: Path) -> str:
     return "".join(pointer("properties", step) for step in path)
 
 
+def place_in(schema: Json, path: Path) -> str:
+    """Return the place of a path in a schema, as a JSON pointer: unlike leaves, a path of BigQuery leads through arrays.
+
+    Examples:
+        >>> place_in({"properties": {"a": {"items": {"properties": {"b": {}}}}}}, ("a", "b"))
+        '/properties/a/items/properties/b'
+    """
+    place, inner = "", schema
+    for step in path:
+        if "properties" not in inner and isinstance(inner.get("items"), Mapping):
+            place, inner = place + pointer("items"), inner["items"]
+        place, inner = place + pointer("properties", step), inner.get("properties", {}).get(step, {})
+    return place
+
+
 def is_nested(schema: Json) -> bool:
     """Tell whether a schema is an object with properties: these have the columns, then."""
     types = json_types(schema)

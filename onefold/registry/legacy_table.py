@@ -13,15 +13,20 @@ from onefold.core.errors import InvalidColumns, InvalidInput
 from onefold.core.names import fold_case
 from onefold.core.text import shortened
 from onefold.registry.bigquery_table import BigQueryTable
-from onefold.registry.columns import ENVELOPE, ModelColumn, ModelTable
-from onefold.registry.ddl import bigquery_columns
+from onefold.registry.columns import ENVELOPE, ModelTable
+from onefold.registry.ddl import bigquery_columns, named_types
 from onefold.schema.columns import Column
-from onefold.schema.diff import SchemaChange, Severity, compare
-from onefold.schema.redshift import FIXED_ENCODINGS, MAX_VARCHAR, RedshiftType, holds, merged_type, varchar
-from onefold.schema.redshift_catalog import catalog_type
+from onefold.schema.diff import Severity
+from onefold.schema.growth import grown as bigquery_grown
+from onefold.schema.redshift import FIXED_ENCODINGS, RedshiftType, varchar
+from onefold.schema.redshift_catalog import catalog_type, parse_type
+from onefold.schema.redshift_catalog import grown_type as redshift_grown
+from onefold.schema.redshift_ddl import ENVELOPE as REDSHIFT_ENVELOPE
+from onefold.schema.table_columns import Columns, Gap, gaps
 
 _OLD_ARRAY = varchar(5_000)
 """What loaders of before 2020 made of arrays."""
+_COPY = "the loader takes columns by their place: copy the rows to a table that `onefold schema ddl` makes, and rename it"
 _FIELDS = ("table_name", "column_name", "ordinal_position", "data_type")
 
 
@@ -41,7 +46,7 @@ class Difference:
 
     Attributes:
         column: the column of the table, or the one that is missing.
-        severity: INFO: rows can be loaded as it is; WARNING: after the remedy; CRITICAL: not into this column.
+        severity: INFO: rows can be loaded as it is; WARNING: after the remedy; CRITICAL: the loader refuses the table.
         problem: what differs.
         remedy: what to do, or why nothing has to be done.
     """
@@ -59,7 +64,7 @@ class Difference:
 
 
 def compare_redshift(table: ModelTable, legacy: Sequence[LegacyColumn], names: Mapping[str, str]) -> list[Difference]:
-    """Return how a table in Redshift differs from the registry's.
+    """Return how a table in Redshift differs from the registry's, by the comparison of the loader.
 
     Args:
         table: the registry's table.
@@ -69,15 +74,15 @@ def compare_redshift(table: ModelTable, legacy: Sequence[LegacyColumn], names: M
     Raises:
         InvalidInput: `names` does not fit to the columns; the error lists all problems.
     """
-    found = {fold_case(column.name): column for column in legacy}
-    expected = {fold_case(names.get(column.name, column.name)): column for column in table.columns}
-    _check_names(names, [column.name for column in table.columns], [column.name for column in legacy])
-    differences = [_missing_envelope(name) for name in ENVELOPE if name not in found]
-    for name, column in expected.items():
-        there = found.get(name)
-        differences += [_missing(column.name, str(column.type))] if there is None else _compared(column, there)
-    known = {*expected, *ENVELOPE}
-    return differences + [_unknown_in_redshift(column) for name, column in found.items() if name not in known]
+    wanted = (*((name, type_) for name, type_, _ in REDSHIFT_ENVELOPE), *named_types(table.columns))
+    found = tuple((column.name, str(column.type)) for column in legacy)
+    encodings = {column.name: column.encoding for column in legacy}
+    arrays = frozenset(column.name for column in table.columns if column.json_types == {"array"})
+    target = _Redshift(encodings, arrays)
+    required = list(_not_null(table, legacy, names))
+    named = {one.column for one in required}
+    compared = _compared(found, wanted, names, target)
+    return [*(one for one in compared if one.severity > Severity.INFO or one.column not in named), *required]
 
 
 def compare_bigquery(table: BigQueryTable, legacy: Sequence[Column], names: Mapping[str, str]) -> list[Difference]:
@@ -86,66 +91,97 @@ def compare_bigquery(table: BigQueryTable, legacy: Sequence[Column], names: Mapp
     Raises:
         InvalidInput: `names` does not fit to the columns; the error lists all problems.
     """
-    expected = bigquery_columns(table.columns)
-    _check_names(names, [column.name for column in expected], [column.name for column in legacy])
-    renamed = [Column(names.get(column.name, column.name), column.type) for column in expected]
-    return [_difference(change) for change in compare(legacy, renamed)]
+    wanted, found = (
+        tuple((column.name, str(column.type)) for column in columns) for columns in (bigquery_columns(table.columns), legacy)
+    )
+    return list(_compared(found, wanted, names, _BigQuery()))
 
 
-def _compared(column: ModelColumn, there: LegacyColumn) -> Iterator[Difference]:
-    if not there.nullable and column.nullable:
-        yield _not_null(there.name, "the value may be missing")
-    if holds(there.type, column.type):
-        return
-    is_array = column.type == varchar(MAX_VARCHAR) and column.json_types == {"array"}
-    widened = f"{there.type} cannot hold {column.type}"
-    first = "ALTER TABLE ... ALTER COLUMN ENCODE ZSTD, then " if there.encoding in FIXED_ENCODINGS else ""
-    alter = f"{first}ALTER TABLE ... ALTER COLUMN TYPE {column.type}"
-    if is_array and there.type.name == "VARCHAR" and there.type.length >= _OLD_ARRAY.length:
-        yield Difference(
-            there.name, Severity.INFO, f"arrays have {there.type}", f"it is taken as it is; longer ones: {alter}"
-        )
-    elif merged_type(there.type, column.type) == column.type:
-        yield Difference(there.name, Severity.WARNING, widened, alter)
-    else:
-        remedy = "Redshift cannot change this in place: copy it to a new column, and name that one in the mapping"
-        yield Difference(there.name, Severity.CRITICAL, widened, remedy)
+class _Redshift:
+    """What Redshift can do to a column.
+
+    Attributes:
+        encodings: how the columns of the table are encoded, as far as that is known.
+        arrays: the columns that have arrays.
+    """
+
+    def __init__(self, encodings: Mapping[str, str], arrays: frozenset[str]) -> None:
+        self.encodings = encodings
+        self.arrays = arrays
+
+    def grown(self, existing: str, new: str) -> str | None:
+        return redshift_grown(existing, new)
+
+    def widened(self, column: str, gap: Gap) -> Difference:
+        first = "ALTER TABLE ... ALTER COLUMN ENCODE ZSTD, then " if self.encodings.get(column) in FIXED_ENCODINGS else ""
+        alter = f"{first}ALTER TABLE ... ALTER COLUMN TYPE {gap.wanted}"
+        if gap.column in self.arrays and not first and parse_type(gap.found).length >= _OLD_ARRAY.length:
+            return Difference(column, Severity.INFO, f"arrays have {gap.found}", f"the loader does it: {alter}")
+        return Difference(column, Severity.WARNING, f"{gap.found} cannot hold {gap.wanted}", alter)
 
 
-def _not_null(name: str, reason: str) -> Difference:
+class _BigQuery:
+    """What BigQuery can do to a column."""
+
+    def grown(self, existing: str, new: str) -> str | None:
+        return bigquery_grown(existing, new)
+
+    def widened(self, column: str, gap: Gap) -> Difference:
+        return Difference(column, Severity.WARNING, f"{gap.found} lacks fields of {gap.wanted}", "the loader adds them")
+
+
+def _compared(
+    found: Columns, wanted: Columns, names: Mapping[str, str], target: _Redshift | _BigQuery
+) -> Iterator[Difference]:
+    """Yield the differences that the loader finds, too, and the columns that have to be renamed before.
+
+    Args:
+        found: the columns of the table.
+        wanted: the registry's columns.
+        names: the existing column for each column of the registry that has another name there.
+        target: the warehouse.
+    """
+    _check_names(names, [name for name, _ in wanted[len(ENVELOPE) :]], [name for name, _ in found])
+    there = {fold_case(legacy): name for name, legacy in names.items() if name != legacy}
+    for name in there.values():
+        problem = f"it holds {name}, and rows are loaded by the names of columns"
+        yield Difference(names[name], Severity.WARNING, problem, f"ALTER TABLE ... RENAME COLUMN {names[name]} TO {name}")
+    renamed = tuple((there.get(fold_case(name), name), type_) for name, type_ in found)
+    for gap in gaps(renamed, wanted, target.grown):
+        yield _difference(names.get(gap.column, gap.column), gap, target)
+
+
+def _difference(column: str, gap: Gap, target: _Redshift | _BigQuery) -> Difference:
+    """Return a difference for people.
+
+    Args:
+        column: the name in the existing table.
+        gap: what the loader finds.
+        target: the warehouse.
+    """
+    if gap.kind == "grown":
+        return target.widened(column, gap)
+    if gap.kind in ("added", "missing") and gap.column in ENVELOPE:
+        return Difference(column, Severity.CRITICAL, "missing", f"it tells to which event a row belongs: {_COPY}")
+    if gap.kind == "added":
+        remedy = "the loader adds it, unless a column of another name holds it: name that one in the mapping"
+        return Difference(column, Severity.WARNING, f"missing, {gap.wanted}", remedy)
+    if gap.kind == "unknown":
+        remedy = "it is NULL in new rows; drop it before the first run is loaded, or no version can add a column"
+        return Difference(column, Severity.INFO, f"no schema has it, {gap.found}", remedy)
+    problem = str(gap).removeprefix(f"column {gap.column}: ")
+    return Difference(column, Severity.CRITICAL, problem, _COPY)
+
+
+def _not_null(table: ModelTable, legacy: Sequence[LegacyColumn], names: Mapping[str, str]) -> Iterator[Difference]:
+    """Yield the columns that are NOT NULL, and get rows without a value."""
+    nullable = {fold_case(names.get(column.name, column.name)): column.nullable for column in table.columns}
     remedy = "Redshift cannot take NOT NULL away: copy it to a new column"
-    return Difference(name, Severity.CRITICAL, f"it is NOT NULL, and {reason}", remedy)
-
-
-def _unknown_in_redshift(column: LegacyColumn) -> Difference:
-    if not column.nullable:
-        return _not_null(column.name, "no schema has it, so that new rows have no value")
-    return _unknown(column.name, str(column.type))
-
-
-def _missing_envelope(name: str) -> Difference:
-    return Difference(name, Severity.CRITICAL, "missing", "add it and fill it: it tells to which event a row belongs")
-
-
-def _missing(name: str, type_: str) -> Difference:
-    return Difference(name, Severity.WARNING, f"missing, {type_}", "add it, or name the column that holds it in the mapping")
-
-
-def _unknown(name: str, type_: str) -> Difference:
-    return Difference(name, Severity.INFO, f"no schema has it, {type_}", "it stays, and is NULL in new rows")
-
-
-def _difference(change: SchemaChange) -> Difference:
-    """Return what a change from the existing table to the registry's means for the existing one."""
-    if change.kind == "added":
-        missing = _missing_envelope if change.path in ENVELOPE else lambda name: _missing(name, str(change.new))
-        return missing(change.path)
-    if change.kind == "removed":
-        return _unknown(change.path, str(change.old))
-    if change.kind == "retyped":
-        remedy = "BigQuery cannot change this in place: copy it to a new column, and name that one in the mapping"
-        return Difference(change.path, Severity.CRITICAL, f"it is {change.old}, and values are {change.new}", remedy)
-    return Difference(change.path, Severity.INFO, change.kind, "loads name their columns, so that nothing has to be done")
+    for column in legacy:
+        name = fold_case(column.name)
+        if not column.nullable and name not in ENVELOPE and nullable.get(name, True):
+            reason = "the value may be missing" if name in nullable else "no schema has it, so that new rows have no value"
+            yield Difference(column.name, Severity.CRITICAL, f"it is NOT NULL, and {reason}", remedy)
 
 
 def _check_names(names: Mapping[str, str], expected: Sequence[str], found: Sequence[str]) -> None:

@@ -10,7 +10,6 @@ from onefold.registry.folder import CHANGED, FolderScan
 from onefold.registry.index import Index
 from onefold.registry.json_schema import Schema
 from onefold.registry.order import Rules, check_addition
-from onefold.registry.schema_key import ModelKey
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def lint(scan: FolderScan, rules: Rules) -> LintReport:
             problems += _addition_problems(schemas, scan.index, rules)
     problems += _missing(scan)
     problems += [f"schemas/{key.path}: it {CHANGED}" for key in scan.changed]
-    problems += _shared_tables(scan.schemas)
+    problems += _shared_names(scan.schemas, scan.index)
     return LintReport(len(scan.schemas) + len(scan.broken), tuple(problems))
 
 
@@ -69,10 +68,12 @@ def _missing(scan: FolderScan) -> Iterator[str]:
             yield f"schemas/{key.path}: it is in the index, and has no file: restore it, schemas are never deleted"
 
 
-def _shared_tables(schemas: Sequence[Schema]) -> Iterator[str]:
-    tables: dict[str, set[ModelKey]] = defaultdict(set)
+def _shared_names(schemas: Sequence[Schema], index: Index | None) -> Iterator[str]:
+    """Yield the schemas that want the same names of tables, unless all of them were added: these have names of their own."""
+    added = {key.model_key.schema for key in (index.keys if index else ())}
+    bases: dict[str, set[str]] = defaultdict(set)
     for schema in schemas:
-        tables[schema.key.model_key.table].add(schema.key.model_key)
-    for table, keys in sorted(tables.items()):
-        if len(keys) > 1:
-            yield f"{' and '.join(sorted(map(str, keys)))} have the same table, {table}: rename one"
+        bases[schema.key.model_key.base].add(schema.key.model_key.schema)
+    for base, names in sorted(bases.items()):
+        if len(names) > 1 and not names <= added:
+            yield f"{' and '.join(sorted(names))} have the same name of tables, {base}: rename one that is not added yet"

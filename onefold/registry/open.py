@@ -14,7 +14,7 @@ def store_at(address: str, objects: ObjectWriter, settings: RegistrySettings) ->
     Args:
         address: where it is.
         objects: the objects below the address.
-        settings: the order of versions, and whether patches are allowed.
+        settings: the order of versions, whether patches are allowed, and the warehouses that get the data.
     """
-    rules = Rules(order=settings.order, patches=settings.patches)
+    rules = Rules(order=settings.order, patches=settings.patches, warehouses=settings.warehouses)
     return RegistryStore(address, objects, lambda existing, new: check_addition(existing, new, rules), settings.patches)

@@ -9,6 +9,7 @@ from typing import Literal
 from onefold.core.errors import Violation
 from onefold.registry.classify import ChangeClass, classify
 from onefold.registry.columns import second_names, table_of
+from onefold.registry.ddl import TARGETS, Target
 from onefold.registry.json_schema import Schema
 from onefold.registry.leaves import place_of
 from onefold.registry.schema_key import SchemaVer
@@ -26,10 +27,12 @@ class Rules:
         order: `by-addition` takes 1-0-1 after 1-1-0; `sequential` refuses it, since SchemaVer and the order of addition
             would differ.
         patches: whether a schema may be replaced in place, as in a registry for development.
+        warehouses: those that get the data: an addition is judged by the columns of each.
     """
 
     order: Order = "by-addition"
     patches: bool = False
+    warehouses: tuple[Target, ...] = TARGETS
 
 
 def check_addition(existing: Sequence[Schema], new: Schema, rules: Rules) -> list[Violation]:
@@ -47,10 +50,10 @@ def check_addition(existing: Sequence[Schema], new: Schema, rules: Rules) -> lis
         if not rules.patches:
             return [Violation(_PLACE, f"{version} exists already", f"use {_shown(allowed_versions(versions, rules))}")]
         place = versions.index(version)
-        return list(_content_violations(existing[:place], new))
+        return list(_content_violations(existing[:place], new, rules, versions))
     if version not in (allowed := allowed_versions(versions, rules)):
         return [Violation(_PLACE, _number_problem(version, versions), f"use {_shown(allowed)}")]
-    return list(_content_violations(existing, new))
+    return list(_content_violations(existing, new, rules, versions))
 
 
 def allowed_versions(existing: Sequence[SchemaVer], rules: Rules) -> list[SchemaVer]:
@@ -92,16 +95,36 @@ def predecessor(version: SchemaVer, existing: Sequence[Schema]) -> Schema | None
     return max(before, key=lambda schema: schema.key.version, default=None)
 
 
-def _content_violations(existing: Sequence[Schema], new: Schema) -> Iterator[Violation]:
+def _content_violations(
+    existing: Sequence[Schema], new: Schema, rules: Rules, known: Sequence[SchemaVer]
+) -> Iterator[Violation]:
+    """Yield why the content of a schema breaks the rules.
+
+    Args:
+        existing: the schemas before it, in the order of their addition.
+        new: the schema.
+        rules: the configuration of the registry.
+        known: the versions of all schemas, also of those after one that is replaced.
+    """
     version = new.key.version
     claimed, old = claimed_class(version), predecessor(version, existing)
     earlier = tuple(one for one in existing if one.key.version.model == version.model)
     if old is not None:
-        change = classify(old, new, earlier)
+        change = classify(old, new, earlier, rules.warehouses)
+        # One number for all reasons: what a single one needs would be refused again because of the others.
+        number = _next_number(change.kind, version, known)
         for reason in change.beyond(claimed):
             problem = str(reason).removeprefix(f"{reason.path or 'schema'}: ")
-            yield Violation(reason.path, f"{problem}; {version} claims {claimed.name}", _advice(reason.kind, version))
+            kept = "keep the type" if reason.kind is ChangeClass.MODEL else "keep what was valid"
+            yield Violation(reason.path, f"{problem}; {version} claims {claimed.name}", f"add it as {number}, or {kept}")
     yield from _name_violations(earlier, new)
+
+
+def _next_number(kind: ChangeClass, version: SchemaVer, known: Sequence[SchemaVer]) -> SchemaVer:
+    """Return the version that claims a class and may be added next."""
+    if kind is ChangeClass.MODEL:
+        return SchemaVer(max(one.model for one in known) + 1, 0, 0)
+    return SchemaVer(version.model, max(one.revision for one in known if one.model == version.model) + 1, 0)
 
 
 def _name_violations(earlier: tuple[Schema, ...], new: Schema) -> Iterator[Violation]:
@@ -111,12 +134,6 @@ def _name_violations(earlier: tuple[Schema, ...], new: Schema) -> Iterator[Viola
         if column.path not in known:
             problem = f"the name of the column is taken or too long; it would be {column.name}"
             yield Violation(place_of(column.path), problem, "use another name, which differs in more than case and - . _")
-
-
-def _advice(kind: ChangeClass, version: SchemaVer) -> str:
-    if kind is ChangeClass.MODEL:
-        return f"add it as {version.model + 1}-0-0, or keep the type"
-    return f"add it as {version.model}-{version.revision + 1}-0, or keep what was valid"
 
 
 def _number_problem(version: SchemaVer, existing: Sequence[SchemaVer]) -> str:

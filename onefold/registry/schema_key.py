@@ -117,10 +117,20 @@ class ModelKey:
         return (self.vendor, self.name, self.format, str(self.model))
 
     @property
-    def table(self) -> str:
-        """The name of the table of this model, `com_acme_ad_click_1`."""
+    def schema(self) -> str:
+        """The schema with all its models, `com.acme/ad_click/jsonschema`."""
+        return "/".join(self.parts[:3])
+
+    @property
+    def base(self) -> str:
+        """The name that the tables of the schema begin with, unless another schema has it (`table_names`)."""
         vendor = self.vendor.replace(".", "_").replace("-", "_").lower()
-        return f"{vendor}_{snake(self.name)}_{self.model}"
+        return f"{vendor}_{snake(self.name)}"
+
+    @property
+    def table(self) -> str:
+        """The name of the table of this model, `com_acme_ad_click_1`, unless another model has it (`table_names`)."""
+        return f"{self.base}_{self.model}"
 
     def __str__(self) -> str:
         return self.path

@@ -20,6 +20,7 @@ from onefold.ports.objects import NEW, ObjectChanged, ObjectFinder, ObjectWriter
 from onefold.registry.index import INDEX_PATH, Entry, Index, digest_of, parse_index, schema_path
 from onefold.registry.json_schema import Schema, parse_schema
 from onefold.registry.schema_key import ModelKey, SchemaKey
+from onefold.registry.table_names import name_violations
 
 _TRIES = 30
 _CONFLICT_BACKOFF = Backoff(first=0.05, longest=4.0, jitter=True)
@@ -240,7 +241,7 @@ class RegistryStore(SchemaReader):
             )
         same = [entry for entry in index.entries if _is_of_same_name(entry.key, schema.key)]
         existing = self.schemas(same, index)
-        violations = self._check_addition(existing, schema)
+        violations = [*name_violations(index.keys, schema.key), *self._check_addition(existing, schema)]
         if violations:
             raise SchemaInvalid(violations)
         return Outcome.PATCHED if entry else Outcome.ADDED

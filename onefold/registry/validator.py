@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import jsonschema_rs
 
+from onefold.registry.multiple_of import MultipleOf
 from onefold.registry.subschemas import Json
 
 PATTERNS = jsonschema_rs.RegexOptions(size_limit=1 << 20)
@@ -28,7 +29,12 @@ def validator_of(schema: Json) -> jsonschema_rs.Draft4Validator:
     """
     rules = {name: value for name, value in schema.items() if name not in NOT_VALIDATED}
     return jsonschema_rs.Draft4Validator(
-        rules, validate_formats=True, formats={"uuid": _is_uuid}, retriever=_refuse, pattern_options=PATTERNS
+        rules,
+        validate_formats=True,
+        formats={"uuid": _is_uuid},
+        retriever=_refuse,
+        pattern_options=PATTERNS,
+        keywords={"multipleOf": MultipleOf},
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from onefold.schema.types import Array, Field, Struct, Type
+from onefold.core.errors import InvalidType
+from onefold.schema.types import Array, Field, Struct, Type, parse_type
 
 
 def grown_type(one: Type, other: Type) -> Type | None:
@@ -26,6 +27,20 @@ def grown_type(one: Type, other: Type) -> Type | None:
     fields = [_grown_field(*pair) for pair in zip_longest(one.fields, other.fields)]
     known = tuple(field for field in fields if field is not None)
     return Struct(known) if len(known) == len(fields) else None
+
+
+def grown(existing: str, new: str) -> str | None:
+    """Return the type that a column gets to take the values of both types; None where BigQuery cannot change it in place.
+
+    Examples:
+        >>> grown("STRUCT<a INT64>", "STRUCT<a INT64, b DATE>"), grown("INT64", "STRING")
+        ('STRUCT<a INT64, b DATE>', None)
+    """
+    try:
+        type_ = grown_type(parse_type(existing), parse_type(new))
+    except InvalidType:
+        return None
+    return str(type_) if type_ is not None else None
 
 
 def _grown_field(one: Field | None, other: Field | None) -> Field | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from onefold.core.errors import InvalidSettings
 from onefold.core.text import shortened
@@ -16,12 +16,16 @@ VARIABLES = {
     "ONEFOLD_REGISTRY_ORDER": "`by-addition`: versions in the order in which they were added; or `sequential`: a version "
     "whose number would come before another one is refused; default: by-addition",
     "ONEFOLD_REGISTRY_PATCHES": "`allowed`: a schema may be replaced under its key, for development; default: it may not",
+    "ONEFOLD_REGISTRY_WAREHOUSES": "the warehouses that get the data, separated by commas: a change of a schema is judged "
+    "by the columns of each; default: bigquery,redshift",
     "ONEFOLD_REGISTRY_KEYS": "the file of the keys of the function schema_registry; default: none, only public schemas are "
     "read, and none is added",
     "ONEFOLD_REGISTRY_PUBLIC": "vendors whose schemas everybody may read, as prefixes separated by commas; `*`: all; "
     "default: none",
     "ONEFOLD_REGISTRY_APIKEY": "the key that is sent to a registry that is another server",
 }
+Warehouse = Literal["bigquery", "redshift"]
+WAREHOUSES: tuple[Warehouse, ...] = get_args(Warehouse)
 Order = Literal["by-addition", "sequential"]
 _ORDERS: dict[str, Order] = {"by-addition": "by-addition", "sequential": "sequential"}
 _VENDOR = re.compile(r"\*|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
@@ -38,6 +42,7 @@ class RegistrySettings:
         keys: the path of the file with the keys of the API.
         public: prefixes of vendors whose schemas everybody may read.
         api_key: the key for another server.
+        warehouses: those that get the data, by whose columns a change is judged.
     """
 
     address: str | None = None
@@ -46,6 +51,7 @@ class RegistrySettings:
     keys: str | None = None
     public: tuple[str, ...] = ()
     api_key: str | None = None
+    warehouses: tuple[Warehouse, ...] = WAREHOUSES
 
     def require_address(self) -> str:
         """Return the address of the registry of the function.
@@ -68,7 +74,9 @@ def read_registry_settings(environ: Mapping[str, str], problems: list[str]) -> R
     address = environ.get("ONEFOLD_REGISTRY", "").rstrip("/") or None
     order = environ.get("ONEFOLD_REGISTRY_ORDER") or "by-addition"
     patches = environ.get("ONEFOLD_REGISTRY_PATCHES", "")
-    public = tuple(name.strip() for name in environ.get("ONEFOLD_REGISTRY_PUBLIC", "").split(",") if name.strip())
+    public = _listed(environ.get("ONEFOLD_REGISTRY_PUBLIC", ""))
+    served = _listed(environ.get("ONEFOLD_REGISTRY_WAREHOUSES", "")) or WAREHOUSES
+    warehouses = tuple(known for known in WAREHOUSES if known in served)
     if address and address.startswith("gs:") and (not FOLDER.fullmatch(address) or ".." in address.split("/")):
         problems.append(f"ONEFOLD_REGISTRY {shortened(address)} is not a folder of a bucket: write gs://bucket/folder")
     if order not in _ORDERS:
@@ -76,9 +84,20 @@ def read_registry_settings(environ: Mapping[str, str], problems: list[str]) -> R
     if patches not in ("", "allowed"):
         problems.append(f"ONEFOLD_REGISTRY_PATCHES {shortened(patches)}: expected allowed, or no value")
     problems += [
+        f"ONEFOLD_REGISTRY_WAREHOUSES: {shortened(name)}: expected {' or '.join(WAREHOUSES)}, or both with a comma"
+        for name in served
+        if name not in WAREHOUSES
+    ]
+    problems += [
         f"ONEFOLD_REGISTRY_PUBLIC: {shortened(name)} is not a vendor: write com.acme, or * for all"
         for name in public
         if not _VENDOR.fullmatch(name)
     ]
     keys, api_key = environ.get("ONEFOLD_REGISTRY_KEYS") or None, environ.get("ONEFOLD_REGISTRY_APIKEY") or None
-    return RegistrySettings(address, _ORDERS.get(order, "by-addition"), patches == "allowed", keys, public, api_key)
+    return RegistrySettings(
+        address, _ORDERS.get(order, "by-addition"), patches == "allowed", keys, public, api_key, warehouses
+    )
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -8,7 +8,6 @@ from typing import Any
 from onefold.registry.bigquery_table import PropertySource
 from onefold.registry.leaves import is_nested
 from onefold.registry.subschemas import Json
-from onefold.schema.json_types import allows_null, json_types
 from onefold.schema.types import STRING, Array, Struct, Type, parse_type
 from onefold.shred.parquet_values import parquet_converter
 from onefold.shred.values import DoesNotFit, json_text, shown
@@ -123,15 +122,12 @@ def _array(type_: Array, source: PropertySource, schema: Json) -> Convert:
         schema: the schema of the array in the version of the data.
     """
     items = schema.get("items")
-    inner: Json = items if isinstance(items, Mapping) else {}
     if isinstance(type_.element, Struct):
-        make = _struct(type_.element, source, inner)
-    elif type_.element == STRING and not _are_texts(inner):
-        # The items are JSON texts, so that null, 1 and "1" stay apart.
-        make = json_text
+        make = _struct(type_.element, source, items if isinstance(items, Mapping) else {})
     else:
-        make = parquet_converter(str(type_.element))
-    holds_null = make is json_text
+        # JSON texts keep null, 1 and "1" apart; in plain texts, where versions before had texts only, they are alike.
+        make = json_text if source.json else parquet_converter(str(type_.element))
+    holds_null = type_.element == STRING
 
     def convert(value: Any) -> Any:
         if type(value) is not list:
@@ -142,11 +138,3 @@ def _array(type_: Array, source: PropertySource, schema: Json) -> Convert:
         return found
 
     return convert
-
-
-def _are_texts(schema: Json) -> bool:
-    """Tell whether all values of a schema are texts."""
-    if allows_null(schema):
-        return False
-    types, values = json_types(schema), schema.get("enum", ())
-    return types == {"string"} or (not types and bool(values) and all(isinstance(one, str) for one in values))

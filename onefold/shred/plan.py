@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, get_args
 
@@ -14,7 +14,8 @@ from onefold.registry.ddl import bigquery_columns, build_table, create_own, crea
 from onefold.registry.json_schema import Schema
 from onefold.registry.leaves import Path
 from onefold.registry.registry import Registry
-from onefold.registry.schema_key import ModelKey, SchemaKey
+from onefold.registry.schema_key import SchemaKey
+from onefold.registry.table_names import TableName, table_names
 from onefold.schema.redshift_ddl import ENVELOPE
 from onefold.shred.event_fields import event_columns
 from onefold.shred.manifest import EVENTS, Format
@@ -29,7 +30,8 @@ class PlannedTable:
 
     Attributes:
         name: the name of the table, `com_acme_ad_click_1`, or that of a recovery table.
-        base: what all models and recovery tables of the schema share, `com_acme_ad_click`; `events` for the events.
+        base: what all models and recovery tables of the schema share, and no other schema has, `com_acme_ad_click`; `events`
+            for the events.
         version: the model, `1`, or `1r` and the hash of a recovery table; empty for the events.
         uri: the schema that the table is at; empty for the events.
         columns: name and type of every column, those of the envelope included. For Parquet the types are BigQuery's, for
@@ -97,8 +99,9 @@ def plan_shred(registry: Registry, format: Format, input: InputForm, started_at:
         started_at: the time of a self-describing event that does not say its own, with its zone; None where each one has to.
     """
     plan = _Planner(format)
+    names = table_names(registry.models)
     for model, versions in registry.models.items():
-        plan.add(model, versions)
+        plan.add(names[model], versions)
     return ShredPlan(format, input, tuple(plan.tables), plan.schemas, started_at)
 
 
@@ -107,34 +110,34 @@ class _Planner:
         self._format = format_
         self.tables = [PlannedTable(EVENTS, EVENTS, "", "", event_columns(format_), EVENTS)]
         self.schemas: dict[str, PlannedSchema] = {}
-        self._owners: dict[str, ModelKey] = {}
 
-    def add(self, model: ModelKey, versions: Sequence[Schema]) -> None:
-        owner = self._owners.setdefault(model.table, model)
-        if owner != model:
-            self._refuse(versions, f"{model} and {owner} have the same table, {model.table}: rename one")
-            return
-        table = build_table(versions, "redshift" if self._format == "csv" else "bigquery")
+    def add(self, name: TableName, versions: Sequence[Schema]) -> None:
+        table = build_table(versions, "redshift" if self._format == "csv" else "bigquery", name.table)
         recovered = {one.version: one for one in table.recovered}
-        self._add_table(table, [one for one in versions if one.key.version not in recovered])
+        self._add_table(table, name.base, [one for one in versions if one.key.version not in recovered])
         for schema in versions:
             if recovery := recovered.get(schema.key.version):
-                self._add_recovery(table, recovery, schema)
+                self._add_recovery(table, name.base, recovery, schema)
 
-    def _add_table(self, table: ModelTable | BigQueryTable, versions: Sequence[Schema]) -> None:
+    def _add_table(self, table: ModelTable | BigQueryTable, base: str, versions: Sequence[Schema]) -> None:
         if problem := _problem(lambda: create_own(table)):
             self._refuse(versions, problem)
             return
-        self._place(versions, _planned(table, table.name, str(table.key.model), table.uri, table.columns))
+        version = str(table.key.model)
+        self._place(
+            versions, _planned(table, PlannedTable(table.name, base, version, table.uri, (), version), table.columns)
+        )
 
     def _add_recovery(
-        self, table: ModelTable | BigQueryTable, recovery: RecoveryTable | BigQueryRecovery, schema: Schema
+        self, table: ModelTable | BigQueryTable, base: str, recovery: RecoveryTable | BigQueryRecovery, schema: Schema
     ) -> None:
         if problem := _problem(lambda: list(create_recovery(table, [recovery]))):
             self._refuse([schema], problem)
             return
         version = f"{table.key.model}r{recovery.name.rpartition('_')[2]}"
-        self._place([schema], _planned(table, recovery.name, version, schema.key.uri, recovery.columns))
+        folder = f"{table.key.model}{recovery.name.removeprefix(table.name)}"
+        planned = PlannedTable(recovery.name, base, version, schema.key.uri, (), folder)
+        self._place([schema], _planned(table, planned, recovery.columns))
 
     def _place(self, versions: Sequence[Schema], table: PlannedTable) -> None:
         for schema in versions:
@@ -147,24 +150,23 @@ class _Planner:
 
 
 def _planned(
-    table: ModelTable | BigQueryTable, name: str, version: str, uri: str, columns: Sequence[ModelColumn | BigQueryColumn]
+    table: ModelTable | BigQueryTable, named: PlannedTable, columns: Sequence[ModelColumn | BigQueryColumn]
 ) -> PlannedTable:
-    """Return a table of a model.
+    """Return a table of a model with its columns.
 
     Args:
         table: the table of the model.
-        name: the name of the table, or of the recovery table.
-        version: what the manifest calls the version of the table.
-        uri: the schema that the table is at.
+        named: the table or the recovery table without columns, and with the last part of its folder.
         columns: the columns of the data.
     """
     key = table.key
-    base = key.table.removesuffix(f"_{key.model}")
-    folder = f"vendor={key.vendor}/name={key.name}/format={key.format}/model={name.removeprefix(base + '_')}"
-    paths = tuple(column.path for column in columns if isinstance(column, ModelColumn))
-    sources = tuple(column.source for column in columns if isinstance(column, BigQueryColumn))
-    all_columns = (*_envelope(table), *named_types(columns))
-    return PlannedTable(name, base, version, uri, all_columns, folder, paths, sources)
+    return replace(
+        named,
+        columns=(*_envelope(table), *named_types(columns)),
+        folder=f"vendor={key.vendor}/name={key.name}/format={key.format}/model={named.folder}",
+        paths=tuple(column.path for column in columns if isinstance(column, ModelColumn)),
+        sources=tuple(column.source for column in columns if isinstance(column, BigQueryColumn)),
+    )
 
 
 def _envelope(table: ModelTable | BigQueryTable) -> Iterator[tuple[str, str]]:

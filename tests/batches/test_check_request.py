@@ -38,7 +38,7 @@ def test_all_problems_at_once() -> None:
     found = [problem.split(":")[0] for problem in error.value.problems]
     assert found[:5] == ["--source", "--database", "--rows", "--padding-minutes", "--parallel"]
     assert found[5].startswith("--tenant is for captured tables")
-    with pytest.raises(InvalidInput, match="onefold capture copy"):
+    with pytest.raises(InvalidInput, match="start their capture with --again"):
         parse_check([*WORDS, "--captured=shop", "--fix"])
 
 

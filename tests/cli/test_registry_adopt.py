@@ -30,11 +30,12 @@ SCHEMA = {
     "required": ["clickId"],
 }
 TEXT = {"data_type": "character varying", "character_maximum_length": 128}
+REFERENCES = {"ref_root": 255, "ref_tree": 1_500, "ref_parent": 255}
 ENVELOPE: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("schema_vendor", "schema_name", "schema_format", "schema_version"), TEXT),
     "root_id": {"data_type": "character", "character_maximum_length": 36},
     "root_tstamp": {"data_type": "timestamp without time zone"},
-    **dict.fromkeys(("ref_root", "ref_tree", "ref_parent"), TEXT),
+    **{name: {**TEXT, "character_maximum_length": size} for name, size in REFERENCES.items()},
 }
 # What a loader of today makes of the schema, by the rules for types of Redshift.
 TABLE: dict[str, dict[str, Any]] = {
@@ -126,7 +127,21 @@ def test_an_encoding_that_keeps_a_text_from_growing_is_changed_first(
 
 def test_missing_columns_are_listed_and_the_envelope_has_to_be_there(run: Run, registry: Path) -> None:
     left = {name: column for name, column in TABLE.items() if name not in ("root_tstamp", "cost")}
-    assert adopt(run, registry, left) == (2, {"root_tstamp": "CRITICAL", "cost": "WARNING"})
+    assert adopt(run, registry, left) == (2, {"root_tstamp": "CRITICAL", "cost": "CRITICAL"})
+    # What a later version has added is missing at the end, where the loader adds it.
+    older = {name: column for name, column in TABLE.items() if name != "user.größe"}
+    assert adopt(run, registry, older) == (2, {"user.größe": "WARNING"})
+
+
+def test_columns_in_another_order_are_refused_as_the_loader_refuses_them(run: Run, registry: Path) -> None:
+    names = [*ENVELOPE, "cost", "click_id", "tags", "user.größe"]
+    moved = {name: TABLE[name] for name in names}
+    assert adopt(run, registry, moved) == (2, {"click_id": "CRITICAL", "cost": "CRITICAL"})
+
+
+def test_a_column_of_nobody_before_others_is_refused(run: Run, registry: Path) -> None:
+    between = {**ENVELOPE, "old": {"data_type": "date"}, **TABLE}
+    assert adopt(run, registry, between) == (2, {"old": "CRITICAL"})
 
 
 def test_a_mapping_names_columns_that_differ(run: Run, registry: Path, tmp_path: Path) -> None:
@@ -134,7 +149,11 @@ def test_a_mapping_names_columns_that_differ(run: Run, registry: Path, tmp_path:
     assert adopt(run, registry, table)[0] == 2
     mapping = tmp_path / "mapping.yaml"
     mapping.write_text("columns: {cost: price_small, user.größe: user_size}\n", "utf-8")
-    assert adopt(run, registry, table, "--mapping", mapping) == (0, {})
+    # The loader knows names, and no mapping: the columns are renamed first.
+    assert adopt(run, registry, table, "--mapping", mapping) == (2, {"price_small": "WARNING", "user_size": "WARNING"})
+    words = ("schema", "adopt", MODEL, "--table", "atomic.com_acme_ad_click_1", "--columns", registry / "columns.json")
+    told = run(*words, "--registry", registry, "--mapping", mapping)
+    assert "ALTER TABLE ... RENAME COLUMN price_small TO cost" in told.out
 
 
 @pytest.mark.parametrize(
@@ -191,7 +210,7 @@ def test_a_table_of_bigquery_is_read_itself(
     other = run(*words, f"{dataset.name}.other")
     assert other.code == 2
     assert {one["column"]: one["severity"] for one in other.results} == {
-        "click_id": "CRITICAL", "old": "INFO", "price": "INFO", "cost": "WARNING", "user": "WARNING", "": "INFO",
+        "click_id": "CRITICAL", "old": "CRITICAL", "price": "CRITICAL", "cost": "CRITICAL", "user": "WARNING",
     }  # fmt: skip
     assert run(*words, f"{dataset.name}.none").code == 1
     assert run(*words, "no_dataset").code == 1

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from support.zetasql_judge import Judge
 
 from onefold.core.names import quote_text, versioned_name
-from onefold.core.version_pattern import DEFAULT_PATTERN
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 
 REGISTRY = VersionedNames("(?P<base>.+)_(?P<version>[0-9]+|1r[0-9a-f]+)")
@@ -93,7 +92,10 @@ def test_a_version_is_recognized_by_a_pattern_of_its_own(
 )
 def test_a_message_that_names_no_version_is_refused(base: str, version: str) -> None:
     [problem] = DEFAULT_NAMES.problems(base, version)
-    assert "expected a table named as (?P<base>.+)_v_" in problem
+    assert problem.endswith(
+        "expected a table named as BASE_v_VERSION, where VERSION has 1 to 64 of the digits 0 to 9 and a to f, as in "
+        "customer_v_0123abcdef"
+    )
 
 
 def test_a_message_whose_table_is_a_version_of_another_base_is_refused() -> None:
@@ -135,8 +137,9 @@ def test_a_table_that_is_excluded_or_not_included_is_skipped_with_the_reason() -
     listed = [
         "customer_v_abc", "customer_v_backup", "customer_tmp_v_abc", "orders_v_abc", "order_v_bad", "plain", "order_base",
     ]  # fmt: skip
+    rule = "BASE_v_VERSION, where VERSION has 1 to 64 of the digits 0 to 9 and a to f, as in customer_v_0123abcdef"
     assert [(one.table, one.base, one.reason) for one in names.skipped(listed)] == [
-        ("customer_v_backup", "customer", f"backup is no version by version_pattern {DEFAULT_PATTERN}"),
+        ("customer_v_backup", "customer", f"backup is no version by version_pattern: expected a table named as {rule}"),
         ("customer_tmp_v_abc", "customer_tmp", "`exclude` has customer_tmp"),
         ("orders_v_abc", "orders", "no pattern of `include` matches orders"),
         ("order_v_bad", "order", "`exclude` has order_v_bad"),

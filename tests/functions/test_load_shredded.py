@@ -91,6 +91,26 @@ def test_a_new_table_and_new_columns_are_announced_by_the_labels_and_once(
     assert function.published("table-created") == 2 * [{"dataset": events.dataset.name, "table": table}]
 
 
+def test_a_table_that_had_the_base_of_another_schema_gets_its_own_and_all_views_are_checked(
+    events: EventScene,
+    serve: Callable[..., LoadShredded],
+) -> None:
+    function = serve()
+    events.shred(FIRST, "1-0-0", [ID], {"id": 1})
+    function.deliver()
+    client = events.dataset.client
+    found = client.get_table(f"{events.dataset.name}.com_acme_click_1")
+    found.labels = {**found.labels, "onefold_base": "com_acme_shared"}
+    client.update_table(found, ["labels"])
+    events.shred(SECOND, "1-0-0", [ID], {"id": 2})
+    function.deliver()
+    assert client.get_table(found.reference).labels["onefold_base"] == "com_acme_click"
+    hint = {"dataset": events.dataset.name}
+    table = {"name": "com_acme_click", "version": "1"}
+    assert function.published("table-created") == [{**hint, "table": table}, {**hint, "table": table}, hint]
+    assert events.rows("id") == [(1,), (2,)]
+
+
 @pytest.mark.parametrize(
     ("bucket", "name"),
     [

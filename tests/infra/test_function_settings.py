@@ -168,6 +168,7 @@ def test_the_settings_of_the_registry_are_valid_and_have_the_requested_values(op
         patches=True,
         keys="/registry-keys/keys.json",
         public=("org.open",),
+        warehouses=("redshift",),
     )
 
 

@@ -137,7 +137,7 @@ def test_a_repeated_identifier_is_refused_and_a_repeated_request_gives_the_same_
 
 @pytest.mark.parametrize("id_", ["", "abc", "a" * 64, "Batch-1", "batch_1", "-batch", "batch-"])
 def test_an_identifier_of_another_form_is_refused(dataproc: Api, id_: str) -> None:
-    with pytest.raises(api.InvalidArgument, match="4-63 characters"):
+    with pytest.raises(api.InvalidArgument, match="4 to 63 lower-case letters"):
         dataproc.create(id_)
 
 

@@ -18,13 +18,15 @@ def test_every_variable_is_read() -> None:
         "ONEFOLD_REGISTRY": "gs://bucket/registry/",
         "ONEFOLD_REGISTRY_ORDER": "sequential",
         "ONEFOLD_REGISTRY_PATCHES": "allowed",
+        "ONEFOLD_REGISTRY_WAREHOUSES": "redshift",
         "ONEFOLD_REGISTRY_KEYS": "/keys/keys.json",
         "ONEFOLD_REGISTRY_PUBLIC": "com.acme, org.open-data ,*",
         "ONEFOLD_REGISTRY_APIKEY": "secret",
     }
     expected = RegistrySettings(
-        "gs://bucket/registry", "sequential", True, "/keys/keys.json", ("com.acme", "org.open-data", "*"), "secret"
-    )
+        "gs://bucket/registry", "sequential", True, "/keys/keys.json", ("com.acme", "org.open-data", "*"), "secret",
+        ("redshift",),
+    )  # fmt: skip
     assert load_settings(environ).registry == expected
 
 

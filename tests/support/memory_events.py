@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from onefold.adapters.bigquery.event_tables import grown
 from onefold.core.errors import TryAgain
 from onefold.ports.event_tables import Columns, EventTable, FoundTable, KnownColumns, LoadResult, TableLoad
+from onefold.schema.growth import grown
 
 
 @dataclass

@@ -26,12 +26,12 @@ from onefold.adapters.bigquery.event_manifest import (
 from onefold.adapters.bigquery.load_jobs import Wait, as_long_as_it_takes
 from onefold.adapters.bigquery.schema import columns_of, rest_field
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-from onefold.core.errors import InvalidType, NotFound, OnefoldError, Rejected, TryAgain
+from onefold.core.errors import NotFound, OnefoldError, Rejected, TryAgain
 from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
 from onefold.core.names import TableId, check_names
 from onefold.ports.event_tables import MANIFEST_TABLE, EventTable, FoundTable, KnownColumns, LoadResult, TableLoad
 from onefold.schema.columns import Column
-from onefold.schema.growth import grown_type
+from onefold.schema.growth import grown
 from onefold.schema.types import parse_type
 
 _JOBS_AT_ONCE = 16
@@ -152,20 +152,6 @@ class BigQueryEventTables:
 
     def _id(self, name: str) -> TableId:
         return TableId(self._warehouse.project, self._dataset, name)
-
-
-def grown(existing: str, new: str) -> str | None:
-    """Return the type that a column gets to take the values of both types; None where BigQuery cannot change it in place.
-
-    Examples:
-        >>> grown("STRUCT<a INT64>", "STRUCT<a INT64, b DATE>"), grown("INT64", "STRING")
-        ('STRUCT<a INT64, b DATE>', None)
-    """
-    try:
-        type_ = grown_type(parse_type(existing), parse_type(new))
-    except InvalidType:
-        return None
-    return str(type_) if type_ is not None else None
 
 
 def _found(table: bigquery.Table) -> FoundTable:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from onefold.load.shredded.load import Announce, announce_nothing
-from onefold.messages.table_created import table_message
-from onefold.ports.event_tables import EventTable
+from onefold.load.shredded.plan import TablePlan
+from onefold.messages.table_created import dataset_message, table_message
 from onefold.ports.publisher import Message, Publisher
 
 
 def announcing(publisher: Publisher, topic: str | None, dataset: str) -> Announce:
     """Return a function that announces tables by the values of their labels, which name the base and the version.
+
+    A table that belonged to another base is announced with a message for all views of the dataset, too: the view of the
+    other base reads it until it is written again.
 
     The events themselves have no labels and no view, so nothing is announced of them.
 
@@ -21,9 +24,11 @@ def announcing(publisher: Publisher, topic: str | None, dataset: str) -> Announc
     if topic is None:
         return announce_nothing
 
-    def announce(table: EventTable) -> None:
-        base, version = table.labels
+    def announce(plan: TablePlan) -> None:
+        base, version = plan.table.labels
         if base:
             publisher.publish(topic, [Message(table_message(dataset, base, version))])
+        if plan.had_other_base:
+            publisher.publish(topic, [Message(dataset_message(dataset))])
 
     return announce

@@ -20,11 +20,11 @@ from onefold.load.shredded.tables import Planned, TableMigrations
 from onefold.ports.event_tables import EventFile, EventTable, EventWarehouse, LoadResult, TableLoad
 from onefold.shred.manifest import Manifest, ShreddedTable
 
-Announce = Callable[[EventTable], None]
+Announce = Callable[[TablePlan], None]
 """Says that a table is new, or has new columns. It is called at least once for each, before rows are loaded."""
 
 
-def announce_nothing(table: EventTable) -> None:
+def announce_nothing(plan: TablePlan) -> None:
     """Say nothing: nobody waits for tables of a warehouse without views."""
 
 
@@ -125,7 +125,7 @@ class Loader:
         for name, plan in migrated.items():
             if isinstance(plan, TablePlan) and plan.is_announced:
                 try:
-                    self.announce(plan.table)
+                    self.announce(plan)
                 except OnefoldError as error:
                     done[name] = error
         return done

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Literal
 
 from onefold.core.errors import SchemaConflict
-from onefold.load.shredded.columns import Grown, contains, differences, union
 from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventTable, FoundTable, KnownColumns
+from onefold.schema.table_columns import Grown, after, contains, differences, gaps, union
 
 Action = Literal["create", "change", "none"]
 
@@ -75,6 +75,12 @@ class TablePlan:
         return self.is_news or self.action != "none"
 
     @property
+    def had_other_base(self) -> bool:
+        """Whether the labels of the table name another base so far, whose view reads it."""
+        before = self.found.labels if self.found else None
+        return bool(before and all(before)) and before != self.table.labels
+
+    @property
     def added(self) -> tuple[str, ...]:
         """The names of the columns that the table lacks, and of those whose type has to grow; none where it is created."""
         if self.found is None:
@@ -102,7 +108,7 @@ def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> TablePlan:
     else:
         if known:  # a table that no run is listed for was there before: its columns stay
             _check_unaltered(wanted.table.name, facts.found, facts.before, known, grown)
-        columns = _union(wanted.table, [facts.found.columns], grown)
+        columns = _brought(wanted.table, facts.found.columns, grown)
     table = replace(wanted.table, columns=columns, uri=_uri(wanted, columns, facts.after, grown))
     loaded = [one.columns for one in facts.after if one.is_loaded]
     is_listed = bool(known) and contains(known, columns, grown)
@@ -138,6 +144,25 @@ def _union(table: EventTable, others: Sequence[Columns], grown: Grown) -> Column
             [f"{table.name}: the run has columns that the table cannot hold: {problem}" for problem in problems]
         )
     return columns
+
+
+def _brought(table: EventTable, found: Columns, grown: Grown) -> Columns:
+    """Return the columns of a table that was found, brought to those of a run by changes that the warehouse can make.
+
+    Args:
+        table: the table with the columns of the run.
+        found: the columns that it has.
+        grown: the rule for types.
+
+    Raises:
+        SchemaConflict: the warehouse cannot make them.
+    """
+    different = gaps(found, table.columns, grown)
+    if refused := [gap for gap in different if gap.is_refused]:
+        remedy = "`onefold schema adopt` lists all differences, and what to do"
+        problems = [f"{table.name}: the run has columns that the table cannot hold: {gap}" for gap in refused]
+        raise SchemaConflict([*problems, f"{table.name}: {remedy}"])
+    return after(found, different)
 
 
 def _check_unaltered(name: str, found: FoundTable, before: Sequence[KnownColumns], known: Columns, grown: Grown) -> None:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from onefold.adapters.bigquery.event_tables import grown
 from onefold.core.errors import SchemaConflict
 from onefold.load.shredded.plan import Facts, TableAltered, TablePlan, Wanted, plan_table
 from onefold.ports.event_tables import Columns, EventTable, FoundTable, KnownColumns
+from onefold.schema.growth import grown
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 ID, ZIP, GEO = ("id", "INT64"), ("zip", "STRING"), ("geo", "STRUCT<lat FLOAT64>")
