@@ -1,7 +1,9 @@
-"""The key of a captured table: its versions declare the key, or else its rows name it.
+"""The key of a captured table: its versions declare the key, and its rows name it.
 
-A thousand databases share one versioned table, so a row's key is (`source_name`, `database_name`, primary key). Where
-versions do not declare the key, the latest change of each tenant names it, and all tenants have to agree.
+A thousand databases share one versioned table, so a row's key is (`source_name`, `database_name`, primary key). The key that
+all versions declare counts unless a tenant's rows name another one: a source may change its key without a change of its
+columns. Then, and where versions do not declare the key, the latest change of each tenant names it, and all tenants have to
+agree.
 """
 
 from __future__ import annotations
@@ -100,16 +102,11 @@ def _declared(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> dict
 
 
 def _declared_key(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> tuple[str, ...]:
-    """Return the primary key that all versions declare; none where they do not agree.
-
-    Versions that declare no key are older, or have a key that cannot be declared. The key in their rows has to agree, too.
-    """
-    declared = _declared(warehouse, captured)
-    keys = list(declared.values())
+    """Return the primary key that all versions declare; none where they do not agree, or rows name another one."""
+    keys = list(_declared(warehouse, captured).values())
     if not keys or not all(same_columns(key, keys[0]) for key in keys):
         return ()
-    silent = [one for one in captured if one.version.id not in declared]
-    in_rows = read_primary_keys(warehouse, silent) if silent else {}
+    in_rows = read_primary_keys(warehouse, captured)
     return keys[0] if all(same_columns(key, keys[0]) for key in in_rows.values()) else ()
 
 

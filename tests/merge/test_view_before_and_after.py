@@ -1,0 +1,104 @@
+"""The current view shows the same rows before and after a merge, whatever the merge does with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.changelogs import change, land_changes
+from support.cli import Run
+from support.merge_shop import CUSTOMER, LONG_AGO, Shop
+
+from onefold.changelog.metadata import LANDED_AT
+from onefold.merge.reconcile import reconcile
+from onefold.schema.table_rules import TableRules
+
+LAST_YEAR = 1_600_000_000_000
+
+
+def rows_of(dataset: EmulatedDataset, view: str = "customer_current", columns: str = "*") -> list[tuple[Any, ...]]:
+    return sorted(dataset.run(f"SELECT {columns} FROM {dataset.quoted(view)}"), key=str)
+
+
+def names(rows: list[dict[str, Any]]) -> dict[Any, str]:
+    return {row["id"]: row["name"] for row in rows}
+
+
+# A change table without versions.
+
+
+def test_target_types_of_a_table_without_versions_are_those_of_its_view(run: Run, dataset: EmulatedDataset) -> None:
+    """Of a key that is converted, values that were different become one: 1.2 and 1.4 become 1."""
+    columns = {"id": "STRING", "born": "INT64"}
+    changes = [change("INSERT", str(number), id=f"{number}", born=1_000 * number) for number in (1, 2)]
+    land_changes(dataset, "customer", columns, [*changes, change("UPDATE-INSERT", "9", id="01", born=5_000)])
+    types = "{id: INT64, born: {type: TIMESTAMP, from: unix_millis}}"
+    Path("onefold.yaml").write_text(f"tables: {{customer: {{keys: [id], version_column: version, types: {types}}}}}")
+    shown = []
+    for command in ("current", "merge", "current"):
+        outcome = run(command, dataset.name, "customer")
+        assert outcome.code == 0, outcome.err
+        shown.append(rows_of(dataset, columns="id, STRING(born, 'UTC')"))
+    assert shown == [[(1, "1970-01-01 00:00:05+00"), (2, "1970-01-01 00:00:02+00")]] * 3
+
+
+# The window of what was not merged yet.
+
+
+@pytest.mark.parametrize("other", ["DATE", "DATETIME"])
+def test_a_version_whose_times_of_landing_are_no_timestamps_is_read_whole(dataset: EmulatedDataset, other: str) -> None:
+    shop = Shop(dataset)
+    shop.create("a", {**CUSTOMER, LANDED_AT: other})
+    shop.create("b", CUSTOMER)
+    shop.land("a", change("INSERT", "1", id=1, name="old"), at=LONG_AGO[:10])
+    shop.merge()
+    shop.land("a", change("UPDATE-INSERT", "2", id=1, name="new"), at=LONG_AGO[:10])
+    assert names(shop.current()) == {1: "new"}
+    shop.merge()
+    assert names(shop.current()) == {1: "new"}
+
+
+def test_a_table_of_a_version_that_was_made_again_is_read_whole(dataset: EmulatedDataset) -> None:
+    """A restored table has rows that landed before the last merge, and that no merge has read."""
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("INSERT", "1", id=1, name="old"), at=LONG_AGO)
+    shop.merge()
+    dataset.run(f"DROP TABLE {dataset.quoted('customer_v_a')}")
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("UPDATE-INSERT", "2", id=1, name="restored"), change("INSERT", "3", id=2, name="b"), at=LONG_AGO)
+    assert names(shop.current()) == {1: "restored", 2: "b"}
+    assert shop.merge().changes == 2
+    assert names(shop.people_see()) == {1: "restored", 2: "b"}
+    assert shop.merge().changes == 0
+
+
+# A base that is left out.
+
+
+@pytest.mark.parametrize("second", [{"flag": "STRING"}, {"flag": "STRING", "id": "STRING"}], ids=["value", "key"])
+def test_a_row_that_was_purged_stays_away_while_the_base_is_left_out(
+    dataset: EmulatedDataset, second: dict[str, str]
+) -> None:
+    """The version with the deletion is gone, and the base cannot be read in its new types until a merge rebuilds it."""
+    shop = Shop(dataset, rules=TableRules(keys=("id",), overlap_minutes=0))
+    shop.create("a", {**CUSTOMER, "flag": "BOOL"})
+    shop.create("b", {**CUSTOMER, "flag": "INT64"})
+    people = [change("INSERT", str(number), id=number, name="x", flag=True) for number in (1, 2)]
+    shop.land("a", *people, at=LONG_AGO)
+    shop.land(
+        "b", change("DELETE", "5", timestamp=LAST_YEAR, id=1), change("INSERT", "4", id=3, name="y", flag=3), at=LONG_AGO
+    )
+    reconcile(shop.warehouse, shop.table, shop.settings, purge_after_days=30)
+    keep = dataset.quoted("customer_v_b")
+    dataset.run(f"DELETE FROM {keep} WHERE id = 1")
+    shop.create("c", {**CUSTOMER, **second})
+    shop.land("c", change("INSERT", "6", id=4, name="z", flag="f"))
+    expected = {"2": "x", "3": "y", "4": "z"}
+    for _ in range(2):
+        assert {str(key): name for key, name in names(shop.current()).items()} == expected
+        reconcile(shop.warehouse, shop.table, shop.settings)
+    assert {str(key): name for key, name in names(shop.people_see()).items()} == expected
+    assert [table for table in shop.warehouse.list_tables(dataset.name) if table.startswith("onefold_tmp_")] == []
