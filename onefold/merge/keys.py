@@ -1,9 +1,8 @@
-"""The key of a captured table: its versions declare the key, and its rows name it.
+"""The key of a captured table: its versions declare the key, or else its rows name it.
 
-A thousand databases share one versioned table, so a row's key is (`source_name`, `database_name`, primary key). The key that
-all versions declare counts unless a tenant's rows name another one: a source may change its key without a change of its
-columns. Then, and where versions do not declare the key, the latest change of each tenant names it, and all tenants have to
-agree.
+A thousand databases share one versioned table, so a row's key is (`source_name`, `database_name`, primary key). Where
+versions do not declare the key, the latest change of each tenant names it, and all tenants have to agree. The key of a table
+may change while its columns stay, and so its version: a declared key counts until all tenants name another one.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ def captured_keys(
     if not captured:
         return ()
     declared = _declared_key(warehouse, captured)
-    if declared:
+    if declared and not _is_outdated(warehouse, captured, declared):
         _check_declared(table, base_keys, declared)
         return tuple(base_keys) or (SOURCE_NAME, DATABASE_NAME, *declared)
     found = read_primary_keys(warehouse, captured)
@@ -102,12 +101,33 @@ def _declared(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> dict
 
 
 def _declared_key(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> tuple[str, ...]:
-    """Return the primary key that all versions declare; none where they do not agree, or rows name another one."""
-    keys = list(_declared(warehouse, captured).values())
-    if not keys or not all(same_columns(key, keys[0]) for key in keys):
+    """Return the primary key that all versions declare; none where they do not agree.
+
+    Versions that declare no key are older, or have a key that cannot be declared. The key in their rows has to agree, too.
+    """
+    declared = _declared(warehouse, captured)
+    keys = list(declared.values())
+    if not _are_same(keys):
         return ()
-    in_rows = read_primary_keys(warehouse, captured)
-    return keys[0] if all(same_columns(key, keys[0]) for key in in_rows.values()) else ()
+    silent = [one for one in captured if one.version.id not in declared]
+    in_rows = read_primary_keys(warehouse, silent) if silent else {}
+    return keys[0] if _are_same([keys[0], *in_rows.values()]) else ()
+
+
+def _is_outdated(warehouse: BaseWarehouse, captured: Sequence[ChangeTable], declared: Sequence[str]) -> bool:
+    """Return whether all tenants name one other key than versions declare, by which rows would hide each other.
+
+    One tenant with another key does not stop the others: capture reports it, and its rows are merged by the declared key.
+    """
+    if _are_same([declared, *read_primary_keys(warehouse, captured).values()]):
+        return False
+    whole = read_primary_keys(warehouse, [replace(source, since=None) for source in captured])
+    return _are_same(list(whole.values()))
+
+
+def _are_same(keys: Sequence[Sequence[str]]) -> bool:
+    """Return whether there are keys, and all of them have the same columns."""
+    return bool(keys) and all(same_columns(key, keys[0]) for key in keys)
 
 
 def _check_declared(table: TableId, base_keys: Sequence[str], declared: Sequence[str]) -> None:

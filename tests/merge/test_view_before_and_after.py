@@ -12,6 +12,7 @@ from support.cli import Run
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop
 
 from onefold.changelog.metadata import LANDED_AT
+from onefold.core.errors import SchemaConflict
 from onefold.merge.reconcile import reconcile
 from onefold.schema.table_rules import TableRules
 
@@ -102,3 +103,87 @@ def test_a_row_that_was_purged_stays_away_while_the_base_is_left_out(
         reconcile(shop.warehouse, shop.table, shop.settings)
     assert {str(key): name for key, name in names(shop.people_see()).items()} == expected
     assert [table for table in shop.warehouse.list_tables(dataset.name) if table.startswith("onefold_tmp_")] == []
+
+
+# Values that are read in a time zone.
+
+
+@pytest.mark.parametrize("retired", [False, True], ids=["all versions", "a version is gone"])
+def test_a_base_has_one_reading_of_its_times(dataset: EmulatedDataset, *, retired: bool) -> None:
+    shop = Shop(dataset)
+    shop.create("a", {**CUSTOMER, "seen": "DATETIME"})
+    shop.create("b", {**CUSTOMER, "seen": "TIMESTAMP"})
+    shop.land("a", change("INSERT", "1", id=1, name="x", seen="2024-06-01 12:00:00"), at=LONG_AGO)
+    shop.merge()
+    if retired:
+        dataset.run(f"DELETE FROM {dataset.quoted('customer_v_a')} WHERE TRUE")
+    shop.land("a", change("INSERT", "2", id=2, name="y", seen="2024-06-01 12:00:00"))
+    shop.rules = TableRules(overlap_minutes=0, time_zone="Europe/Berlin")
+    if retired:
+        for work in (shop.current, shop.merge):
+            with pytest.raises(SchemaConflict, match="column seen of .* was read in another time zone than Europe/Berlin"):
+                work()
+        return
+    for _ in range(2):
+        assert {row["seen"].isoformat() for row in shop.current()} == {"2024-06-01T10:00:00+00:00"}
+        shop.merge()
+    assert {row["seen"].isoformat() for row in shop.people_see()} == {"2024-06-01T10:00:00+00:00"}
+
+
+def test_a_zone_in_which_nothing_is_read_changes_no_base(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", {**CUSTOMER, "seen": "DATETIME"})
+    shop.land("a", change("INSERT", "1", id=1, name="x", seen="2024-06-01 12:00:00"), at=LONG_AGO)
+    shop.merge()
+    shop.rules = TableRules(overlap_minutes=0, time_zone="Europe/Berlin")
+    plan, _ = shop.plan_and_merge()
+    assert plan.brought_up is None
+
+
+# Copies of the source.
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+@pytest.mark.parametrize("at", [None, "5"])
+def test_of_two_copies_at_one_position_the_later_one_counts(
+    dataset: EmulatedDataset, order: tuple[int, int], at: str | None
+) -> None:
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("INSERT", at, timestamp=None, id=3, name="change"))
+    for number in (1, 2):
+        dataset.land(f"copy_{number}", {"id": "INT64", "name": "STRING"}, f"1, 'copy {number}'", f"3, 'copy {number}'")
+    for number in order:
+        reconcile(shop.warehouse, shop.table, shop.settings, ["id"], snapshot=shop.table.sibling(f"copy_{number}"), at=at)
+    assert names(shop.people_see()) == {1: "copy 2", 3: "change"}
+
+
+# Positions with characters and numbers that sources rarely write.
+
+
+def test_identifiers_and_long_numbers_have_one_order(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    with_tab = [change("INSERT", "1", uuid=uuid, id=1, name=repr(uuid)) for uuid in ("x", "x\ty", "x \n")]
+    shop.land("a", *with_tab)
+    before = shop.current()
+    shop.merge()
+    assert shop.people_see() == before == shop.current()
+    assert names(before) == {1: repr("x\ty")}
+
+
+# Types of changes that nobody documents.
+
+
+def test_a_change_of_an_unknown_type_is_an_upsert_that_is_counted(run: Run, dataset: EmulatedDataset) -> None:
+    changes = [change(kind, str(number), id=number, name="x") for number, kind in enumerate(("INSERT", "REFRESH", "update"))]
+    land_changes(dataset, "customer", {"id": "INT64", "name": "STRING"}, changes)
+    assert run("current", dataset.name, "customer", "--keys", "id").code == 0
+    assert rows_of(dataset, columns="id") == [(0,), (1,), (2,)]
+    outcome = run("merge", dataset.name, "customer", "--keys", "id")
+    warning = " ".join(outcome.out.partition("\nWARNING: ")[2].split())
+    assert (
+        "2 changes with a change_type other than INSERT, UPDATE-INSERT, DELETE, UPDATE-DELETE counted as upserts" in warning
+    )
+    assert rows_of(dataset, columns="id") == [(0,), (1,), (2,)]
+    assert run("merge", dataset.name, "customer", "--json").result["unknown_types"] == 2
