@@ -47,6 +47,11 @@ locals {
       labels = { kind = "EXTRACT(jsonPayload.kind)", database = "EXTRACT(jsonPayload.database)", table = "EXTRACT(jsonPayload.table)" }
       tell   = "A table cannot be captured, and its rows are not published; all others go on. The line says why, and what to do."
     }
+    "table with another key" = {
+      filter = "severity=CRITICAL AND jsonPayload.event=\"key_differs\""
+      labels = { source = "EXTRACT(jsonPayload.source)", database = "EXTRACT(jsonPayload.database)", table = "EXTRACT(jsonPayload.table)" }
+      tell   = "A table has another key than its versioned table declares, so its rows may hide each other in the current view. The line says what to do."
+    }
     # The lag is that of what Pub/Sub has confirmed; a quiet source has none.
     "capture is late" = {
       filter = "severity=INFO AND jsonPayload.event=\"captured\" AND jsonPayload.lag_seconds>${var.capture_lag_seconds}"
@@ -80,7 +85,7 @@ resource "google_monitoring_alert_policy" "log" {
 
   display_name          = "${var.prefix}Onefold: ${each.key}"
   combiner              = "OR"
-  severity              = each.key == "breaking schema change" ? "WARNING" : "ERROR"
+  severity              = lookup({ "breaking schema change" = "WARNING", "table with another key" = "CRITICAL" }, each.key, "ERROR")
   notification_channels = local.channels
 
   conditions {

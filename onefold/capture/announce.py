@@ -248,10 +248,10 @@ def _report_key(id_: TableId, source: str, database: str, table: VersionedTable,
     """Report a tenant whose own key is not the declared key, by which its rows are merged."""
     own = f"the key {', '.join(table.primary_key)}" if table.primary_key else "no key"
     log(
-        "ERROR",
+        "CRITICAL",
         f"{source}/{database}: {table.table} has {own}, and {id_} declares the key {', '.join(declared)}, by which its rows "
-        "are merged: give the table that key there; or leave it out with --exclude, and delete its rows; or, if the "
-        f"declared key is the wrong one, run in BigQuery: {redeclaration(id_, table)}",
+        "are merged, so that they may hide each other: give the table that key there; or leave it out with --exclude, and "
+        f"delete its rows; or, if the declared key is the wrong one, run in BigQuery: {redeclaration(id_, table)}",
         event="key_differs",
         source=source,
         database=database,

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 from onefold.capture.key_values import key_text, landing_value
 from onefold.capture.records import Origin, Record, tombstone
 from onefold.capture.versioned_table import VersionedTable, versioned_table
+from onefold.changelog.key_columns import key_problems
 from onefold.changelog.metadata import (
     DATABASE_NAME,
     LANDED_AT,
     METADATA,
     SOURCE_NAME,
     is_deletion,
-    key_problems,
     metadata_sql,
 )
 from onefold.changelog.position import Position, position_sql

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from onefold.changelog.digest import digest_sql
-from onefold.changelog.position import position_sql
-from onefold.core.errors import SchemaConflict
+from onefold.changelog.position import LOW, position_sql
 from onefold.core.names import fold_case, quote
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
-from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Type
+from onefold.schema.types import STRING, Array, Field, Scalar, Struct, Type
 from onefold.schema.versions import Version
 
 METADATA = "datastream_metadata"
@@ -42,8 +41,6 @@ NEEDED_FIELDS = ("change_sequence_number", "change_type", "source_timestamp")
 CHANGE_TYPES = ("INSERT", "UPDATE-INSERT", *DELETIONS)
 _SORT_KEYS = "sort_keys"
 _NO_KEYS = "CAST([] AS ARRAY<STRING>)"
-# GoogleSQL, "Groupable data types": FLOAT64 may be grouped but not partitioned by.
-_NOT_A_KEY = frozenset({"FLOAT64", "GEOGRAPHY", "JSON"})
 
 UNUSED_BY_CAPTURE: Mapping[str, Any] = {"uuid": None, "sort_keys": []}
 """Fields that capture leaves empty, because its sequence alone is a total order."""
@@ -125,25 +122,6 @@ def metadata_of(columns: Sequence[Column]) -> Struct:
     return column.type if column and isinstance(column.type, Struct) else Struct(())
 
 
-def check_change_table(table: str, columns: Sequence[Column], keys: Sequence[str]) -> None:
-    """Check that a table has a latest row for each key.
-
-    Args:
-        table: the name of the table, for the error.
-        columns: its columns.
-        keys: the columns of the key.
-
-    Examples:
-        >>> check_change_table("shop.t", [Column("id", STRING), Column(METADATA, metadata_type(METADATA_FIELDS))], ["id"])
-
-    Raises:
-        SchemaConflict: the rows are not changes, or the columns cannot be a key; the error lists all problems.
-    """
-    problems = [*metadata_problems(table, columns), *key_problems(table, columns, keys)]
-    if problems:
-        raise SchemaConflict(problems)
-
-
 def position_of(row: str, columns: Sequence[Column], landed: Sequence[Column] = ()) -> str:
     """Return the position of a change as an expression of SQL.
 
@@ -178,6 +156,19 @@ def is_deletion(row: str) -> str:
     return f"IFNULL(UPPER({metadata_sql(row, 'change_type')}) IN ({kinds}), FALSE)"
 
 
+def is_of_unknown_type(row: str) -> str:
+    """Return an expression of SQL, TRUE where the type of the change is none of `CHANGE_TYPES`, FALSE elsewhere, never NULL.
+
+    Such a change counts as an upsert in every engine. Merges count them, and warn.
+
+    Examples:
+        >>> is_of_unknown_type("v").startswith("IFNULL(UPPER(v.`datastream_metadata`.change_type) NOT IN ('INSERT', ")
+        True
+    """
+    kinds = ", ".join(f"'{kind}'" for kind in CHANGE_TYPES)
+    return f"IFNULL(UPPER({metadata_sql(row, 'change_type')}) NOT IN ({kinds}), TRUE)"
+
+
 def source_columns(columns: Sequence[Column]) -> Schema:
     """Return the columns of the source's row: all but the metadata and the time of landing.
 
@@ -189,8 +180,10 @@ def source_columns(columns: Sequence[Column]) -> Schema:
 
 
 def _tie_break(row: str, metadata: Struct, landed: Sequence[Column]) -> str:
-    # The digest comes second: a position with a digest sorts directly above the same position without one.
-    identifier = f"IFNULL({metadata_sql(row, 'uuid')}, '')" if metadata.get("uuid") else "''"
+    # The digest comes second: a position with a digest sorts directly above the same position without one. That needs
+    # identifiers without characters that sort at or below the blank between the two.
+    readable = f"REGEXP_REPLACE({metadata_sql(row, 'uuid')}, r'{LOW}', '!')"
+    identifier = f"IFNULL({readable}, '')" if metadata.get("uuid") else "''"
     return f"CONCAT({identifier}, ' ', {digest_sql(row, landed)})" if landed else identifier
 
 
@@ -253,47 +246,3 @@ def unused_order(versions: Iterable[Version], rules: TableRules) -> list[str]:
     if rules.order_by and any(has_metadata(version.columns) for version in versions if version.id not in rules.retired):
         return [f"order_by has no effect: {METADATA} says which row is the latest"]
     return []
-
-
-def key_problems(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
-    """Yield the reasons why some columns cannot be the key of a change table.
-
-    Args:
-        table: the name of the table, for the texts.
-        columns: its columns.
-        keys: the columns of the key.
-
-    Examples:
-        >>> list(key_problems("shop.t", [Column("id", STRING)], ["no"]))
-        ['shop.t has no column no for the key; it has id']
-    """
-    source = source_columns(columns)
-    if not keys:
-        yield f"{table}: name the columns of the key"
-    for key in keys:
-        if not source.has(key):
-            yield f"{table} has no column {key} for the key; it has {', '.join(source.names)}"
-    yield from key_type_problems(table, columns, keys)
-
-
-def key_type_problems(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
-    """Yield the columns of the key whose types have no equality.
-
-    Args:
-        table: the name of the table, for the texts.
-        columns: its columns.
-        keys: the columns of the key; those that the table does not have are left out.
-
-    Examples:
-        >>> list(key_type_problems("shop.t", [Column("id", Scalar("FLOAT64"))], ["id", "no"]))
-        ['shop.t: the key id is FLOAT64, which has no equality to group rows by']
-    """
-    source = source_columns(columns)
-    for key in keys:
-        column = source.get(key)
-        if column and not _can_be_key(column.type):
-            yield f"{table}: the key {key} is {column.type}, which has no equality to group rows by"
-
-
-def _can_be_key(type_: Type) -> bool:
-    return not isinstance(type_, Array | Struct | Range) and type_.name not in _NOT_A_KEY

@@ -47,6 +47,8 @@ PIECES = r"[0-9]+|[^0-9]+"
 LOW = r"[\x00-\x20]"
 WIDTH = 40
 """The digits to which a number within text is padded, more than any source writes (a NUMBER of Oracle has 38)."""
+MANY = ";"
+"""The beginning of a number of more significant digits, which sorts above every digit. Their number follows."""
 
 TEXT_PREFIX = "1"
 """The beginning of a position whose sequence has no hexadecimal form. It is ordered as text, right for `LOG_FILE` only."""
@@ -58,7 +60,7 @@ STORED_AS_TEXT = rf"^(?:1(?:{_H}(?:/{_H})*|{_PADDED_FORMS}) |[^ ]* [^ ]* (?:[^ ]
 
 _BLANK = "' '"
 INT64 = 2**63
-DIGITS, COMPLEMENTS = "0123456789", "9876543210"
+DIGITS, COMPLEMENTS = f"0123456789{MANY}", "9876543210/"
 
 
 @dataclass(frozen=True)
@@ -140,12 +142,25 @@ def _key(key: str | None) -> str:
 
 def _padded_number(text: str) -> str:
     whole, _, fraction = text.partition(".")
-    return whole.rjust(WIDTH, "0") + "." + fraction.rstrip("0")
+    return _padded(whole) + "." + fraction.rstrip("0")
+
+
+def _padded(digits: str) -> str:
+    """Return the text of a number that sorts as the number does.
+
+    Examples:
+        >>> _padded("9" * 41) < _padded("1" + "0" * 41) == _padded("0" * 9 + "1" + "0" * 41)
+        True
+    """
+    digits = digits.lstrip("0")
+    if len(digits) <= WIDTH:
+        return digits.rjust(WIDTH, "0")
+    return MANY + str(len(digits)).rjust(LONG_WIDTH, "0") + digits
 
 
 def _natural(text: str) -> str:
     pieces = re.findall(PIECES, re.sub(LOW, "!", text))
-    return "".join(piece.rjust(WIDTH, "0") if piece[0] in DIGITS else piece for piece in pieces)
+    return "".join(_padded(piece) if "0" <= piece[0] <= "9" else piece for piece in pieces)
 
 
 def position_sql(sequence: str, timestamp: str, sort_keys: str, deleted: str, tie_break: str = "''") -> str:
@@ -231,7 +246,8 @@ def readable_sequence(text: str) -> str:
         >>> readable_sequence("1e11fa47:" + "23".rjust(40, "0"))
         '1e11fa47:23'
     """
-    return re.sub(rf"[0-9]{{{WIDTH},}}", lambda number: number[0].lstrip("0") or "0", text)
+    padded = rf"(?:{MANY}[0-9]{{{LONG_WIDTH}}})?([0-9]{{{WIDTH},}})"
+    return re.sub(padded, lambda number: number[1].lstrip("0") or "0", text)
 
 
 def _sections_sql(x: str) -> str:
@@ -269,7 +285,9 @@ def _key_sql(x: str) -> str:
 
 
 def _padded_sql(x: str) -> str:
-    return f"IF(LENGTH({x}) >= {WIDTH}, {x}, LPAD({x}, {WIDTH}, '0'))"
+    digits = f"LTRIM({x}, '0')"
+    many = f"CONCAT('{MANY}', LPAD(CAST(LENGTH({digits}) AS STRING), {LONG_WIDTH}, '0'), {digits})"
+    return f"IF(LENGTH({digits}) <= {WIDTH}, LPAD({digits}, {WIDTH}, '0'), {many})"
 
 
 def _natural_sql(x: str) -> str:

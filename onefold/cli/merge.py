@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from onefold.changelog.metadata import CHANGE_TYPES
 from onefold.cli.all_tables import TableOutcome, all_option, check_selection, match_option, refuse_for_many, run_for_many
 from onefold.cli.common import (
     OK,
@@ -209,7 +211,7 @@ def _lines(done: MergeResult) -> list[str]:
     if done.snapshot:
         lines.append(f"{base}: from the copy {_counts_text(done.snapshot, 'row')}")
     lines.append(f"{base}: {_counts_text(done.counts, 'change')}")
-    lines += [_warning(done)] if (done.counts + (done.snapshot or MergeCounts())).ordered_by_text else []
+    lines += (f"WARNING: {base}: {warning}" for warning in _warnings(done.counts + (done.snapshot or MergeCounts())))
     if done.purged is not None:
         lines.append(f"{counted(done.purged, 'tombstone')} purged")
     if done.view:
@@ -217,14 +219,19 @@ def _lines(done: MergeResult) -> list[str]:
     return lines
 
 
-def _warning(done: MergeResult) -> str:
-    """Return the warning about sequences whose form is unknown, so that they were ordered as text."""
-    counts = done.counts + (done.snapshot or MergeCounts())
-    return (
-        f"WARNING: {done.plan.base.id}: {counted(counts.ordered_by_text, 'change')} ordered by text, since a sequence such "
-        f"as {counts.text_example!r} has no documented form; if text is not the order of the source, make the source write "
-        "hexadecimal sections (docs/explanation/position-and-digest.md, Position) and merge with --rebuild"
-    )
+def _warnings(counts: MergeCounts) -> Iterator[str]:
+    """Yield a warning for sequences of unknown form, which are ordered as text, and one for changes of unknown type."""
+    if counts.ordered_by_text:
+        yield (
+            f"{counted(counts.ordered_by_text, 'change')} ordered by text, since a sequence such as {counts.text_example!r} "
+            "has no documented form; if text is not the order of the source, make the source write hexadecimal sections "
+            "(docs/explanation/position-and-digest.md, Position) and merge with --rebuild"
+        )
+    if counts.unknown_types:
+        yield (
+            f"{counted(counts.unknown_types, 'change')} with a change_type other than {', '.join(CHANGE_TYPES)} counted as "
+            "upserts; where they are deletions, correct the rows in the change table and merge with --rebuild"
+        )
 
 
 def _counts_text(counts: MergeCounts, what: str) -> str:

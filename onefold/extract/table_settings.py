@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from onefold.changelog import metadata
+from onefold.changelog import key_columns
 from onefold.core.errors import InvalidSettings
 from onefold.extract.pulled_table import PulledTable
 from onefold.extract.watermark import Kind, Watermark
@@ -64,7 +64,7 @@ def check_keys(target: PulledTable, load: TableLoad, keys: Sequence[str]) -> Non
 def key_problems(target: PulledTable, load: TableLoad, keys: Sequence[str]) -> Iterator[str]:
     """Yield why columns cannot be the key of an incremental table; the arguments are those of `check_keys`."""
     if load.mode == "incremental":
-        for problem in metadata.key_problems(target.table, target.columns, keys):
+        for problem in key_columns.key_problems(target.table, target.columns, keys):
             yield f"{problem}: name other `keys` under `tables`, or set `mode: full`"
 
 

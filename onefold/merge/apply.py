@@ -62,7 +62,7 @@ def merge_changes(warehouse: BaseWarehouse, plan: MergePlan) -> MergeCounts:
     counts = MergeCounts()
     for group in in_statements(plan.changes, plan.base, plan.rules):
         counts += _merge_rows(warehouse, plan, changes_query(group, plan.base, plan.rules))
-        counts += count_rows(warehouse, plan, changes_query(group, plan.base, plan.rules, only_keys=True))
+        counts += count_rows(warehouse, plan, changes_query(group, plan.base, plan.rules, only_keys=True), with_unknown=True)
     log(warehouse, plan, "merge", plan.versions, counts)
     return counts
 
@@ -141,7 +141,26 @@ def snapshot_rows(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId, 
         raise NotFound(
             f"expected a table {snapshot} with a copy of {plan.base.table}, got none: make it, or name another one"
         )
-    return snapshot_query(snapshot, found.columns, plan.base, str(Position(sequence=at)), plan.rules)
+    return snapshot_query(snapshot, found.columns, plan.base, copy_position(at, found.created), plan.rules)
+
+
+def copy_position(sequence: str | None, made: datetime) -> str:
+    """Return the position of the rows of a copy: below every change of that sequence, and above earlier copies at it.
+
+    The time comes after a second blank: the tie-break of a change begins with its identifier or, where there is none, with
+    one blank and a digest. So a copy stays below both.
+
+    Args:
+        sequence: the sequence of the source when the copy was made; None for before any change.
+        made: when the table with the copy was made.
+
+    Examples:
+        >>> from datetime import UTC
+        >>> early, late = (copy_position(None, datetime(year, 1, 1, tzinfo=UTC)) for year in (1999, 2026))
+        >>> early < late < str(Position(tie_break=" 0"))
+        True
+    """
+    return str(Position(sequence=sequence, tie_break=f"  {int(made.timestamp() * 1_000_000):020}"))
 
 
 def purge(warehouse: BaseWarehouse, plan: MergePlan, days: int) -> int | None:
@@ -196,10 +215,10 @@ def purge_statement(base: BaseTable, expired: str, started_at: datetime) -> str:
     )
 
 
-def count_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergeCounts:
-    """Return how many changes and keys the rows have, and how many of them are below the floor or disputed."""
-    found = warehouse.fetch(count_query(plan.base, rows, with_floor=plan.state.floor is not None))[0]
-    numbers = ("changes", "keys", "below_floor", "disputed", "ordered_by_text")
+def count_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str, *, with_unknown: bool = False) -> MergeCounts:
+    """Return how many changes and keys the rows have, and how many of them people have to know of."""
+    found = warehouse.fetch(count_query(plan.base, rows, plan.state.floor is not None, with_unknown))[0]
+    numbers = ("changes", "keys", "below_floor", "disputed", "ordered_by_text", "unknown_types")
     example = found["text_example"]
     return MergeCounts(
         **{name: int(found[name]) for name in numbers}, text_example=None if example is None else readable_sequence(example)

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 
-from onefold.changelog.metadata import key_problems, source_columns
+from onefold.changelog.key_columns import key_problems
+from onefold.changelog.metadata import source_columns
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
 from onefold.merge.merge_log import floor_sql

@@ -10,7 +10,7 @@ from datetime import datetime
 from textwrap import indent
 
 from onefold.changelog.digest import LENGTH
-from onefold.changelog.metadata import LANDED_AT, is_deletion, position_of, source_columns
+from onefold.changelog.metadata import LANDED_AT, is_deletion, is_of_unknown_type, position_of, source_columns
 from onefold.changelog.position import is_ordered_by_text_sql
 from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import TableId, fold_case, quote, quote_text, time_literal
@@ -28,6 +28,8 @@ from onefold.schema.target_types import landed_type
 MAX_QUERY = 1_000_000
 MAX_TABLES = 990
 
+UNKNOWN_TYPE = "_onefold_unknown_type"
+"""The column that says whether the `change_type` of a change is not documented, in rows that are counted."""
 _CHANGES, _DISPUTED, _KNOWN = "_onefold_changes", "_onefold_disputed", "_onefold_known"
 _TEXT, _EXAMPLE = "_onefold_text", "_onefold_example"
 
@@ -39,10 +41,21 @@ def changes_query(changes: Iterable[ChangeTable], base: BaseTable, rules: TableR
         changes: the change tables, each with its window.
         base: the base table.
         rules: the settings of the table, for conversions.
-        only_keys: leave out the source's columns but the key, for queries that count.
+        only_keys: leave out the source's columns but the key, and add `UNKNOWN_TYPE`, for queries that count.
     """
     columns = base.key_columns if only_keys else base.columns
-    return _UNION.join(_branch(source, columns, rules) for source in changes)
+    return _UNION.join(_branch(source, columns, rules, with_unknown=only_keys) for source in changes)
+
+
+def finished_changes_query(source: ChangeTable, base: BaseTable, rules: TableRules) -> str:
+    """Return a query of the changes of one table in the columns of the base, with `UNKNOWN_TYPE`.
+
+    Args:
+        source: the change table, with its window.
+        base: the base table.
+        rules: the settings of the table, for conversions.
+    """
+    return _branch(source, base.columns, rules, with_unknown=True)
 
 
 def in_statements(changes: Sequence[ChangeTable], base: BaseTable, rules: TableRules) -> Iterator[list[ChangeTable]]:
@@ -78,27 +91,31 @@ def in_statements(changes: Sequence[ChangeTable], base: BaseTable, rules: TableR
         yield group
 
 
-def count_query(base: BaseTable, rows: str, with_floor: bool) -> str:
-    """Return a query that counts changes, keys, disputed changes, keys below the floor, and changes ordered by text.
+def count_query(base: BaseTable, rows: str, with_floor: bool, with_unknown: bool = False) -> str:
+    """Return a query that counts changes, keys, disputed changes, keys below the floor, and changes to be warned of.
 
     Args:
         base: the base table.
         rows: a query of changes with key, position and deletion.
         with_floor: whether there is a floor. A key below the floor is one that the base does not have, whose newest change
             is at or below the floor.
+        with_unknown: whether the rows have `UNKNOWN_TYPE`.
     """
+    unknown_type = f"COUNTIF(r.{UNKNOWN_TYPE})" if with_unknown else "0"
     by_key = ", ".join(quote(key) for key in base.keys)
     # The digest is the last part of a position; rows of a copy have none. Changes that differ in nothing else are disputed.
     without_digest = f"REGEXP_REPLACE(r.{POSITION}, r' [0-9a-f]{{{LENGTH}}}$', '')"
     per_position = (
         f"SELECT {', '.join(f'r.{quote(key)}' for key in base.keys)}, COUNT(*) AS {_CHANGES}, "
-        f"COUNT(DISTINCT r.{POSITION}) - 1 AS {_DISPUTED}, MAX(r.{POSITION}) AS {POSITION}\n"
+        f"COUNT(DISTINCT r.{POSITION}) - 1 AS {_DISPUTED}, {unknown_type} AS {UNKNOWN_TYPE}, "
+        f"MAX(r.{POSITION}) AS {POSITION}\n"
         f"FROM (\n{indent(rows, '  ')}\n) AS r\nGROUP BY {', '.join(f'r.{quote(key)}' for key in base.keys)}, "
         f"{without_digest}"
     )
     text = is_ordered_by_text_sql(POSITION)
     per_key = (
         f"SELECT {by_key}, SUM({_CHANGES}) AS {_CHANGES}, SUM({_DISPUTED}) AS {_DISPUTED}, MAX({POSITION}) AS {POSITION}, "
+        f"SUM({UNKNOWN_TYPE}) AS {UNKNOWN_TYPE}, "
         f"SUM(IF({text}, {_CHANGES}, 0)) AS {_TEXT}, MIN(IF({text}, {POSITION}, NULL)) AS {_EXAMPLE}\n"
         f"FROM (\n{indent(per_position, '  ')}\n)\nGROUP BY {by_key}"
     )
@@ -107,7 +124,8 @@ def count_query(base: BaseTable, rows: str, with_floor: bool) -> str:
     return (
         f"SELECT IFNULL(SUM(c.{_CHANGES}), 0) AS changes, COUNT(c.{_CHANGES}) AS `keys`, "
         f"IFNULL(SUM(c.{_DISPUTED}), 0) AS disputed, {unknown} AS below_floor, "
-        f"IFNULL(SUM(c.{_TEXT}), 0) AS ordered_by_text, REGEXP_EXTRACT(MIN(c.{_EXAMPLE}), r'^.([^ ]*)') AS text_example\n"
+        f"IFNULL(SUM(c.{_TEXT}), 0) AS ordered_by_text, IFNULL(SUM(c.{UNKNOWN_TYPE}), 0) AS unknown_types, "
+        f"REGEXP_EXTRACT(MIN(c.{_EXAMPLE}), r'^.([^ ]*)') AS text_example\n"
         f"FROM (\n{indent(per_key, '  ')}\n) AS c"
         + (f"\nLEFT JOIN ({known}) AS b ON {same_key(base, 'b', 'c')}" if with_floor else "")
     )
@@ -165,12 +183,13 @@ def window_sql(row: str, since: datetime | None, until: datetime | None = None) 
 _UNION = "\nUNION ALL\n"
 
 
-def _branch(source: ChangeTable, columns: Sequence[Column], rules: TableRules) -> str:
+def _branch(source: ChangeTable, columns: Sequence[Column], rules: TableRules, *, with_unknown: bool = False) -> str:
     landed = source.version.schema
     items = [
         *_items(landed, columns, rules, source.version.id),
         f"{position_of('v', landed, source_columns(landed))} AS {POSITION}",
         f"{is_deletion('v')} AS {DELETED}",
+        *([f"{is_of_unknown_type('v')} AS {UNKNOWN_TYPE}"] if with_unknown else []),
     ]
     window = window_sql("v.", source.since, source.until)
     return _select(items, source.id) + (f"\nWHERE {window}" if window else "")

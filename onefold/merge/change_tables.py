@@ -32,14 +32,16 @@ class ChangeTable:
     def windowed(self, state: MergeState, overlap: timedelta) -> ChangeTable:
         """Return the table, to be read from where the last merge of this version started, less the overlap.
 
-        A version that was never merged is read from its beginning, and so is a table that does not tell when rows landed.
+        A version is read from its beginning where it was never merged, where its table was made after the last merge (a
+        restored table has rows that landed before), and where the table does not tell when rows landed.
 
         Args:
             state: what the log says.
             overlap: how much of the last window is read again, for rows that became visible late.
         """
         start = state.start_of(self.version.id) if tells_landing(self.version.columns) else None
-        return ChangeTable(self.id, self.version, start - overlap if start else None)
+        same_table = start and (self.version.created is None or self.version.created <= start)
+        return ChangeTable(self.id, self.version, start - overlap if start and same_table else None)
 
 
 def tells_landing(columns: Sequence[Column]) -> bool:
@@ -102,7 +104,7 @@ def change_tables(table: TableId, versions: Iterable[Version], rules: TableRules
         versions: in any order; the one without a name is the table itself.
         rules: the settings of the table, with the form of the names of versions.
     """
-    return [ChangeTable(table_of(table, version, rules.names) if version.id else table, version) for version in versions]
+    return [ChangeTable(table_of(table, version, rules.names), version) for version in versions]
 
 
 def changes_in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRules) -> list[ChangeTable]:

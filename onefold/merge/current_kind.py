@@ -11,15 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from onefold.changelog.metadata import (
-    DAY,
-    LANDED_AT,
-    METADATA,
-    check_change_table,
-    is_pulled,
-    key_type_problems,
-    source_columns,
-)
+from onefold.changelog.key_columns import check_change_table, key_type_problems
+from onefold.changelog.metadata import DAY, LANDED_AT, METADATA, is_pulled, source_columns
 from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, SchemaConflict, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table, log_of
@@ -123,7 +116,8 @@ class CurrentKind:
         around = len(text.around("")) + len(settings) - len(of_unified) + (stored.reserved if stored else 0)
         view = build_within_limits(self.id, self.table, versions, self._rules(found), around, columns)
         # The settings come first in every view, so that they can be read from its text.
-        query = settings + text.around(self.table if _is_single(found) else view.query.removeprefix(of_unified))
+        plain = _is_single(found) and not view.casts
+        query = settings + text.around(self.table if plain else view.query.removeprefix(of_unified))
         if len(query) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters")
         shown = tuple(source_columns(view.columns).minus(text.without))
@@ -235,10 +229,10 @@ class CurrentKind:
         return (DAY,) if any(is_pulled(version.columns) for version in found) else ()
 
     def _rules(self, found: Sequence[Version]) -> TableRules:
-        """Return the rules by which the columns are united. A change table without versions is read as it is."""
-        if _is_single(found):
-            return TableRules()
+        """Return the rules by which the columns are united: those of a merge. A single table has no version to show."""
         rules = self.settings.rules_for(self.table)
+        if _is_single(found):
+            return replace(rules, version_column=None)
         return with_version(rules, found) if are_direct(found, rules) else rules
 
     def _known_keys(
@@ -261,10 +255,12 @@ class CurrentKind:
             return self.keys or rules.keys
         overlap = timedelta(minutes=rules.overlap_minutes)
         windows = [source.windowed(state, overlap) for source in changes_in_use(self.table, changes, rules)]
-        captured = any(is_captured(source.version.columns) for source in windows)
-        if self.by_itself and remembered and captured and still_key(self.warehouse, windows, remembered):
+        try:
+            return captured_keys(self.warehouse, self.table, windows, state.keys if base else ())
+        except NotFound:
+            if not remembered:  # no row is there that tells another key
+                raise
             return remembered
-        return captured_keys(self.warehouse, self.table, windows, state.keys if base else ())
 
 
 def left_over_current(

@@ -6,20 +6,21 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import takewhile
 
+from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TEMPORARY_PREFIX, TableId, quote
 from onefold.merge.base_table import base_table
 from onefold.merge.change_tables import tells_landing
-from onefold.merge.current_view import current_query, current_query_over_base
+from onefold.merge.current_view import current_query, current_query_above_floor, current_query_over_base
 from onefold.merge.lost_rows import check_nothing_is_lost
 from onefold.merge.plan import MergePlan
 from onefold.merge.positions_check import check_floor, check_positions
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Column
 
-RENDERER = 2
+RENDERER = 3
 """The number of the form of the text around the versions. Raise it with every change of that text."""
 
 _KEYS = "-- keys: "
@@ -35,8 +36,8 @@ class CurrentText:
     Attributes:
         keys: the columns of the key.
         columns: the unified columns, metadata included.
-        plan: the state of the base that is read; None where the view reads the whole history.
-        left_out: why a base that exists is not read; empty where there is no such reason.
+        plan: the state of the base; None where there is none.
+        left_out: why the rows of a base that exists are not read; empty where there is no such reason.
         copied: whether a copy is read, since the base is about to be replaced.
         disputed: whether a version declares another key, so that a message has to look at the key again.
         without: columns of the versions that people do not read.
@@ -64,7 +65,7 @@ class CurrentText:
         """
         if plan.schema_plan.migration == "rebuild":
             check_nothing_is_lost(warehouse, plan)
-            return cls(plan.base.keys, columns, left_out=_retyped(plan))
+            return cls(plan.base.keys, columns, plan, left_out=_reasons(plan), copied=_is_copied(warehouse, plan))
         check_floor(plan)
         check_positions(warehouse, plan)
         return cls(plan.base.keys, columns, plan, copied=_is_copied(warehouse, plan))
@@ -77,15 +78,27 @@ class CurrentText:
         """
         head = keys_comment(self.keys) + (f"{_DISPUTED}yes\n" if self.disputed else "")
         if self.plan is None or self.plan.stored is None:
-            note = f"{_LEFT_OUT}{self.left_out}\n" if self.left_out else ""
-            return f"{head}{note}{self._outer(current_query(changes, self.columns, self.keys))}"
-        stored, zone = self.plan.stored.columns, self.plan.rules.time_zone
+            return f"{head}{self._outer(current_query(changes, self.columns, self.keys))}"
+        note = f"{_BASE}{'copy' if self.copied else base_note(self.plan.stored)}\n"
+        if not self.left_out:
+            return f"{head}{note}{self._outer(self._over_base(changes, self.plan, self.plan.stored))}"
+        head += f"{_LEFT_OUT}{self.left_out}\n"
+        if self.plan.state.floor is None:
+            return f"{head}{self._outer(current_query(changes, self.columns, self.keys))}"
+        return f"{head}{note}{self._outer(self._above_floor(changes, self.plan, self.plan.stored))}"
+
+    def _over_base(self, changes: TableId | str, plan: MergePlan, stored: StoredTable) -> str:
         # What was merged into the base after the copy was made is not in the copy, so all changes are read with it.
-        since = None if self.copied else _since(self.plan, self.columns)
-        read_from = copy_of(self.plan.base.table) if self.copied else None
-        query = current_query_over_base(self.plan.base, stored, changes, self.columns, since, zone, read_from)
-        note = "copy" if self.copied else base_note(self.plan.stored)
-        return f"{head}{_BASE}{note}\n{self._outer(query)}"
+        since = None if self.copied else _since(plan, self.columns)
+        zone = plan.rules.time_zone
+        return current_query_over_base(plan.base, stored.columns, changes, self.columns, since, zone, self._read_from(plan))
+
+    def _above_floor(self, changes: TableId | str, plan: MergePlan, stored: StoredTable) -> str:
+        zone = plan.rules.time_zone
+        return current_query_above_floor(plan.base, stored.columns, changes, self.columns, zone, self._read_from(plan))
+
+    def _read_from(self, plan: MergePlan) -> TableId:
+        return copy_of(plan.base.table) if self.copied else plan.base.id
 
     def _outer(self, query: str) -> str:
         left_out = ", ".join(map(quote, self.without))
@@ -164,7 +177,7 @@ def _is_copied(warehouse: BaseWarehouse, plan: MergePlan) -> bool:
 
     A copy that is older than the base was made of a former base.
     """
-    if plan.schema_plan.migration != "convert" or plan.stored is None:
+    if plan.stored is None or not plan.schema_plan.retyped:
         return False
     copy = warehouse.read_table(copy_of(plan.base.table))
     return copy is not None and copy.created >= plan.stored.created
@@ -175,14 +188,16 @@ def _noted(query: str, mark: str) -> str:
     return next((line[len(mark) :] for line in head if line.startswith(mark)), "")
 
 
-def _retyped(plan: MergePlan) -> str:
-    return ", ".join(f"{change.name} {change.old} -> {change.new}" for change in plan.schema_plan.retyped)
+def _reasons(plan: MergePlan) -> str:
+    retyped = [f"{change.name} {change.old} -> {change.new}" for change in plan.schema_plan.retyped]
+    return ", ".join([*retyped, *(f"{name} in time zone {plan.rules.time_zone}" for name in plan.schema_plan.rezoned)])
 
 
 def _since(plan: MergePlan, columns: Sequence[Column]) -> datetime | None:
-    """Return the earliest start of a version's last merge, less the overlap; None where a version was never merged."""
-    starts = [plan.state.start_of(version) for version in plan.versions]
-    known = [start for start in starts if start]
-    if not tells_landing(columns) or len(known) < len(starts):
-        return None
-    return min(known) - timedelta(minutes=plan.rules.overlap_minutes)
+    """Return the earliest time from which a merge would read a version; None where it would read one from its beginning.
+
+    A version without times of landing has rows without a time, which are read in any window.
+    """
+    since = [source.since for source in plan.changes if source.version.schema.has(LANDED_AT)]
+    known = [start for start in since if start]
+    return min(known) if known and tells_landing(columns) and len(known) == len(since) else None

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from textwrap import indent
 
-from onefold.changelog.metadata import LANDED_AT, METADATA, check_change_table, is_deletion, position_of
+from onefold.changelog.key_columns import check_change_table
+from onefold.changelog.metadata import LANDED_AT, METADATA, is_deletion, position_of
 from onefold.core.names import TableId, quote
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, base_of, free_name, is_newer, ranked, same_key
 from onefold.merge.change_query import window_sql
@@ -89,6 +90,41 @@ def current_query_over_base(
         f"SELECT\n  {_list(f'b.{name}' for name in names)}\nFROM {rows} AS b\n"
         f"LEFT JOIN newest AS c ON {same_key(base, 'b', 'c')}\n"
         f"WHERE NOT b.{DELETED} AND (c.{POSITION} IS NULL OR NOT {is_newer('c', 'b')})"
+    )
+
+
+def current_query_above_floor(
+    base: BaseTable,
+    stored: Sequence[Column],
+    changes: TableId | str,
+    columns: Sequence[Column],
+    zone: str,
+    read_from: TableId,
+) -> str:
+    """Return a query of the same rows as `current_query`, without the keys that a rebuild of the base would leave out.
+
+    These are the keys whose tombstones were purged: the base does not have them, and the history may hold a late change of
+    them, at or below the floor, without their deletion. Only the keys of the base are read.
+
+    Args:
+        base: the base table as it has to be.
+        stored: the columns of the base table as it is.
+        changes: a change table, or a query of all changes, such as the text of the unified view.
+        columns: the columns of `changes`, metadata included.
+        zone: the time zone in which a DATETIME is read.
+        read_from: the base itself, or a copy of it.
+    """
+    base = base_of(base.table, columns, base.keys)
+    newest = indent(_newest(base, _CHANGES, columns, None), "  ").replace(_CHANGES, _item(changes))
+    known = free_name("_known", base.columns)
+    keys = ", ".join(converted(column, Schema(stored), zone) for column in base.key_columns)
+    names = _list(f"c.{quote(column.name)}" for column in base.columns)
+    # Two keys of the base may be one key in their new type.
+    rows = f"(SELECT DISTINCT {keys}, TRUE AS {known} FROM {read_from.quoted} AS b)"
+    return (
+        f"SELECT\n  {names}\nFROM (\n{newest}\n) AS c\n"
+        f"LEFT JOIN {rows} AS b ON {same_key(base, 'b', 'c')}\n"
+        f"WHERE NOT c.{DELETED} AND (b.{known} OR c.{POSITION} > IFNULL({floor_sql(base.log)}, ''))"
     )
 
 

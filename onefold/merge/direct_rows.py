@@ -6,13 +6,16 @@ Such rows do not say which of them is the latest. The greatest values of the col
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from onefold.changelog.digest import digest_sql
-from onefold.changelog.metadata import LANDED_AT, key_problems, source_columns
+from onefold.changelog.key_columns import key_problems
+from onefold.changelog.metadata import LANDED_AT, source_columns
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
+from onefold.core.text import shown_list
 from onefold.merge.base_table import free_name
 from onefold.merge.change_tables import ChangeTable, key_is_missing
 from onefold.merge.current_text import keys_comment
@@ -24,6 +27,8 @@ from onefold.schema.versions import Version
 _NOT_ORDERED = frozenset({"GEOGRAPHY", "JSON"})
 """GoogleSQL, "Orderable data types": all others, except ARRAY and STRUCT."""
 _VERSION = "_onefold_version"
+_DIGITS = re.compile("[0-9]+")
+"""Versions that differ in nothing but numbers, such as dates, have an order. Hashes differ in letters, too."""
 
 
 def with_version(rules: TableRules, versions: Iterable[Version]) -> TableRules:
@@ -56,7 +61,9 @@ def check_direct(
     Raises:
         SchemaConflict: everything that keeps the rows from having it.
     """
+    changes = list(changes)
     problems = [*key_problems(str(table), columns, keys), *order_problems(table, columns, order_by)]
+    problems += version_problems(table, [one.version.id for one in changes], order_by)
     problems += (problem for one in changes for problem in key_is_missing(one, keys))
     if problems:
         raise SchemaConflict(problems)
@@ -81,6 +88,29 @@ def order_problems(table: TableId, columns: Sequence[Column], order_by: Sequence
             yield f"{table} has no column {name} for `order_by`; it has {shown}: correct `order_by` in onefold.yaml"
         elif not _has_order(column.type):
             yield f"{table}: `order_by` names {name}, and {column.type} has no order: name another column in onefold.yaml"
+
+
+def version_problems(table: TableId, versions: Sequence[str], order_by: Sequence[str]) -> Iterator[str]:
+    """Yield a problem where nothing says which of several versions is the later one.
+
+    Args:
+        table: the base name, for the text.
+        versions: the versions in use.
+        order_by: the columns that say which row is the latest.
+
+    Examples:
+        >>> list(version_problems(TableId("p", "d", "t"), ["9", "10"], []))
+        []
+        >>> list(version_problems(TableId("p", "d", "t"), ["5b6ffe5fb", "0f3a9c21d"], ["at"]))
+        []
+        >>> next(version_problems(TableId("p", "d", "t"), ["5b6ffe5fb", "0f3a9c21d"], [])).partition(": ")[0]
+        'p.d.t'
+    """
+    if not order_by and len({_DIGITS.sub("0", version) for version in versions}) > 1:
+        yield (
+            f"{table}: expected versions that are numbers or dates, got {shown_list(versions)}, which have no order "
+            "in time: declare the columns that say which row of a key is the latest as `order_by` in onefold.yaml"
+        )
 
 
 def latest_row_query(

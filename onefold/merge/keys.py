@@ -1,7 +1,8 @@
 """The key of a captured table: its versions declare the key, or else its rows name it.
 
 A thousand databases share one versioned table, so a row's key is (`source_name`, `database_name`, primary key). Where
-versions do not declare the key, the latest change of each tenant names it, and all tenants have to agree.
+versions do not declare the key, the latest change of each tenant names it, and all tenants have to agree. The key of a table
+may change while its columns stay, and so its version: a declared key counts until all tenants name another one.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def captured_keys(
     if not captured:
         return ()
     declared = _declared_key(warehouse, captured)
-    if declared:
+    if declared and not _is_outdated(warehouse, captured, declared):
         _check_declared(table, base_keys, declared)
         return tuple(base_keys) or (SOURCE_NAME, DATABASE_NAME, *declared)
     found = read_primary_keys(warehouse, captured)
@@ -106,11 +107,27 @@ def _declared_key(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> 
     """
     declared = _declared(warehouse, captured)
     keys = list(declared.values())
-    if not keys or not all(same_columns(key, keys[0]) for key in keys):
+    if not _are_same(keys):
         return ()
     silent = [one for one in captured if one.version.id not in declared]
     in_rows = read_primary_keys(warehouse, silent) if silent else {}
-    return keys[0] if all(same_columns(key, keys[0]) for key in in_rows.values()) else ()
+    return keys[0] if _are_same([keys[0], *in_rows.values()]) else ()
+
+
+def _is_outdated(warehouse: BaseWarehouse, captured: Sequence[ChangeTable], declared: Sequence[str]) -> bool:
+    """Return whether all tenants name one other key than versions declare, by which rows would hide each other.
+
+    One tenant with another key does not stop the others: capture reports it, and its rows are merged by the declared key.
+    """
+    if _are_same([declared, *read_primary_keys(warehouse, captured).values()]):
+        return False
+    whole = read_primary_keys(warehouse, [replace(source, since=None) for source in captured])
+    return _are_same(list(whole.values()))
+
+
+def _are_same(keys: Sequence[Sequence[str]]) -> bool:
+    """Return whether there are keys, and all of them have the same columns."""
+    return bool(keys) and all(same_columns(key, keys[0]) for key in keys)
 
 
 def _check_declared(table: TableId, base_keys: Sequence[str], declared: Sequence[str]) -> None:

@@ -27,13 +27,23 @@ def check_nothing_is_lost(warehouse: BaseWarehouse, plan: MergePlan, history: st
     lost = warehouse.fetch(lost_rows_query(plan.base, plan.stored.columns, history, plan.rules.time_zone))[0]["found"]
     if not lost:
         return
-    why = [
-        f"column {change.name} is {change.old} in {plan.base.id} and {change.new} by now"
-        for change in plan.schema_plan.retyped
-    ] or [f"{plan.base.id} is to be rebuilt"]
-    advice = (
-        f"a rebuild would lose {counted(lost, 'row')} that the change tables do not hold any more, or that came from a "
-        f"snapshot: to keep the old type set it under `types` of {plan.base.table.table} in onefold.yaml; to start again "
-        f"drop {plan.base.id} and merge with --from-snapshot"
+    loss = f"{counted(lost, 'row')} that the change tables do not hold any more, or that came from a snapshot"
+    again = f"to start again drop {plan.base.id} and merge with --from-snapshot"
+    raise SchemaConflict(
+        [f"{reason}, but a rebuild would lose {loss}: {remedy}{again}" for reason, remedy in _reasons(plan)]
     )
-    raise SchemaConflict([f"{reason}, but {advice}" for reason in why])
+
+
+def _reasons(plan: MergePlan) -> list[tuple[str, str]]:
+    """Return why a base is rebuilt, and what keeps it from being rebuilt."""
+    old_type = f"to keep the old type set it under `types` of {plan.base.table.table} in onefold.yaml; "
+    found = [
+        (f"column {change.name} is {change.old} in {plan.base.id} and {change.new} by now", old_type)
+        for change in plan.schema_plan.retyped
+    ]
+    old_zone = f"to keep the old `time_zone` set it for {plan.base.table.table} in onefold.yaml; "
+    found += [
+        (f"column {name} of {plan.base.id} was read in another time zone than {plan.rules.time_zone}", old_zone)
+        for name in plan.schema_plan.rezoned
+    ]
+    return found or [(f"{plan.base.id} is to be rebuilt", "")]

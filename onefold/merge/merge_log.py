@@ -8,19 +8,20 @@ needs.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from onefold.core.names import TableId, quote, quote_text, time_literal
+from onefold.schema.casts import UTC
 from onefold.schema.columns import Column
 from onefold.schema.types import Scalar
 
 Kind = Literal["create", "merge", "snapshot", "purge", "convert", "rebuilding", "rebuild"]
 
 _STRING, _INT64, _TIMESTAMP = Scalar("STRING"), Scalar("INT64"), Scalar("TIMESTAMP")
-ORDERED_BY_TEXT = "ordered_by_text"
+ORDERED_BY_TEXT, UNKNOWN_TYPES, TIME_ZONE = "ordered_by_text", "unknown_types", "time_zone"
 LOG_COLUMNS = (
     Column("finished_as", _STRING),
     Column("started_at", _TIMESTAMP),
@@ -34,6 +35,8 @@ LOG_COLUMNS = (
     Column("below_floor", _INT64),
     Column("disputed", _INT64),
     Column(ORDERED_BY_TEXT, _INT64),
+    Column(UNKNOWN_TYPES, _INT64),
+    Column(TIME_ZONE, _STRING),
 )
 TIME_QUERY = "SELECT CURRENT_TIMESTAMP() AS now"
 """The warehouse's time, for where there is no log whose query tells the time."""
@@ -52,6 +55,7 @@ class MergeCounts:
     below_floor: keys that were not inserted, because the newest change of them is at or below the floor of a purge.
     disputed: changes that share their position with another one of other content; a digest of the row decides.
     ordered_by_text: changes whose sequence has no documented form, so that it was ordered as text.
+    unknown_types: changes with a `change_type` that is not documented, which count as upserts.
     text_example: one of those sequences, with its numbers without leading zeros.
     """
 
@@ -63,6 +67,7 @@ class MergeCounts:
     below_floor: int = 0
     disputed: int = 0
     ordered_by_text: int = 0
+    unknown_types: int = 0
     text_example: str | None = None
 
     def __add__(self, other: MergeCounts) -> MergeCounts:
@@ -81,6 +86,7 @@ class MergeState:
     floor: the greatest position that a purge deleted; None where there was no purge.
     unknown_rows: whether the base has rows that did not come from the change tables.
     comparable: whether a merge of this release has checked that every position of the base can be compared.
+    zones: the time zones in which DATETIMEs of the base's rows were read, as far as the log says them.
     lacks: columns that the log does not have, because an earlier release made the log.
     """
 
@@ -90,6 +96,7 @@ class MergeState:
     floor: str | None = None
     unknown_rows: bool = False
     comparable: bool = False
+    zones: frozenset[str] = frozenset()
     lacks: tuple[Column, ...] = ()
 
     def start_of(self, version: str) -> datetime | None:
@@ -103,16 +110,20 @@ def floor_sql(log: TableId) -> str:
     return f"(SELECT MAX(m.floor) FROM {log.quoted} AS m WHERE m.started_at > IFNULL(({lifted}), {_LOWEST}))"
 
 
-def state_query(log: TableId, *, counts_text: bool = True) -> str:
+def state_query(log: TableId, lacks: Iterable[Column] = ()) -> str:
     """Return a query of the time and the floor in its first row, and of the log's rows, equal ones as one row.
 
     Args:
         log: the log of merges.
-        counts_text: whether the log has the column `ordered_by_text`, which the merges of this release fill.
+        lacks: columns that the log does not have, because an earlier release made the log.
     """
-    comparable = f"LOGICAL_OR(m.{ORDERED_BY_TEXT} IS NOT NULL)" if counts_text else "FALSE"
+    absent = {column.name for column in lacks}
+    comparable = "FALSE" if ORDERED_BY_TEXT in absent else f"LOGICAL_OR(m.{ORDERED_BY_TEXT} IS NOT NULL)"
+    # One base has one zone, but for rows that an interrupted rebuild logged.
+    first, last = ("NULL", "NULL") if TIME_ZONE in absent else (f"MIN(m.{TIME_ZONE})", f"MAX(m.{TIME_ZONE})")
     groups = (
-        f"SELECT NULL, NULL, m.finished_as, m.keys, m.versions, m.base_created, MAX(m.started_at), {comparable}\n"
+        "SELECT NULL, NULL, m.finished_as, m.keys, m.versions, m.base_created, MAX(m.started_at), "
+        f"{comparable}, {first}, {last}\n"
         f"FROM {log.quoted} AS m\nGROUP BY m.finished_as, m.keys, m.versions, m.base_created"
     )
     nothing = ", ".join(
@@ -124,6 +135,8 @@ def state_query(log: TableId, *, counts_text: bool = True) -> str:
             ("base_created", "TIMESTAMP"),
             ("started_at", "TIMESTAMP"),
             ("comparable", "BOOL"),
+            ("first_zone", "STRING"),
+            ("last_zone", "STRING"),
         )
     )
     return f"SELECT CURRENT_TIMESTAMP() AS now, {floor_sql(log)} AS floor, {nothing}\nUNION ALL\n{groups}"
@@ -150,8 +163,13 @@ def read_state(rows: Iterable[Mapping[str, Any]], base_created: datetime | None,
         floor=next((row["floor"] for row in rows if row["floor"]), None),
         unknown_rows=any(row["finished_as"] == "snapshot" for row in merges),
         comparable=any(row.get("comparable") for row in of_base),
+        zones=frozenset(zone for row in of_base if row["finished_as"] in _WRITES for zone in _zones(row)),
         lacks=tuple(lacks),
     )
+
+
+def _zones(row: Mapping[str, Any]) -> Iterator[str]:
+    yield from (zone for name in ("first_zone", "last_zone") if (zone := row.get(name)))
 
 
 def append_statement(
@@ -162,6 +180,7 @@ def append_statement(
     keys: Sequence[str],
     versions: Iterable[str] = (),
     counts: MergeCounts | None = None,
+    zone: str = UTC,
 ) -> str:
     """Return a statement that appends a row to the log.
 
@@ -173,9 +192,11 @@ def append_statement(
         keys: the keys of the base.
         versions: those whose windows were read to their ends.
         counts: what was counted; None where nothing was.
+        zone: the time zone in which DATETIMEs are read.
     """
     values: dict[str, str] = {
         **_first_values(kind, started_at, base_created, keys, versions),
+        TIME_ZONE: quote_text(zone),
         **{name: _number(getattr(counts, name)) for name in _COUNTED if counts},
     }
     return f"INSERT INTO {log.quoted} ({', '.join(values)})\nVALUES ({', '.join(values.values())})"
@@ -212,7 +233,9 @@ def no_rebuild_since(log: TableId, time: datetime) -> str:
     return f"IFNULL(({last}) < {time_literal(time)}, TRUE)"
 
 
-_COUNTED = ("changes", "inserted", "updated", "below_floor", "disputed", ORDERED_BY_TEXT)
+_COUNTED = ("changes", "inserted", "updated", "below_floor", "disputed", ORDERED_BY_TEXT, UNKNOWN_TYPES)
+_WRITES: tuple[Kind, ...] = ("create", "merge", "snapshot", "convert", "rebuild")
+"""What is logged of rows that are in the base by then."""
 
 
 def _first_values(

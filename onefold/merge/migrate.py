@@ -127,7 +127,8 @@ def migrate(warehouse: BaseWarehouse, plan: MergePlan, rebuild: bool) -> MergePl
 def _create(warehouse: BaseWarehouse, plan: MergePlan) -> MergePlan:
     """Make an empty base. The whole history will be merged into it, so the floor of a former base is lifted."""
     if plan.state.floor is not None:
-        warehouse.execute(append_statement(plan.base.log, "create", plan.started_at, None, plan.base.keys))
+        zone = plan.rules.time_zone
+        warehouse.execute(append_statement(plan.base.log, "create", plan.started_at, None, plan.base.keys, zone=zone))
     warehouse.create_table(plan.base.id, plan.base.stored, plan.base.clustering)
     done = _with_new_base(warehouse, plan, "created")
     log(warehouse, done, "create")
@@ -145,7 +146,9 @@ def _convert(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> 
     starts = plan.state.starts or {}
     for start in sorted({*starts.values()}):
         versions = [version for version, started in starts.items() if started == start]
-        warehouse.execute(append_statement(plan.base.log, "convert", start, done.created, plan.base.keys, versions))
+        zone = plan.rules.time_zone
+        row = append_statement(plan.base.log, "convert", start, done.created, plan.base.keys, versions, zone=zone)
+        warehouse.execute(row)
     return done
 
 

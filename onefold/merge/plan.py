@@ -17,7 +17,6 @@ from onefold.merge.change_tables import ChangeTable, changes_in_use, check_chang
 from onefold.merge.keys import captured_keys
 from onefold.merge.merge_log import (
     LOG_COLUMNS,
-    ORDERED_BY_TEXT,
     TIME_QUERY,
     Kind,
     MergeCounts,
@@ -209,8 +208,7 @@ def read_log(warehouse: BaseWarehouse, table: TableId, stored: StoredTable | Non
     if (found := warehouse.read_table(log_)) is None:
         return MergeState()
     lacks = Schema(absent_columns(found.columns, LOG_COLUMNS))
-    rows = warehouse.fetch(state_query(log_, counts_text=not lacks.has(ORDERED_BY_TEXT)))
-    return read_state(rows, stored.created if stored else None, lacks)
+    return read_state(warehouse.fetch(state_query(log_, lacks)), stored.created if stored else None, lacks)
 
 
 def chosen_keys(table: TableId, named: Sequence[str], state: MergeState, has_base: bool) -> tuple[str, ...]:
@@ -279,7 +277,8 @@ def log(
         versions: those whose windows were read to their ends.
         counts: what was counted; None where nothing was.
     """
-    row = append_statement(plan.base.log, kind, plan.started_at, plan.created, plan.base.keys, versions, counts)
+    zone = plan.rules.time_zone
+    row = append_statement(plan.base.log, kind, plan.started_at, plan.created, plan.base.keys, versions, counts, zone)
     warehouse.execute(row)
 
 
@@ -297,4 +296,5 @@ def _schema_plan(
     versions = [landed_version(source.version, rules) for source in found]
     merged = {*(state.starts or {})}
     gone = merged - {version.id for version in versions}
-    return plan_schema(base, stored.columns, versions, merged, rules.time_zone, state.unknown_rows or bool(gone))
+    unknown_rows = state.unknown_rows or bool(gone)
+    return plan_schema(base, stored.columns, versions, merged, rules.time_zone, unknown_rows, state.zones)

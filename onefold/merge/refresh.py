@@ -13,6 +13,7 @@ from typing import Literal
 from onefold.core.errors import NoCurrentView, NotFound
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
+from onefold.merge.current_text import left_out
 from onefold.merge.newest_load import kind_of
 from onefold.merge.plan import MergePlan
 from onefold.ports.warehouse import BaseWarehouse
@@ -103,5 +104,5 @@ def _done(plan: ViewPlan, table: TableId) -> CurrentView:
     if plan.view is None:
         raise NotFound(f"there is no version of {table}")
     base = base_table(table)
-    reads_base = f"FROM {base.quoted} " in plan.view.query
+    reads_base = f"FROM {base.quoted} " in plan.view.query and not left_out(plan.view.query)
     return CurrentView(plan.view.id, table, plan.view.query, plan.action, base if reads_base else None, plan)

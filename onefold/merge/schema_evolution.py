@@ -15,7 +15,7 @@ from onefold.core.names import quote
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, free_name, ranked
 from onefold.merge.merge_log import floor_sql
 from onefold.schema.bigquery import absent_columns, cluster_by
-from onefold.schema.casts import UTC, convert, losses, typed_null
+from onefold.schema.casts import UTC, conversion_problems, convert, losses, typed_null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import PARENTS, is_at_or_below
 from onefold.schema.recast import keeps_values
@@ -39,12 +39,14 @@ class SchemaPlan:
     added: columns that the base lacks.
     retyped: columns whose type has changed.
     dropped: columns that the unified schema no longer has; they stay, and become NULL in each row that is written.
+    rezoned: columns with DATETIMEs that were read in another time zone than the one that the settings name by now.
     migration: `convert` the stored values, `rebuild` the base from the change tables, or `none`.
     """
 
     added: tuple[Column, ...] = ()
     retyped: tuple[TypeChange, ...] = ()
     dropped: tuple[str, ...] = ()
+    rezoned: tuple[str, ...] = ()
     migration: Literal["none", "convert", "rebuild"] = "none"
 
 
@@ -55,6 +57,7 @@ def plan_schema(
     merged: Collection[str],
     zone: str = UTC,
     unknown_rows: bool = False,
+    zones: Collection[str] = (),
 ) -> SchemaPlan:
     """Compare a base table as it is with what it has to be.
 
@@ -66,6 +69,7 @@ def plan_schema(
             only where their type fitted.
         zone: the time zone in which a DATETIME is read.
         unknown_rows: whether the base may hold rows of no known type: of versions that are gone, or of a snapshot.
+        zones: the time zones in which the values of the base were read.
 
     Examples:
         >>> from onefold.core.names import TableId
@@ -73,24 +77,24 @@ def plan_schema(
         >>> stored = (Column("id", Scalar("INT64")), Column("age", Scalar("INT64")), *base.stored[1:])
         >>> plan_schema(base, stored, [Version("a", stored[:1])], ["a"])  # doctest: +NORMALIZE_WHITESPACE
         SchemaPlan(added=(), retyped=(TypeChange(name='id', old=Scalar(name='INT64'), new=Scalar(name='STRING')),),
-                   dropped=('age',), migration='convert')
+                   dropped=('age',), rezoned=(), migration='convert')
     """
-    known = Schema(stored)
-    retyped = tuple(
-        TypeChange(column.name, old.type, column.type)
-        for column in base.stored
-        if (old := known.get(column.name)) and old.type != column.type
-    )
-    versions = list(versions)
+    known, versions = Schema(stored), list(versions)
+    kept = [TypeChange(column.name, old.type, column.type) for column in base.stored if (old := known.get(column.name))]
+    landed = {change.name: _landed_types(change, versions, merged, unknown_rows) for change in kept}
+    retyped = tuple(change for change in kept if change.old != change.new)
     can_convert = all(
-        _keeps_values(_landed_types(change, versions, merged), change, zone, unknown_rows)
+        _keeps_values(landed[change.name], change, zone)
         # Where two keys become equal, two rows have to become one, which only a rebuild does.
         and not (base.is_key(change.name) and losses(change.old, change.new, zone))
         for change in retyped
     )
-    migration: Literal["none", "convert", "rebuild"] = ("convert" if can_convert else "rebuild") if retyped else "none"
+    rezoned = tuple(change.name for change in kept if _is_rezoned(landed[change.name], change.old, zone, zones))
+    migration: Literal["none", "convert", "rebuild"] = "convert" if retyped else "none"
+    if rezoned or not can_convert:
+        migration = "rebuild"
     dropped = tuple(column.name for column in absent_columns(base.stored, stored))
-    return SchemaPlan(tuple(absent_columns(stored, base.stored)), retyped, dropped, migration)
+    return SchemaPlan(tuple(absent_columns(stored, base.stored)), retyped, dropped, rezoned, migration)
 
 
 def convert_statement(base: BaseTable, stored: Sequence[Column], clustering: Sequence[str], zone: str = UTC) -> str:
@@ -154,18 +158,29 @@ def lost_rows_query(base: BaseTable, stored: Sequence[Column], history: str, zon
     return f"SELECT COUNT(*) AS found\n{ranked(base.keys, rows, rank, f', r.{lost}')}\nWHERE w.{rank} = 1 AND w.{lost}"
 
 
-def _landed_types(change: TypeChange, versions: Iterable[Version], merged: Collection[str]) -> set[Type]:
-    return {
+def _landed_types(change: TypeChange, versions: Iterable[Version], merged: Collection[str], unknown: bool) -> set[Type]:
+    """Return the types in which the stored values of a column may have landed."""
+    known = {
         column.type
         for version in versions
         if (column := version.schema.get(change.name))
         if version.id in merged or is_at_or_below(column.type, change.old)
     }
+    return {*known, *(_all_below(change.old) if unknown else ())}
 
 
-def _keeps_values(landed: Iterable[Type], change: TypeChange, zone: str, unknown: bool) -> bool:
-    types = {*landed, *(_all_below(change.old) if unknown else ())}
-    return all(keeps_values(type_, change.old, change.new, zone) for type_ in types)
+def _keeps_values(landed: Iterable[Type], change: TypeChange, zone: str) -> bool:
+    return all(keeps_values(type_, change.old, change.new, zone) for type_ in landed)
+
+
+def _is_rezoned(landed: Iterable[Type], stored: Type, zone: str, zones: Collection[str]) -> bool:
+    """Return whether values that landed in these types would be stored as others in another time zone."""
+    return any(
+        convert("x", type_, stored, former) != convert("x", type_, stored, zone)
+        for former in zones
+        for type_ in landed
+        if former != zone and not conversion_problems(type_, stored)
+    )
 
 
 def _all_below(type_: Type) -> set[Type]:

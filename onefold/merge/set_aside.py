@@ -1,9 +1,10 @@
 """A base is replaced only while the current view does not read it, so that the view can be read at every moment.
 
-Where the view cannot read the base in its unified types, it reads the whole history already. Otherwise a merge makes a copy
-of the base and writes the view over the copy and all changes. Then it replaces the base, writes the view over the new base,
-and drops the copy. A message that comes meanwhile finds the copy and writes the same view. A merge that is killed anywhere
-leaves a view that is right, and the next merge goes on from there: it uses the copy that was left, or drops it.
+Where the view cannot read the base in its unified types, it reads the whole history already, and of the base at most its
+keys, where a purge deleted some. Otherwise, and for these keys, a merge makes a copy of the base and writes the view over
+the copy and all changes. Then it replaces the base, writes the view over the new base, and drops the copy. A message that
+comes meanwhile finds the copy and writes the same view. A merge that is killed anywhere leaves a view that is right, and the
+next merge goes on from there: it uses the copy that was left, or drops it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def set_base_aside(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings
     stored = _own_view(warehouse, plan, settings)
     if plan.stored is None or stored is None or not plan.schema_plan.retyped:
         return
-    if plan.schema_plan.migration == "convert":
+    if plan.schema_plan.migration == "convert" or plan.state.floor is not None:
         copy = copy_of(plan.base.table)
         former = warehouse.read_table(copy)
         if former and former.created < plan.stored.created:  # of a base that was replaced since

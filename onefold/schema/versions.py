@@ -45,7 +45,7 @@ class Version:
 
 
 def table_of(base: TableId, version: Version, names: VersionedNames) -> TableId:
-    """Return the table of a version.
+    """Return the table of a version; a version without a name is the table of the base name itself.
 
     Args:
         base: the base name.
@@ -56,7 +56,7 @@ def table_of(base: TableId, version: Version, names: VersionedNames) -> TableId:
         >>> str(table_of(TableId(None, "shop", "customer"), Version("abc", ()), VersionedNames()))
         'shop.customer_v_abc'
     """
-    return base.sibling(version.table or names.name(base.table, version.id))
+    return base if not version.id else base.sibling(version.table or names.name(base.table, version.id))
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def test_a_tenant_with_another_key_is_reported_once_by_each_process(
     assert [(line["source"], line["database"], line["primary_key"]) for line in (one, other, keyless)] == [
         ("eu", "b", ["name", "id"]), ("us", "b", ["name", "id"]), ("eu", "c", []),
     ]  # fmt: skip
-    assert {line["severity"] for line in (one, other, keyless)} == {"ERROR"}
+    assert {line["severity"] for line in (one, other, keyless)} == {"CRITICAL"}
     assert (one["dataset"], one["table"], one["version"], one["declared_key"]) == (
         DATASET,
         "customer",

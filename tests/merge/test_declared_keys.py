@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
+from support.merge_shop import now
 from support.tenants import ONE, TENANT, TWO, create, current_rows, customer, land, read_key, row
 
 from onefold.adapters.bigquery.emulator import EmulatedWarehouse
@@ -20,13 +20,6 @@ from onefold.merge.keys import (
 from onefold.schema.versions import Version
 
 
-class WithoutRows(EmulatedWarehouse):
-    """A warehouse that answers no query: a test passes only if the key is known without one."""
-
-    def fetch(self, sql: str) -> list[dict[str, Any]]:
-        raise AssertionError(sql)
-
-
 def declare(dataset: EmulatedDataset, declared: Mapping[VersionedTable, tuple[str, ...]]) -> EmulatedWarehouse:
     """Create versions with the key that each of them declares."""
     warehouse = EmulatedWarehouse(dataset.client)
@@ -35,15 +28,15 @@ def declare(dataset: EmulatedDataset, declared: Mapping[VersionedTable, tuple[st
     return warehouse
 
 
-def test_a_declared_key_is_known_before_a_row_has_landed_and_without_a_query(dataset: EmulatedDataset) -> None:
+def test_a_declared_key_is_known_before_a_row_has_landed(dataset: EmulatedDataset) -> None:
     declare(dataset, {ONE: (*TENANT, "id", "code"), TWO: (*TENANT, "Code", "ID")})
     table = customer(dataset)
     changes = [ChangeTable(table.sibling(found.name), Version(found.version, found.columns)) for found in (ONE, TWO)]
     for base_keys in [(), (*TENANT, "id", "code"), ("CODE", "Database_Name", "id", "source_name")]:
-        found = captured_keys(WithoutRows(dataset.client), table, changes, base_keys)
+        found = captured_keys(EmulatedWarehouse(dataset.client), table, changes, base_keys)
         assert found == (base_keys or (*TENANT, "id", "code"))
     with pytest.raises(SchemaConflict) as raised:
-        captured_keys(WithoutRows(dataset.client), table, changes, (*TENANT, "id"))
+        captured_keys(EmulatedWarehouse(dataset.client), table, changes, (*TENANT, "id"))
     (problem,) = raised.value.problems
     assert (
         "its versions declare the key id, code, and its base was made with source_name, database_name, id: drop " in problem
@@ -51,10 +44,36 @@ def test_a_declared_key_is_known_before_a_row_has_landed_and_without_a_query(dat
 
 
 def test_rows_of_a_tenant_with_another_key_change_nothing_where_a_key_is_declared(dataset: EmulatedDataset) -> None:
-    """Capture reports such a tenant when the tenant is first read."""
+    """Capture reports such a tenant when the tenant is first read, and the others go on."""
     declare(dataset, {ONE: (*TENANT, "id"), TWO: (*TENANT, "id")})
     land(dataset, ONE, row("eu/a", "1", ("code",)), row("eu/b", "1", ()))
     assert read_key(dataset) == (*TENANT, "id")
+
+
+def test_a_key_that_all_tenants_have_widened_is_followed_by_the_view(run: Run, dataset: EmulatedDataset) -> None:
+    """`DROP PRIMARY KEY, ADD PRIMARY KEY (id, code)` changes no column, so the version and its declared key stay."""
+    declare(dataset, {ONE: (*TENANT, "id")})
+    land(dataset, ONE, *(row(tenant, "1", id=1, code=1, name="a") for tenant in ("eu/a", "eu/b")))
+    assert run("current", dataset.name, "customer").code == 0
+    widened = [row("eu/a", str(code), ("id", "code"), id=1, code=code, name=f"{code}") for code in (2, 3)]
+    land(dataset, ONE, *widened)
+    assert run("current", dataset.name, "customer").code == 0
+    assert current_rows(dataset) == [("eu", "a", 1, "3"), ("eu", "b", 1, "a")], "one of two tenants changes nothing"
+    land(dataset, ONE, row("eu/b", "2", ("id", "code"), id=1, code=1, name="b"))
+    assert run("current", dataset.name, "customer").code == 0
+    assert current_rows(dataset) == [("eu", "a", 1, "2"), ("eu", "a", 1, "3"), ("eu", "a", 1, "a"), ("eu", "b", 1, "b")]
+
+
+def test_a_base_of_a_key_that_all_tenants_have_widened_takes_no_more_rows(run: Run, dataset: EmulatedDataset) -> None:
+    declare(dataset, {ONE: (*TENANT, "id")})
+    land(dataset, ONE, row("eu/a", "1", id=1, code=1, name="a"))
+    assert run("merge", dataset.name, "customer").code == 0
+    land(dataset, ONE, row("eu/a", "2", ("id", "code"), landed_at=now(), id=1, code=2, name="b"))
+    for command in ("merge", "current"):
+        refused = run(command, dataset.name, "customer")
+        assert refused.code == 1
+        assert "the key is id, code by now in eu/a, and its base was made with source_name, database_name, id" in refused.err
+        assert "as `keys` of the table in onefold.yaml" in refused.err
 
 
 def test_the_rows_of_a_version_without_a_declared_key_have_to_agree(dataset: EmulatedDataset) -> None:
@@ -89,7 +108,8 @@ def test_without_one_declared_key_the_key_is_read_from_the_rows(
 
 def test_a_declared_key_makes_the_view_and_the_base(run: Run, dataset: EmulatedDataset) -> None:
     declare(dataset, {ONE: (*TENANT, "code")})
-    land(dataset, ONE, row("eu/a", "1", id=1, code=7, name="a"), row("eu/a", "2", id=2, code=7, name="b"))
+    rows = (("1", {"id": 1, "name": "a"}), ("2", {"id": 2, "name": "b"}))
+    land(dataset, ONE, *(row("eu/a", sequence, ("code",), code=7, **data) for sequence, data in rows))
     assert run("current", dataset.name, "customer").code == 0
     assert current_rows(dataset) == [("eu", "a", 2, "b")]
     merged = run("merge", dataset.name, "customer", "--json")

@@ -108,8 +108,19 @@ def test_the_columns_that_a_log_lacks_are_handed_on() -> None:
 
 
 def test_a_log_of_an_earlier_release_is_not_asked_for_a_column_that_it_lacks() -> None:
-    assert "ordered_by_text" in state_query(LOG)
-    assert "ordered_by_text" not in state_query(LOG, counts_text=False)
+    lacks = [Column(name, Scalar("STRING")) for name in ("ordered_by_text", "time_zone")]
+    assert all(column.name in state_query(LOG) for column in lacks)
+    assert not any(column.name in state_query(LOG, lacks) for column in lacks)
+
+
+def test_the_zones_of_a_base_are_those_of_what_was_written_into_it() -> None:
+    rows = [
+        {**entry("merge", 1, "[]", created=TIME), "first_zone": "UTC", "last_zone": "Europe/Berlin"},
+        {**entry("rebuilding", 2, "[]", created=TIME), "first_zone": "Asia/Tokyo", "last_zone": "Asia/Tokyo"},
+        {**entry("merge", 3, "[]", created=TIME - timedelta(days=1)), "first_zone": "Asia/Tokyo", "last_zone": "Asia/Tokyo"},
+        {**entry("merge", 4, "[]", created=TIME), "first_zone": None, "last_zone": None},
+    ]
+    assert read_state([NOW, *rows], TIME).zones == {"UTC", "Europe/Berlin"}
 
 
 def test_counts_are_added_and_what_is_unknown_stays_unknown() -> None:

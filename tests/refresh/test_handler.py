@@ -154,27 +154,31 @@ def test_a_captured_table_is_read_by_the_key_that_it_declares(keyless: RefreshVi
     assert len(dataset.rows("customer_current")) == 2
 
 
-def test_a_key_that_only_rows_tell_is_looked_for_once(
-    keyless: RefreshView, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_only_rows_tell_is_that_of_the_latest_rows(keyless: RefreshView, dataset: EmulatedDataset) -> None:
     create(dataset, ONE)
     keyless.deliver(ONE.version)
     assert "customer_current" not in EmulatedWarehouse(dataset.client).list_views(dataset.name)
     land(dataset, ONE, row("s/a", "1", id=1, code=1, name="x"))
     keyless.deliver()
     assert dataset.run(f"SELECT id, name FROM {dataset.quoted('customer_current')}") == [(1, "x")]
-    asked: list[str] = []
-    fetch = EmulatedWarehouse.fetch
-
-    def noted(self: EmulatedWarehouse, sql: str) -> list[dict[str, Any]]:
-        asked.append(sql)
-        return fetch(self, sql)
-
-    monkeypatch.setattr(EmulatedWarehouse, "fetch", noted)
+    land(dataset, ONE, *(row("s/a", str(code), ("id", "code"), id=1, code=code, name="y") for code in (2, 3)))
     create(dataset, TWO)
     keyless.deliver(TWO.version)
     assert "mail" in keyless.query_of()
-    assert [sql for sql in asked if "primary_key" in sql.lower() and "CONSTRAINT" not in sql] == []
+    assert dataset.run(f"SELECT code FROM {dataset.quoted('customer_current')} ORDER BY code") == [(1,), (2,), (3,)]
+
+
+def test_a_key_that_is_widened_while_the_columns_stay_is_found_by_the_nightly_check(
+    keyless: RefreshView, dataset: EmulatedDataset
+) -> None:
+    create_with_key(dataset, ONE, "source_name", "database_name", "id")
+    land(dataset, ONE, row("s/a", "1", id=1, code=1, name="x"))
+    keyless.deliver(ONE.version)
+    land(dataset, ONE, *(row("s/a", str(code), ("id", "code"), id=1, code=code, name="y") for code in (2, 3)))
+    assert len(dataset.rows("customer_current")) == 1
+    keyless.deliver()
+    assert len(dataset.rows("customer_current")) == 3
+    assert not keyless.dead_letters()
 
 
 def test_a_version_that_declares_another_key_has_the_key_looked_for_again(

@@ -50,6 +50,7 @@ FILTERS: Mapping[str, str] = {
         'OR jsonPayload.event="table_renamed")'
     ),
     'google_monitoring_alert_policy.log["table in quarantine"]': 'severity=CRITICAL AND jsonPayload.event="quarantined"',
+    'google_monitoring_alert_policy.log["table with another key"]': 'severity=CRITICAL AND jsonPayload.event="key_differs"',
     'google_monitoring_alert_policy.log["capture is late"]': (
         'severity=INFO AND jsonPayload.event="captured" AND jsonPayload.lag_seconds>900'
     ),

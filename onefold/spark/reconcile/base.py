@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.batches.arguments import ReconcileArguments
-from onefold.changelog.metadata import METADATA, key_problems
+from onefold.changelog.key_columns import missing_keys
+from onefold.changelog.metadata import METADATA
 from onefold.changelog.position import Position
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
@@ -36,7 +37,7 @@ def base_problems(base: BaseFolder, arguments: ReconcileArguments, unified: Sequ
     if not base.columns:
         yield f"{name}: there is no row in any of its files; leave out --base to begin with an empty one"
         return
-    yield from key_problems(name, base.columns, arguments.keys)
+    yield from missing_keys(name, base.columns, arguments.keys)
     if columns.has(METADATA):
         yield f"{name} has {METADATA}: it is a change log and no base: name it with --changes"
     if len(columns.only(BASE_COLUMNS)) == 1:

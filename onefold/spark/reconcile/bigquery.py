@@ -12,7 +12,7 @@ from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.names import TableId, fold_case
 from onefold.merge.apply import merge_rows
 from onefold.merge.base_table import BaseTable, base_table
-from onefold.merge.change_query import changes_query, window_sql
+from onefold.merge.change_query import UNKNOWN_TYPE, finished_changes_query, window_sql
 from onefold.merge.change_tables import ChangeTable, changes_in_use, find_changes
 from onefold.merge.merge_log import MergeCounts, MergeState
 from onefold.merge.migrate import prepare, rebuild_from
@@ -23,6 +23,7 @@ from onefold.schema.casts import UTC
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
+from onefold.schema.types import Scalar
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
 from onefold.spark.io.frames import LandedFrame
@@ -68,7 +69,9 @@ class TableLog:
             names = ", ".join(inconvertible)
             raise InvalidInput(f"{self.name}: {names} cannot be converted outside of BigQuery: cast them first")
         base = BaseTable(self.changes.id, tuple(unified), self.arguments.keys)
-        rows = self.tables.read_query(changes_query([self.changes], base, self.rules), self.changes.id, base.stored)
+        query = finished_changes_query(self.changes, base, self.rules)
+        columns = (*base.stored, Column(UNKNOWN_TYPE, Scalar("BOOL")))
+        rows = self.tables.read_query(query, self.changes.id, columns)
         return LandedFrame(self.name, rows.frame, rows.columns, finished=True)
 
     def _can_convert(self, column: Column, unified: Schema) -> bool:
@@ -153,6 +156,7 @@ class BigQueryTables:
             keys=winners.count,
             disputed=winners.disputed,
             ordered_by_text=winners.ordered_by_text,
+            unknown_types=winners.unknown_types,
         )
         versions = ready.versions if plan.arguments.whole else ()
         done = merge_rows(self._warehouse, ready, staged.query, versions, counts)
@@ -208,6 +212,7 @@ def _report(merged: MergeCounts, winners: Winners, plan: JobPlan) -> JobReport:
         disputed=merged.disputed,
         without_sequence=winners.without_sequence,
         ordered_by_text=winners.ordered_by_text,
+        unknown_types=winners.unknown_types,
         base="merged",
         columns={column.name: str(column.type) for column in plan.columns},
     )

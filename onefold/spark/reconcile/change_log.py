@@ -12,18 +12,19 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.batches.arguments import ReconcileArguments
+from onefold.changelog.key_columns import missing_keys
 from onefold.changelog.metadata import (
     CHANGE_TYPES,
     DELETIONS,
     LANDED_AT,
     METADATA,
-    key_problems,
     metadata_problems,
     source_columns,
 )
-from onefold.changelog.position import Position
+from onefold.changelog.position import LOW, Position
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
+from onefold.merge.change_query import UNKNOWN_TYPE
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import STRING, Scalar, Struct
 from onefold.spark.columns import named
@@ -92,10 +93,12 @@ def unified_rows(part: Part, unified: Sequence[Column], keys: Sequence[str]) -> 
 
 
 def key_column_problems(log: ChangeLog, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:
-    """Yield the keys that are missing or cannot be keys. A column without any value has no type, which is no error."""
+    """Yield the keys that are missing. A column without any value has no type, which is no error.
+
+    The plan checks the unified type of a key: FLOAT64 and INT64 together are text, by which rows can be merged.
+    """
     typed = [key for key in keys if fold_case(key) not in log.empty]
-    if typed:
-        yield from key_problems(log.name, columns, typed)
+    yield from missing_keys(log.name, columns, typed)
 
 
 class Datastream:
@@ -112,7 +115,8 @@ class Datastream:
     def parts(self, frame: LandedFrame, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:  # noqa: ARG002
         (columns,) = self.columns(frame)
         fields = _fields(frame.columns.get(METADATA))
-        deleted = _is_deletion(frame.name, fields["change_type"])
+        kind = F.upper(fields["change_type"])
+        deleted, unknown = _is_in(kind, DELETIONS), ~_is_in(kind, CHANGE_TYPES)
         # JSON may have written sort keys as numbers; a position is made of their text.
         sort_keys = fields.get("sort_keys", F.array()).cast("array<string>")
         position_ = position(
@@ -120,23 +124,20 @@ class Datastream:
             fields["source_timestamp"],
             sort_keys,
             deleted,
-            F.coalesce(fields.get("uuid", F.lit("")), F.lit("")),
+            F.coalesce(F.regexp_replace(fields.get("uuid", F.lit("")), LOW, "!"), F.lit("")),
         )
         rows = within_landing_times(frame, arguments).select(
-            *(named(column.name) for column in columns), position_.alias(POSITION), deleted.alias(DELETED)
+            *(named(column.name) for column in columns),
+            position_.alias(POSITION),
+            deleted.alias(DELETED),
+            unknown.alias(UNKNOWN_TYPE),
         )
-        return [Part(within_sequences(rows, arguments), columns)]
+        return [Part(within_sequences(rows, arguments), columns, other_columns=(UNKNOWN_TYPE,))]
 
 
-def _is_deletion(name: str, change_type: Value) -> Value:
-    """Tell whether a change is a deletion; a change of an unknown type is an error, because it may be one."""
-    kind = F.upper(change_type)
-    expected = f"{name}: expected a change_type of {', '.join(CHANGE_TYPES)}, got "
-    problem = F.concat(
-        F.lit(expected), F.coalesce(change_type, F.lit("NULL")), F.lit(" in "), F.input_file_name(),
-        F.lit(": correct the row, or leave its file out"),
-    )  # fmt: skip
-    return F.when(kind.isin(*DELETIONS), True).when(kind.isin(*CHANGE_TYPES), False).otherwise(F.raise_error(problem))
+def _is_in(kind: Value, kinds: Sequence[str]) -> Value:
+    """Tell whether a type of change is one of some kinds, never NULL."""
+    return F.coalesce(kind.isin(*kinds), F.lit(False))
 
 
 def _fields(metadata: Column | None) -> dict[str, Value]:

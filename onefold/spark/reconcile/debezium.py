@@ -14,7 +14,7 @@ from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.batches.arguments import ReconcileArguments
-from onefold.changelog.metadata import key_problems
+from onefold.changelog.key_columns import missing_keys
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.columns import Column, Schema
@@ -54,7 +54,7 @@ class Debezium:
             yield f"{log.name} holds no events of Debezium: they have op, before, after and source"
         for side in ("before", "after"):
             if side in envelope:
-                yield from key_problems(f"{side} of {log.name}", _columns(envelope[side]), arguments.keys)
+                yield from missing_keys(f"{side} of {log.name}", _columns(envelope[side]), arguments.keys)
         yield from landing_problems(log, arguments)
 
     def parts(self, frame: LandedFrame, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:

@@ -240,6 +240,7 @@ def _counts(winners: Winners, plan: JobPlan) -> dict[str, Any]:
         "without_sequence": winners.without_sequence,
         # Positions of periodic pulls have a time or a text instead of a sequence, which is no reason for a warning.
         "ordered_by_text": 0 if plan.arguments.position else winners.ordered_by_text,
+        "unknown_types": winners.unknown_types,
         "unavailable_values": winners.unavailable,
         "unknown_values": winners.unknown,
         "columns": {column.name: str(column.type) for column in plan.columns},

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.changelog.digest import LENGTH
 from onefold.merge.base_table import DELETED, POSITION
+from onefold.merge.change_query import UNKNOWN_TYPE
 from onefold.spark.columns import named
 from onefold.spark.values.position import ordered_by_text
 
@@ -52,6 +53,7 @@ class Winners:
     disputed: the changes that share their position with another change of other content; the digest decides between them.
     without_sequence: the changes without a sequence.
     ordered_by_text: the changes whose sequence is ordered as text.
+    unknown_types: the changes with a `change_type` that is not documented, which count as upserts.
     null_keys: the winners with a NULL in their key.
     key_bytes: an estimate of the memory that the winners' keys and positions take.
     unavailable, unknown: the values that the winners lack, and those of them that no earlier row has.
@@ -65,6 +67,7 @@ class Winners:
     disputed: int
     without_sequence: int
     ordered_by_text: int
+    unknown_types: int
     null_keys: int
     key_bytes: int
     unavailable: int = 0
@@ -78,7 +81,7 @@ def find_winners(changes: DataFrame, keys: Sequence[str], store: Callable[[DataF
     is counted in the same pass, while the winners are stored.
 
     Args:
-        changes: changes in the unified columns, with `_position` and `_deleted`.
+        changes: changes in the unified columns, with `_position` and `_deleted`, and `UNKNOWN_TYPE` where they have a type.
         keys: the columns of the key.
         store: runs the plan, exactly once, and returns the stored rows.
     """
@@ -86,12 +89,13 @@ def find_winners(changes: DataFrame, keys: Sequence[str], store: Callable[[DataF
     observation = Observation()
     # In a select of its own: otherwise each use of the column would become a window of its own.
     marked = changes.select("*", F.lead(named(POSITION)).over(by_position).alias(_NEXT))
-    observed = marked.observe(observation, *_counts(keys))
-    winners = store(observed.where(named(_NEXT).isNull()).drop(_NEXT))
+    unknown = named(UNKNOWN_TYPE) if UNKNOWN_TYPE in changes.columns else F.lit(False)
+    observed = marked.observe(observation, *_counts(keys, unknown))
+    winners = store(observed.where(named(_NEXT).isNull()).drop(_NEXT, UNKNOWN_TYPE))
     return Winners(winners, tuple(keys), **observation.get)
 
 
-def _counts(keys: Sequence[str]) -> Iterator[Value]:
+def _counts(keys: Sequence[str], unknown: Value) -> Iterator[Value]:
     key, last = [named(name) for name in keys], named(_NEXT).isNull()
     sizes = (F.coalesce(F.octet_length(value.cast("string")), F.lit(0)) for value in (*key, named(POSITION)))
     conditions = {
@@ -101,6 +105,7 @@ def _counts(keys: Sequence[str]) -> Iterator[Value]:
         "disputed": is_disputed(named(POSITION), named(_NEXT)),
         "without_sequence": named(POSITION).startswith(_WITHOUT_SEQUENCE),
         "ordered_by_text": ordered_by_text(named(POSITION)),
+        "unknown_types": unknown,
         "null_keys": last & functools.reduce(Value.__or__, (value.isNull() for value in key)),
     }
     yield from (F.count_if(condition).alias(name) for name, condition in conditions.items())

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from onefold.batches.arguments import ReconcileArguments
 from onefold.batches.values import Uri
+from onefold.changelog.key_columns import key_type_problems
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import fold_case
 from onefold.merge.base_table import DELETED, POSITION
@@ -93,6 +94,7 @@ def make_plan(spark: SparkSession, arguments: ReconcileArguments, tables: JobTab
     if base:
         problems += [*base_problems(base, arguments, columns), *_fit_problems(base, sources)]
     problems += _untyped_keys(logs, arguments, columns)
+    problems += key_type_problems(", ".join(map(str, arguments.changes)), columns, arguments.keys)
     if arguments.position:
         problems += kind_problems([*sources, Version("the base", stored)], arguments.position)
     if problems:
@@ -186,8 +188,11 @@ def _conversion_problems(version: Version, unified: Schema) -> Iterator[str]:
 
 
 def _fit_problems(base: BaseFolder, sources: Sequence[Version]) -> Iterator[str]:
-    """Yield columns that are a struct on one side only: their common type would be text, which is rather a mistake."""
-    for version in sources:
+    """Yield columns that are a struct on one side only: their common type would be text, which is rather a mistake.
+
+    A base that a batch wrote has the types of its changes. It is no mistake that more changes have them, too.
+    """
+    for version in sources if base.manifest is None else ():
         for column in version.columns:
             stored = base.columns.get(column.name)
             if stored and _is_struct_and_other(stored.type, column.type):

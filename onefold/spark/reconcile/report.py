@@ -30,6 +30,7 @@ class JobReport:
     disputed: the changes that share their position with another one of other content; the digest of the row decided.
     without_sequence: the changes without a position in the source's log, which are older than all changes with one.
     ordered_by_text: the changes whose sequence has no documented form, so that it was ordered as text.
+    unknown_types: the changes with a `change_type` that is not documented, which count as upserts.
     unavailable_values: the values that Debezium left out, and that were taken from an earlier row of the key.
     unknown_values: the left out values that no earlier row has, which are NULL.
     base: what became of the old base.
@@ -53,6 +54,7 @@ class JobReport:
     disputed: int = 0
     without_sequence: int = 0
     ordered_by_text: int = 0
+    unknown_types: int = 0
     unavailable_values: int = 0
     unknown_values: int = 0
     base: BaseWas = "absent"
@@ -114,4 +116,5 @@ class JobReport:
     def _doubtful(self) -> str:
         by_text = f", {self.ordered_by_text:,} ordered by text" if self.ordered_by_text else ""
         disputed = counted(self.disputed, "change")
-        return f"{disputed} of a disputed position, {self.without_sequence:,} without a sequence{by_text}"
+        unknown = f", {self.unknown_types:,} of an unknown change_type, taken as upserts" if self.unknown_types else ""
+        return f"{disputed} of a disputed position, {self.without_sequence:,} without a sequence{by_text}{unknown}"

@@ -17,6 +17,7 @@ from onefold.changelog.position import (
     LONG,
     LONG_WIDTH,
     LOW,
+    MANY,
     MARKS,
     NUMBER,
     PADDED,
@@ -124,7 +125,10 @@ def _matches(x: Value, pattern: str) -> Value:
 
 
 def _padded(x: Value) -> Value:
-    return F.when(F.length(x) >= WIDTH, x).otherwise(F.lpad(x, WIDTH, "0"))
+    digits = F.ltrim(x, F.lit("0"))
+    length = F.length(digits)
+    many = F.concat(F.lit(MANY), F.lpad(length.cast("string"), LONG_WIDTH, "0"), digits)
+    return F.when(length <= WIDTH, F.lpad(digits, WIDTH, "0")).otherwise(many)
 
 
 def _natural(x: Value) -> Value:

@@ -1,4 +1,4 @@
-"""`datastream_metadata` in files: names without case, and everything that is wrong with it is an error, never a live row."""
+"""`datastream_metadata` in files: names and types of changes without case, and everything that is wrong with it."""
 
 from __future__ import annotations
 
@@ -91,12 +91,6 @@ WRONG: dict[str, tuple[list[Row], str]] = {
         [{"id": 1, METADATA: json.dumps(INSERTED[METADATA])}],
         "it has no column datastream_metadata of type STRUCT; it has id, datastream_metadata STRING",
     ),
-    "an unknown type": (
-        [INSERTED, with_(DELETED, change_type="REMOVE")],
-        "expected a change_type of INSERT, UPDATE-INSERT, DELETE, UPDATE-DELETE, got REMOVE in file",
-    ),
-    "a row without a type": ([INSERTED, without(DELETED, "change_type")], "got NULL in file"),
-    "a row without metadata": ([INSERTED, {"id": 1, "v": "a"}], "got NULL in file"),
     "two values of one name": (
         [INSERTED, with_(INSERTED, CHANGE_TYPE="DELETE")],
         "expected one value of datastream_metadata.change_type, got several that differ in the case of the name",
@@ -114,6 +108,21 @@ def test_an_error_in_the_metadata_is_reported_with_the_file(
     assert words in str(caught.value)
     assert "changes.jsonl" in str(caught.value)
     assert not (tmp_path / "out" / "_SUCCESS").exists()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [with_(DELETED, change_type="REMOVE"), without(DELETED, "change_type"), {"id": 3, "v": "a"}],
+    ids=["another type", "no type", "no metadata"],
+)
+def test_a_change_of_an_unknown_type_is_an_upsert_which_the_report_counts(
+    spark: SparkSession, tmp_path: Path, other: Row
+) -> None:
+    """As in a view and in a MERGE: one such row does not stop everybody who reads the table."""
+    report = run_job(spark, write_lines(tmp_path / "changes.jsonl", [INSERTED, other]), tmp_path / "out")
+    assert report.unknown_types == 1
+    assert "1 of an unknown change_type, taken as upserts" in report.summary()
+    assert {row["id"] for row in live(read_base(spark, tmp_path / "out"))} == {INSERTED["id"], other["id"]}
 
 
 def test_all_errors_in_the_metadata_are_reported_at_once(spark: SparkSession, tmp_path: Path) -> None:

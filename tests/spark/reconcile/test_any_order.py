@@ -28,8 +28,8 @@ Row = dict[str, Any]
 LOGS = 120
 KEYS = ["log", "id"]
 SEQUENCES = (None, "1", "2", "A", "10", "1/9", "1/A", "bin.9", "bin.10")
-KINDS = ("INSERT", "UPDATE-INSERT", "UPDATE-DELETE", "DELETE", "insert", "Update-Delete")
-"""Any case counts; what is none of these is an error (`test_spark_metadata`)."""
+KINDS = ("INSERT", "UPDATE-INSERT", "UPDATE-DELETE", "DELETE", "insert", "Update-Delete", "REFRESH")
+"""Any case counts; what is none of these is an upsert."""
 SOME = 3
 """Columns of the every-type ones in a run, besides a FLOAT64: the time of a run grows with them."""
 
