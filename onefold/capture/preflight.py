@@ -18,7 +18,7 @@ from onefold.capture.source import LogLost, Source
 from onefold.capture.table_checks import CheckedTables, name_problem
 from onefold.capture.table_problems import refusal
 from onefold.capture.versioned_table import VersionedTable, versioned_table
-from onefold.core.errors import OnefoldError, Rejected, TableRefused
+from onefold.core.errors import InvalidSettings, OnefoldError, Rejected, TableRefused
 from onefold.core.names import TableId
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
@@ -114,6 +114,7 @@ def preflight(
     findings.run("source", "GTIDs", lambda: _check_gtids(source, options), str)
     checked = findings.run("source", "tables", source.check_tables, lambda found: _tables_note(source, found))
     checked = checked or CheckedTables(frozenset(), ())
+    findings.run("source", "foreign keys", lambda: _check_foreign_keys(source), str)
     for requirement in requirements:
         findings.run("destination", requirement.name, partial(check, (requirement,)), lambda _: "")
     problems = {problem.table: problem for problem in (*_name_problems(checked, checkpoint), *checked.problems)}
@@ -178,6 +179,17 @@ def _check_gtids(source: Source, options: CaptureOptions) -> str:
             "`enforce_gtid_consistency = ON` under [mysqld] in its configuration, then restart it; or leave the option out"
         )
     return "on" if found else "off"
+
+
+def _check_foreign_keys(source: Source) -> str:
+    """Check that the user sees each foreign key by which a captured table may change.
+
+    Raises:
+        InvalidSettings: a right hides some; names each table with the GRANT.
+    """
+    if problems := source.hidden_foreign_keys():
+        raise InvalidSettings(problems)
+    return ""
 
 
 def _name_problems(checked: CheckedTables, checkpoint: Checkpoint | None) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import pymysql
 
-from onefold.capture.cascades import Cascades, WatchedTables, read_cascades
+from onefold.capture.cascades import Cascades, WatchedTables, hidden_problems, read_cascades
 from onefold.capture.checkpoint import Progress
 from onefold.capture.table_checks import CheckedTables, InspectedTable, check_tables, inspect_table
 from onefold.core.errors import NotFound, Rejected, TryAgain
@@ -259,6 +259,11 @@ class Source:
         """Read the cascading foreign keys of the tables that exist now."""
         with self._connection() as connection:
             return read_cascades(connection, self.patterns)
+
+    def hidden_foreign_keys(self) -> list[str]:
+        """Return the foreign keys that may change captured tables and that the user may not see, each with a GRANT."""
+        with self._connection() as connection:
+            return hidden_problems(connection, read_cascades(connection, self.patterns))
 
     def connect(self) -> pymysql.Connection:
         try:
