@@ -122,6 +122,7 @@ class LogReader:
 
     def _other(self, event: Statement | IncompleteTransaction | LogFileStarted | Idle, is_first: bool) -> None:
         if isinstance(event, Statement):
+            self.state.rules.apply(event)
             self.guard.statement(event)
             self._statements.apply(event)
             self._may_have_other_cascades |= may_change_cascades(event.text)

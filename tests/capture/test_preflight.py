@@ -16,7 +16,8 @@ from support.database_servers import MariaDb, MySql
 from support.fake_gcs import ObjectStore
 from support.source_database import SourceDatabase, end_of_log, on
 
-from onefold.capture.checkpoint import Checkpoint, Progress, to_json
+from onefold.capture.checkpoint import Checkpoint, Progress
+from onefold.capture.checkpoint_json import to_json
 from onefold.capture.versioned_table import versioned_table
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName, structure_of
