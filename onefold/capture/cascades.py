@@ -8,28 +8,22 @@ of the two is the case.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.catalog import TableName
-from onefold.mysql.connection import stream
+from onefold.mysql.foreign_keys import ForeignKeyColumn, Rules, definition, foreign_key_columns, rules_of
+from onefold.mysql.grants import grant, table_sql
 from onefold.mysql.table_filter import TableFilter
 
 _ACTS = frozenset({"CASCADE", "SET NULL", "SET DEFAULT"})
-_RULES = """
-SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, DELETE_RULE, UPDATE_RULE
-FROM information_schema.REFERENTIAL_CONSTRAINTS
-WHERE DELETE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT') OR UPDATE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
-"""
-_COLUMNS = """
-SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
-FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
-"""
-_FOREIGN_KEY_WORDS = ("REFERENCES", "FOREIGN", "CONSTRAINT", "RENAME", "CHANGE")
-"""A statement without any of these words neither creates nor alters a foreign key. A foreign key that was dropped with its
+_FOREIGN_KEY_WORDS = ("REFERENCES", "FOREIGN", "CONSTRAINT", "RENAME", "CHANGE", "GRANT")
+"""A statement without any of these words neither creates, alters nor shows a foreign key. One that was dropped with its
 table is harmless: a change of the parent then has no table to copy."""
+_UNKNOWN = ("CASCADE", "CASCADE")
+"""The rules of a foreign key that the user may not read: a copy too many is right, one too few is not."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +45,8 @@ class Cascades:
     """By parent."""
     watched: frozenset[TableName] = frozenset()
     """Parents of captured tables that are not captured themselves: their changes have to be read, too."""
+    hidden: frozenset[TableName] = frozenset()
+    """Watched tables whose own foreign keys the user may not see: they may be changed by tables that are not watched."""
 
     def changed_by(self, event: RowsChanged) -> frozenset[TableName]:
         """Return the tables whose rows an event may have changed without a row in the log."""
@@ -66,6 +62,11 @@ class Cascades:
     def followers(self, table: TableName) -> set[TableName]:
         """Return the tables whose rows any change of a table may change without a row in the log."""
         return self._with_descendants(link.child for link in self.links.get(table, ()))
+
+    def leading_to(self, patterns: TableFilter) -> frozenset[TableName]:
+        """Return the children that are captured, or that captured tables follow in turn."""
+        children = {link.child for links in self.links.values() for link in links}
+        return frozenset(one for one in children if _any_captured(self._with_descendants([one]), patterns))
 
     def _with_descendants(self, children: Iterable[TableName]) -> set[TableName]:
         """Return tables together with the tables that follow them in turn. Foreign keys may form circles."""
@@ -90,13 +91,22 @@ class WatchedTables(TableFilter):
 
 
 def read_cascades(connection: Any, patterns: TableFilter) -> Cascades:
-    """Read the cascading foreign keys of the server's present tables."""
-    # The two are joined here: MariaDB would compare each row of the one view with each row of the other.
-    rules = {tuple(key): (delete, update) for *key, delete, update in stream(connection, _RULES)}
-    if not rules:
-        return Cascades()
-    columns = stream(connection, _COLUMNS)
-    return cascades_of(((*row[:2], *row[3:], *rules[row[:3]]) for row in columns if row[:3] in rules), patterns)
+    """Read the cascading foreign keys of the server's present tables, as far as they lead to captured tables."""
+    keys = list(foreign_key_columns(connection))
+    children = cascades_of(((key, _UNKNOWN) for key in keys), patterns).leading_to(patterns)
+    rules = {child: rules_of(connection, child) for child in sorted(children)}
+    of_children = ((key, rules[key.child].get(key.name, _UNKNOWN)) for key in keys if key.child in children)
+    found = cascades_of(of_children, patterns)
+    return replace(found, hidden=frozenset(name for name in found.watched if definition(connection, name) is None))
+
+
+def hidden_problems(connection: Any, cascades: Cascades) -> list[str]:
+    """Return the tables whose foreign keys the user may not see, each with the GRANT that shows them."""
+    return [
+        f"the foreign keys of {name}, which changes captured tables by cascading foreign keys, cannot be seen: what changes "
+        f"it in turn is not followed; {grant('SELECT', table_sql(name), connection)}"
+        for name in sorted(cascades.hidden)
+    ]
 
 
 def may_change_cascades(statement: str) -> bool:
@@ -108,27 +118,29 @@ def may_change_cascades(statement: str) -> bool:
     return any(word in text for word in _FOREIGN_KEY_WORDS)
 
 
-def cascades_of(rows: Iterable[Sequence[str]], patterns: TableFilter) -> Cascades:
+def cascades_of(keys: Iterable[tuple[ForeignKeyColumn, Rules]], patterns: TableFilter) -> Cascades:
     """Return the cascading foreign keys.
 
     Args:
-        rows: by foreign key: database and table of the child, database and table of the parent, the parent's column, the
-            rule for DELETE and the rule for UPDATE.
+        keys: the columns of foreign keys, each with the rules of its foreign key.
         patterns: which tables are captured.
     """
     links: defaultdict[TableName, list[_Link]] = defaultdict(list)
-    for child, child_table, parent, parent_table, column, delete_rule, update_rule in rows:
-        link = _Link(TableName(child, child_table), column, delete_rule in _ACTS, update_rule in _ACTS)
+    for key, (delete_rule, update_rule) in keys:
+        link = _Link(key.child, key.column, delete_rule in _ACTS, update_rule in _ACTS)
         if link.on_delete or link.on_update:
-            links[TableName(parent, parent_table)].append(link)
+            links[key.parent].append(link)
     found = Cascades({parent: tuple(some) for parent, some in links.items()})
     watched = (
         parent
         for parent in links
-        if not patterns.match(parent.database, parent.table)
-        and any(patterns.match(child.database, child.table) for child in found._with_descendants([parent]) - {parent})
+        if not _any_captured([parent], patterns) and _any_captured(found.followers(parent) - {parent}, patterns)
     )
     return Cascades(found.links, frozenset(watched))
+
+
+def _any_captured(tables: Iterable[TableName], patterns: TableFilter) -> bool:
+    return any(patterns.match(one.database, one.table) for one in tables)
 
 
 def _updates_key(link: _Link, event: RowsChanged) -> bool:

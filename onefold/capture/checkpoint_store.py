@@ -8,7 +8,8 @@ import uuid
 from pathlib import Path
 from typing import IO, Protocol
 
-from onefold.capture.checkpoint import Checkpoint, from_json, to_json
+from onefold.capture.checkpoint import Checkpoint
+from onefold.capture.checkpoint_json import from_json, to_json
 from onefold.core.errors import Rejected
 from onefold.core.folders import local_folder_problems
 from onefold.ports.objects import NEW, ObjectChanged, ObjectStore, check_folder

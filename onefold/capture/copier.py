@@ -11,7 +11,6 @@ from typing import Any
 from onefold.capture.checkpoint import DeleteScan
 from onefold.capture.copy_pace import CopyPace
 from onefold.capture.deletes import missing_keys
-from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.outbox import ConfirmationTracker
 from onefold.capture.quarantine_guard import QuarantineGuard
@@ -50,7 +49,6 @@ class Copier:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     """Seconds since 1970, for the window of the pace."""
-    rules: LandingRules = NO_RULES
     _connection: Any = field(default=None, repr=False)
     _current: tuple[RunningCopy, TableSnapshot] | None = field(default=None, repr=False)
     _postponed: deque[tuple[RunningCopy, TableSnapshot]] = field(default_factory=deque, repr=False)
@@ -175,6 +173,8 @@ class Copier:
         )  # fmt: skip
 
     def _send(self, copy: RunningCopy, chunk: Chunk) -> None:
+        # The structure may be another one than at the check before the copy.
+        self.state.rules.check(copy.table, chunk.structure)
         origin = self.batcher.origin(copy.table.database, chunk.structure)
         self.guard.copied(copy.table, chunk.structure, chunk.position)
         records = (snapshot_record(origin, row, chunk.position, chunk.timestamp) for row in chunk.rows)
@@ -219,7 +219,7 @@ class Copier:
 
     def _tombstones(self, scan: DeleteScan, table: TableName) -> Iterator[Record]:
         structure = self.source.structure(table)
-        structure = self.rules.landing(table.database, structure).structure if structure else None
+        structure = self.state.rules.current.landing(table.database, structure).structure if structure else None
         for _, record in missing_keys(self.warehouse, self.dataset, self.name, scan.copy, structure):
             yield record
 

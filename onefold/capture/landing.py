@@ -17,6 +17,7 @@ from onefold.core.errors import InvalidInput, TableRefused
 from onefold.core.hash_key import HashKey
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.catalog import TableName
+from onefold.mysql.ghost_tables import originals
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.column_policy import Action
 from onefold.settings.captures import ColumnRules, action_of
@@ -25,6 +26,7 @@ _MOST_KNOWN = 100_000
 
 Convert = Callable[[Any], Any]
 Actions = tuple[Action, ...]
+FollowedRules = tuple[tuple[TableName, ColumnRules], ...]
 
 
 class MaskedType(SourceType):
@@ -41,14 +43,32 @@ class AppliedRules:
     Attributes:
         rules: of the source's columns.
         key: the fingerprint of the key of hashes; None where nothing is hashed.
+        followed: by table, rules that it has because its columns, or the table itself, had names that the rules name.
     """
 
     rules: tuple[ColumnRules, ...] = ()
     key: str | None = None
+    followed: FollowedRules = ()
+
+    def of_table(self, table: TableName) -> tuple[ColumnRules, ...]:
+        """Return the rules about a table: a ghost table has those of the table that it stands for, too."""
+        names = (table.table, *originals(table.table))
+        found = (one for one in self.rules if any(one.concern(table.database, name) for name in names))
+        own = (self._followed.get(TableName(table.database, name)) for name in names)
+        return (*found, *(one for one in own if one))
+
+    @cached_property
+    def _followed(self) -> dict[TableName, ColumnRules]:
+        return dict(self.followed)
+
+    def action(self, table: TableName, column: str) -> Action:
+        """Return what happens to a column of a table."""
+        return max((one.action(column) for one in self.of_table(table)), default=Action.CLEAR)
 
     def actions(self, database: str, structure: Structure) -> Actions:
         """Return what happens to each column of a table."""
-        return tuple(action_of(self.rules, database, structure.table, column.name) for column in structure.columns)
+        rules = self.of_table(TableName(database, structure.table))
+        return tuple(max((one.action(column.name) for one in rules), default=Action.CLEAR) for column in structure.columns)
 
     def differ(self, other: AppliedRules, database: str, structure: Structure) -> bool:
         """Return whether rows of a table land differently under other rules."""
@@ -57,12 +77,16 @@ class AppliedRules:
 
     def to_json(self) -> dict[str, Any]:
         """Return the rules for a checkpoint."""
-        return {"rules": [asdict(one) for one in self.rules], "key": self.key}
+        followed = [{"database": one.database, **asdict(rules), "tables": one.table} for one, rules in self.followed]
+        body = {"rules": [asdict(one) for one in self.rules], "key": self.key}
+        return {**body, "followed": followed} if followed else body
 
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> AppliedRules:
         """Return the rules that `to_json` has written."""
-        return cls(tuple(_rules_from(one) for one in body["rules"]), body["key"])
+        of_tables = body.get("followed", ())
+        followed = ((TableName(one["database"], one["tables"]), _rules_from({**one, "tables": ""})) for one in of_tables)
+        return cls(tuple(_rules_from(one) for one in body["rules"]), body["key"], tuple(followed))
 
 
 def _rules_from(body: dict[str, Any]) -> ColumnRules:
@@ -100,11 +124,13 @@ class LandingRules:
     Attributes:
         rules: of the source's columns.
         key: the key; None where nothing is hashed.
+        followed: rules of single tables, as of `AppliedRules`.
     """
 
     rules: tuple[ColumnRules, ...] = ()
     key: HashKey | None = None
-    _known: dict[tuple[str, Structure], Landing] = field(default_factory=dict, compare=False, repr=False)
+    followed: FollowedRules = ()
+    _known: dict[tuple[str, Structure], Landing] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check that there is a key where columns are hashed.
@@ -118,7 +144,7 @@ class LandingRules:
     @cached_property
     def applied(self) -> AppliedRules:
         """The rules as a checkpoint keeps them."""
-        return AppliedRules(self.rules, self.key.fingerprint if self.key else None)
+        return AppliedRules(self.rules, self.key.fingerprint if self.key else None, self.followed)
 
     def landing(self, database: str, structure: Structure) -> Landing:
         """Return how the rows of a table land.
@@ -130,7 +156,7 @@ class LandingRules:
         Raises:
             TableRefused: the rules drop or mask a column of the key, hash JSON, or drop every column.
         """
-        if not self.rules:
+        if not self.rules and not self.followed:
             return Landing(structure)
         # Two threads ask: neither may rely on an entry that it has found before.
         found = self._known.get((database, structure))

@@ -10,10 +10,10 @@ from functools import partial
 from typing import Any
 
 from onefold.capture.announce import Announcer
-from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.large_rows import LargeRows, object_name
 from onefold.capture.outbox import ConfirmationTracker, Outbox, PendingMessage
 from onefold.capture.records import Origin, Record, change_records
+from onefold.capture.running_rules import RunningRules
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
 from onefold.messages.change_records import _TAIL, MAX_MESSAGE_BYTES, encode_record, message_head, reference_message
@@ -53,9 +53,10 @@ class _OpenMessage:
 class MessageBatcher:
     """Packs the records of one thread into messages. Another thread may call `flush`."""
 
-    def __init__(self, publishing: Publishing, rules: LandingRules = NO_RULES) -> None:
+    def __init__(self, publishing: Publishing, rules: RunningRules | None = None) -> None:
         self._publishing = publishing
-        self._rules = rules
+        self._running = rules or RunningRules()
+        self._rules = self._running.current
         self._lock = threading.RLock()
         self._origins: dict[tuple[str, Structure], Origin] = {}
         self._heads: dict[str, bytes] = {}
@@ -68,6 +69,9 @@ class MessageBatcher:
 
     def origin(self, database: str, structure: Structure) -> Origin:
         """Return the origin of rows. When this returns, their versioned table is created and announced."""
+        if self._rules is not self._running.current:  # a rule has followed a name since
+            self._rules = self._running.current
+            self._origins.clear()
         known = self._origins.get((database, structure))
         if known is None:
             if len(self._origins) >= _MAX_ORIGINS:

@@ -34,5 +34,7 @@ class CaptureOptions:
     """How fast, and at which hours, tables are copied."""
     rules: LandingRules = NO_RULES
     """Which columns do not land as they are."""
+    accept_fewer_rules: bool = False
+    """Start although rules are gone, and without the rules that have followed a name."""
     delete_scan_delay: int = DELETE_SCAN_DELAY
     """Seconds between a copy and its first delete scan, in which the rows of the copy land; 0 with `once`."""

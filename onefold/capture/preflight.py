@@ -10,15 +10,16 @@ from typing import Any, Literal, TypeVar
 from onefold.capture.announce import TableWarehouse, table_problems
 from onefold.capture.checkpoint import Checkpoint, Progress, check_owner
 from onefold.capture.checkpoint_store import InspectableCheckpointStore
-from onefold.capture.landing import LandingRules
 from onefold.capture.options import CaptureOptions
 from onefold.capture.quarantine import Problem
 from onefold.capture.requirements import Requirement, check, problems_of
+from onefold.capture.running_rules import RunningRules
 from onefold.capture.source import LogLost, Source
+from onefold.capture.start import check_rules
 from onefold.capture.table_checks import CheckedTables, name_problem
 from onefold.capture.table_problems import refusal
 from onefold.capture.versioned_table import VersionedTable, versioned_table
-from onefold.core.errors import OnefoldError, Rejected, TableRefused
+from onefold.core.errors import InvalidSettings, NotFound, OnefoldError, Rejected, TableRefused
 from onefold.core.names import TableId
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
@@ -112,13 +113,15 @@ def preflight(
     checkpoint = findings.run("source", "start", lambda: _checkpoint(store, options), _start_note)
     findings.run("source", "log", lambda: _check_log(source, checkpoint, options), str)
     findings.run("source", "GTIDs", lambda: _check_gtids(source, options), str)
-    checked = findings.run("source", "tables", source.check_tables, lambda found: _tables_note(source, found))
+    checked = findings.run("source", "tables", partial(_check_tables, source), lambda found: _tables_note(source, found))
     checked = checked or CheckedTables(frozenset(), ())
+    findings.run("source", "foreign keys", lambda: _check_foreign_keys(source), str)
     for requirement in requirements:
         findings.run("destination", requirement.name, partial(check, (requirement,)), lambda _: "")
     problems = {problem.table: problem for problem in (*_name_problems(checked, checkpoint), *checked.problems)}
     if not any(result.part == "destination" and result.problems for result in findings.found):
-        work = partial(_landing_problems, source, warehouse, options, problems)
+        rules = RunningRules(options.rules, None if options.accept_fewer_rules else checkpoint)
+        work = partial(_landing_problems, source, warehouse, options, rules, problems)
         landing = findings.run("destination", "versioned tables", work, lambda found: f"{len(found)} cannot take the rows")
         problems.update(landing or {})
     return PreflightReport(tuple(findings.found), len(checked.tables), tuple(problems[name] for name in sorted(problems)))
@@ -128,6 +131,7 @@ def _checkpoint(store: InspectableCheckpointStore, options: CaptureOptions) -> C
     found = store.peek()
     if found:
         check_owner(found, options.source, options.dataset)
+        check_rules(found, options)
     return found
 
 
@@ -154,10 +158,22 @@ def _check_log(source: Source, checkpoint: Checkpoint | None, options: CaptureOp
     return f"from {_shown(reached)}{'' if start else ', its present end'}"
 
 
+def _check_tables(source: Source) -> CheckedTables:
+    """Check each table that is captured.
+
+    Raises:
+        NotFound: none is.
+    """
+    found = source.check_tables()
+    if found.none_fits:
+        raise NotFound(found.none_fits)
+    return found
+
+
 def _tables_note(source: Source, found: CheckedTables) -> str:
-    """Return how many tables are captured, and which databases are named that do not exist: they may be created later."""
-    missing = source.missing_databases()
-    return f"{len(found.tables)} captured" + (f"; {missing}" if missing else "")
+    """Return how many tables are captured, which are left out, and which databases are named and may be created later."""
+    ghosts = f"without those of online schema changes: {', '.join(sorted(map(str, found.ghosts)))}" if found.ghosts else None
+    return "; ".join(part for part in (f"{len(found.tables)} captured", ghosts, source.missing_databases()) if part)
 
 
 def _shown(reached: Progress) -> str:
@@ -180,6 +196,17 @@ def _check_gtids(source: Source, options: CaptureOptions) -> str:
     return "on" if found else "off"
 
 
+def _check_foreign_keys(source: Source) -> str:
+    """Check that the user sees each foreign key by which a captured table may change.
+
+    Raises:
+        InvalidSettings: a right hides some; names each table with the GRANT.
+    """
+    if problems := source.hidden_foreign_keys():
+        raise InvalidSettings(problems)
+    return ""
+
+
 def _name_problems(checked: CheckedTables, checkpoint: Checkpoint | None) -> Iterator[Problem]:
     owners = dict(checkpoint.owners) if checkpoint else {}
     names = {table.table for table in checked.tables}
@@ -192,6 +219,7 @@ def _landing_problems(
     source: Source,
     warehouse: TableWarehouse,
     options: CaptureOptions,
+    rules: RunningRules,
     others: Mapping[TableName, Problem],
 ) -> dict[TableName, Problem]:
     """Return the problems of tables whose rows cannot land: by the rules of columns, or in a versioned table that exists.
@@ -199,7 +227,8 @@ def _landing_problems(
     Args:
         source: the server, and which tables are captured.
         warehouse: of the versioned tables; each versioned table is read once.
-        options: of the start, with the dataset of the versioned tables and the rules of columns.
+        options: of the start, with the dataset of the versioned tables.
+        rules: of columns.
         others: tables that have another problem already, and are not checked.
     """
     problems: dict[VersionedTable, list[str]] = {}
@@ -207,7 +236,7 @@ def _landing_problems(
     for name, structure in source.structures().items():
         if name in others:
             continue
-        table = _landing_table(name, structure, options.rules)
+        table = _landing_table(name, structure, rules)
         if isinstance(table, Problem):
             found[name] = table
             continue
@@ -221,9 +250,10 @@ def _landing_problems(
     return found
 
 
-def _landing_table(name: TableName, structure: Structure, rules: LandingRules) -> VersionedTable | Problem:
+def _landing_table(name: TableName, structure: Structure, rules: RunningRules) -> VersionedTable | Problem:
     """Return the versioned table of a source table, or why the rules of columns do not allow one."""
     try:
-        return versioned_table(rules.landing(name.database, structure).structure)
+        rules.check(name, structure)
+        return versioned_table(rules.current.landing(name.database, structure).structure)
     except TableRefused as error:
         return refusal(name, error, "structure")

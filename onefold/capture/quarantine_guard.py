@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 from onefold.capture.announce import Announcer
 from onefold.capture.copy_requests import request_copies
-from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.quarantine import Problem, Quarantined
 from onefold.capture.quarantine_state import QuarantineState
 from onefold.capture.records import quarantine_event
@@ -53,7 +52,6 @@ class QuarantineGuard:
     dataset: str
     stop: Stop
     quiet_seconds: int = QUIET_SECONDS
-    rules: LandingRules = NO_RULES
     _seen: dict[tuple[str, str], Structure] = field(default_factory=dict, repr=False)
     """By database and table, the last structure in the log: of a table whose rows are published, or of one in quarantine."""
     _checked: set[TableName] = field(default_factory=set, repr=False)
@@ -66,6 +64,7 @@ class QuarantineGuard:
     def start(self, checked: CheckedTables) -> None:
         """Apply the checks of the start: tables with a problem enter quarantine, others leave it."""
         patterns = self.source.patterns
+        self.state.rules.start({table: known.structure for table, known in checked.known.items()})
         quarantined = self._quarantine.quarantined()
         self._quarantine.forget(e.table for e in quarantined if not patterns.match(e.table.database, e.table.table))
         position = self._read_position()
@@ -256,7 +255,7 @@ class QuarantineGuard:
 
     @property
     def _problems(self) -> TableProblems:
-        return TableProblems(self.source, self.announcer, self.state.quarantine, self.rules)
+        return TableProblems(self.source, self.announcer, self.state.quarantine, self.state.rules)
 
 
 def _remedy(event: UnreadableRows) -> str:

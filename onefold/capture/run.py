@@ -22,13 +22,14 @@ from onefold.capture.message_batcher import MessageBatcher, Publishing
 from onefold.capture.options import CaptureOptions
 from onefold.capture.quarantine_guard import QUIET_SECONDS, QuarantineGuard
 from onefold.capture.requirements import Requirement, check
+from onefold.capture.running_rules import RunningRules
 from onefold.capture.source import GtidsLost, LogLost, Source
 from onefold.capture.start import CheckpointLoader
 from onefold.capture.state import CaptureState
 from onefold.capture.statement_effects import EventPublisher
 from onefold.capture.status import CaptureStatus, log_status, status_of
 from onefold.capture.table_checks import CheckedTables
-from onefold.core.errors import TryAgain
+from onefold.core.errors import NotFound, TryAgain
 from onefold.core.log import log
 from onefold.core.retry import OUTAGE_BACKOFF, Result, retry_until_stopped
 from onefold.core.shutdown import Stopped
@@ -74,12 +75,14 @@ class Capture:
         Raises:
             InvalidSettings: every problem of the source's settings and of the destination, before anything is written.
             LogLost: the log does not have the position from which `options.start` wants to begin.
+            NotFound: with the option `once`, no table fits the patterns.
             Rejected: the source, the warehouse, a topic or the checkpoint refuses for good.
             TryAgain: with the option `once`, an error that may pass; otherwise these are retried.
         """
         try:
             checked = self._wait_for(self._check)
             self._begin()
+            self._report_tables(checked)
             end = self._wait_for(lambda: self.source.written_end(self._state.epoch))
             self._reader.known.start(self._state.quarantine.logged_structures(), checked.known, end)
             self._wait_for(lambda: self._guard.start(checked))
@@ -104,17 +107,33 @@ class Capture:
         check((Requirement("source", check_source), *self.requirements))
         return found[-1]
 
+    def _report_tables(self, checked: CheckedTables) -> None:
+        """Log which tables are left out, and that none is captured: a database may come later.
+
+        Raises:
+            NotFound: none fits the patterns, none was captured before, and with `once` nothing comes later.
+        """
+        if checked.ghosts:
+            ghosts = sorted(map(str, checked.ghosts))
+            text = f"tables of online schema changes are left out, unless --include names them: {', '.join(ghosts)}"
+            log("NOTICE", text, event="ghosts_left_out", tables=ghosts)
+        if checked.none_fits and self.options.once and not (self._saved and self._saved.structures):
+            raise NotFound(checked.none_fits)
+        if checked.none_fits:
+            log("WARNING", f"nothing is captured yet: {checked.none_fits}", event="no_table_fits", reason=checked.none_fits)
+
     def _begin(self) -> None:
         """Load the checkpoint, and set up the reader and the guard from it."""
         self._loader = CheckpointLoader(self.source, self.store, self.options, self.now)
         found = self._wait_for(self._loader.load)
         self._saved, self._is_new = found.stored, found.is_new
         once, name, dataset = self.options.once, self.options.source, self.options.dataset
-        self._state = CaptureState(found.checkpoint, 0 if once else self.options.delete_scan_delay)
-        self._changes, self._copies = (MessageBatcher(self.publishing, self.options.rules) for _ in range(2))
+        rules = RunningRules(self.options.rules, found.checkpoint)
+        self._state = CaptureState(found.checkpoint, 0 if once else self.options.delete_scan_delay, rules=rules)
+        self._changes, self._copies = (MessageBatcher(self.publishing, rules) for _ in range(2))
         self._guard = QuarantineGuard(
             self.source, self._state, self.publishing.announcer, self.publish_event, name, dataset, self.publishing.stop,
-            0 if once else QUIET_SECONDS, self.options.rules,
+            0 if once else QUIET_SECONDS,
         )  # fmt: skip
         self._reader = LogReader(
             self.source, self._state, self._changes, self._guard, name, dataset, self.publish_event, self.publishing.stop,
@@ -149,7 +168,6 @@ class Capture:
         return Copier(
             self.source, self._state, self._copies, self.warehouse, self.options.dataset, self.options.source,
             self.publishing.stop, self._guard, self.on_progress, self.options.pace, self.clock, self.now,
-            self.options.rules,
         )  # fmt: skip
 
     def _read(self) -> None:

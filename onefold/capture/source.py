@@ -5,14 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import pymysql
 
-from onefold.capture.cascades import Cascades, WatchedTables, read_cascades
+from onefold.capture.cascades import Cascades, WatchedTables, hidden_problems, read_cascades
 from onefold.capture.checkpoint import Progress
+from onefold.capture.source_errors import DENIED, translated
 from onefold.capture.table_checks import CheckedTables, InspectedTable, check_tables, inspect_table
-from onefold.core.errors import NotFound, Rejected, TryAgain
+from onefold.core.errors import NotFound
 from onefold.mysql.binlog.events import Committed, Gtid, LogEvent, LogFileStarted, LogPosition, RolledBack
 from onefold.mysql.binlog.stream import follow
 from onefold.mysql.binlog.transactions import MAX_BUFFERED_BYTES
@@ -68,12 +69,6 @@ _FIRST_OFFSET = 4
 _NO_TABLES = TableFilter((), ("*",))
 _FIRST_PROBE_ID = 1 << 31
 """Checks read the log under a random server id from here on, of which there are as many."""
-_DENIED = (1044, 1142, 1227)
-"""Error codes of a server for a missing right."""
-_LOGIN_REFUSED = (1045, 1130, 1698)
-"""Error codes of a server that does not let the user in: a wrong user or password, a host without a user, or a user without
-a password. MySQL, "Server Error Message Reference", https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html,
-and MariaDB, "Error Codes", https://mariadb.com/kb/en/mariadb-error-codes/, 2026-11."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +174,7 @@ class Source:
             LogLost: the log does not have the position.
             GtidsLost: the log cannot be read behind the executed transactions.
         """
-        watched = WatchedTables(self.patterns.include, self.patterns.exclude, cascades.watched)
+        watched = WatchedTables(**asdict(self.patterns), more=cascades.watched)
         at = start.position or Gtid(epoch, start.executed)
         try:
             yield from follow(self.address, at, watched, self.server_id, blocking, known, self.max_transaction_bytes)
@@ -260,11 +255,16 @@ class Source:
         with self._connection() as connection:
             return read_cascades(connection, self.patterns)
 
+    def hidden_foreign_keys(self) -> list[str]:
+        """Return the foreign keys that may change captured tables and that the user may not see, each with a GRANT."""
+        with self._connection() as connection:
+            return hidden_problems(connection, read_cascades(connection, self.patterns))
+
     def connect(self) -> pymysql.Connection:
         try:
             return connect(self.address)
         except pymysql.err.MySQLError as error:
-            raise _translated(error) from error
+            raise translated(error) from error
 
     @contextmanager
     def _connection(self) -> Iterator[pymysql.Connection]:
@@ -273,28 +273,12 @@ class Source:
                 try:
                     yield connection
                 except pymysql.err.MySQLError as error:
-                    if not connection.open or error.args[:1] not in [(code,) for code in _DENIED]:
+                    if not connection.open or error.args[:1] not in [(code,) for code in DENIED]:
                         raise
-                    raise _translated(error, grantee(connection)) from error
+                    raise translated(error, grantee(connection)) from error
         except pymysql.err.MySQLError as error:
-            raise _translated(error) from error
+            raise translated(error) from error
 
 
 def _mariadb_gtids(connection: pymysql.Connection, file: object, offset: object) -> str:
     return query(connection, "SELECT BINLOG_GTID_POS(%s, %s)", (file, offset))[0][0] or ""
-
-
-def _translated(error: pymysql.err.MySQLError, user: str = "...") -> Exception:
-    """Return an error of the server as Rejected if it refuses the user or a right is missing, and otherwise as TryAgain."""
-    code, text = (*error.args, "", "")[:2]
-    if code in _LOGIN_REFUSED:
-        return Rejected(
-            f"the source refuses the login: {text}: correct host and user, and the password in ONEFOLD_SOURCE_PASSWORD or "
-            "--password-file"
-        )
-    if code in _DENIED:
-        return Rejected(
-            f"the user lacks a right at the source: {text}; run: GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT "
-            f"ON *.* TO {user}"
-        )
-    return TryAgain(f"the source does not answer: {error}")

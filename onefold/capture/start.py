@@ -9,7 +9,7 @@ from operator import attrgetter
 from onefold.capture.checkpoint import Checkpoint, CopyRequest, check_owner
 from onefold.capture.checkpoint_store import CheckpointStore
 from onefold.capture.epochs import epoch_with_copies, next_epoch
-from onefold.capture.landing import rule_problems, unused_columns
+from onefold.capture.landing import LandingRules, rule_problems, unused_columns
 from onefold.capture.options import CaptureOptions
 from onefold.capture.source import Source
 from onefold.capture.state import behind, lowest
@@ -17,6 +17,28 @@ from onefold.core.errors import InvalidInput
 from onefold.core.log import log
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table_filter import TableFilter
+from onefold.settings.captures import lost_rules
+
+
+def check_rules(found: Checkpoint, options: CaptureOptions) -> None:
+    """Check that no rule of columns is lost since the checkpoint, unless the options accept that.
+
+    Raises:
+        InvalidInput: lists the rules that onefold.yaml has no longer.
+    """
+    lost = lost_rules(found.rules.rules, options.rules.rules)
+    followed = [str(table) for table, _ in found.rules.followed] if options.accept_fewer_rules else []
+    if lost and not options.accept_fewer_rules:
+        raise InvalidInput(
+            f"expected every rule of `captures` that the checkpoint knows, and onefold.yaml lacks {', '.join(lost)}: put "
+            "them back, or start once with --accept-fewer-rules; these columns land clear then"
+        )
+    if lost or followed:
+        log(
+            "WARNING", "rules of columns do not count any more, as accepted with --accept-fewer-rules: "
+            f"{', '.join([*lost, *(f'those that followed names of {table}' for table in followed)])}",
+            event="fewer_rules_accepted", rules=lost, tables=followed,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,6 +81,7 @@ class CheckpointLoader:
 
     def _checked(self, found: Checkpoint) -> Checkpoint:
         check_owner(found, self.options.source, self.options.dataset)
+        check_rules(found, self.options)
         return self._begin_epoch(found) if found.epoch < self.options.epoch else found
 
     def _begin_epoch(self, found: Checkpoint) -> Checkpoint:
@@ -100,8 +123,13 @@ class CheckpointLoader:
             reached=replace(found.reached, prepared=prepared),
             copy_requests=(*found.copy_requests, *requests, *self._copies_of(ruled, found.epoch)),
             patterns=now,
-            rules=self.options.rules.applied,
+            rules=self._rules(found).applied,
+            ruled_tables=() if self.options.accept_fewer_rules else found.ruled_tables,
         )
+
+    def _rules(self, found: Checkpoint) -> LandingRules:
+        """Return the rules to start with: those of onefold.yaml, and those that have followed a name."""
+        return replace(self.options.rules, followed=() if self.options.accept_fewer_rules else found.rules.followed)
 
     def _ruled_otherwise(self, found: Checkpoint, is_new: bool) -> list[TableName]:
         """Return the tables whose landed rows have landed under other rules of columns than the present ones.
@@ -114,7 +142,7 @@ class CheckpointLoader:
             InvalidInput: the rules are new, and tables cannot be captured under them. Under rules that capture has accepted
                 before, it is the table that has changed: it goes into quarantine instead.
         """
-        rules, before = self.options.rules, found.patterns
+        rules, before = self._rules(found), found.patterns
         if rules.applied == found.rules:
             return []
         structures = self.source.structures()

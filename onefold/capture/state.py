@@ -13,6 +13,7 @@ from onefold.capture.deletes import next_delete_scan
 from onefold.capture.outbox import ConfirmationTracker
 from onefold.capture.quarantine import Quarantined
 from onefold.capture.quarantine_state import QuarantineState
+from onefold.capture.running_rules import RunningRules
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.snapshot.chunks import ChunkPosition, TableSnapshot
@@ -43,6 +44,7 @@ class CaptureState:
         checkpoint: Checkpoint,
         delete_scan_delay: int = DELETE_SCAN_DELAY,
         clock: Callable[[], float] = time.time,
+        rules: RunningRules | None = None,
     ) -> None:
         """Start from a checkpoint.
 
@@ -50,7 +52,9 @@ class CaptureState:
             checkpoint: the last one of the source.
             delete_scan_delay: seconds between a copy and its first delete scan.
             clock: the time in seconds since 1970.
+            rules: of columns; None without any.
         """
+        self.rules = rules or RunningRules()
         self._lock = threading.RLock()
         self._delay = delete_scan_delay
         self._clock = clock
@@ -99,7 +103,7 @@ class CaptureState:
                 delete_scans=tuple(self._delete_scans[table] for table in sorted(self._delete_scans)),
                 dropped=tuple(self._dropped),
             )
-            return self.quarantine.added_to(saved)
+            return self.rules.added_to(self.quarantine.added_to(saved))
 
     @property
     def read_position(self) -> LogPosition | None:

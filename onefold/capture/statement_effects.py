@@ -101,12 +101,23 @@ class StatementEffects:
     def _changed(self, effect: Effect, event: Statement) -> None:
         tables = self._present_tables(effect)
         if effect.kind == "created":
+            self._report_ghost(effect, event.position)
             # The landed rows of a dropped table of the same name get deletions by the delete scan after the copy.
             tables = [table for table in tables if self.state.was_dropped(table.database, table.table)]
         if effect.kind == "truncated":
             for table in tables:
                 self._publish("table truncated", table.database, table.table, event.position)
         self._request(tables, event)
+
+    def _report_ghost(self, effect: Effect, position: LogPosition) -> None:
+        """Log a new table of an online schema change, which is left out."""
+        table = effect.table or ""
+        if self.source.patterns.leave_out_ghost(effect.database, table):
+            log(
+                "NOTICE", f"{effect.database}.{table} is a table of an online schema change, and is left out: the table "
+                f"that it replaces is copied when they are swapped; --include {effect.database}.{table} captures it",
+                event="ghost_left_out", database=effect.database, table=table, position=position.sequence(),
+            )  # fmt: skip
 
     def _request(self, tables: Sequence[TableName], event: Statement) -> None:
         # Only the first two words of the statement: the rest may hold personal data.

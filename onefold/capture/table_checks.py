@@ -6,7 +6,7 @@ import glob
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pymysql
 
@@ -18,6 +18,7 @@ from onefold.mysql.catalog import BASE, ColumnRow, TableDescription, TableName, 
 from onefold.mysql.charsets import SUPPORTED
 from onefold.mysql.connection import quoted
 from onefold.mysql.grants import grant, is_connection_error, missing_select, reads_everything, table_sql
+from onefold.mysql.near_names import none_fitting
 from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import TableFilter
 
@@ -43,11 +44,16 @@ class CheckedTables:
     problems: tuple[Problem, ...]
     known: Mapping[TableName, KnownTable] = field(default_factory=dict, compare=False)
     """The structures of the tables. Equal structures of many databases are one object."""
+    ghosts: frozenset[TableName] = frozenset()
+    """Tables of online schema changes, which are left out."""
+    none_fits: str | None = None
+    """Where no table is captured: why, with near names."""
 
 
 def check_tables(connection: pymysql.Connection, patterns: TableFilter) -> CheckedTables:
     """Check every captured table and column that the user may see, and those that a pattern names exactly."""
-    kinds = tables(connection, patterns)
+    fitting = tables(connection, replace(patterns, with_ghosts=True))
+    kinds = {name: kind for name, kind in fitting.items() if patterns.choose(name.database, name.table)}
     found: dict[TableName, Problem] = {}
     known: dict[TableName, KnownTable] = {}
     shared: dict[KnownTable, KnownTable] = {}
@@ -62,7 +68,9 @@ def check_tables(connection: pymysql.Connection, patterns: TableFilter) -> Check
         for name in sorted({*kinds, *_named(patterns)}):
             if problem := _grant_problem(connection, name, visible=name in kinds):
                 found[name] = problem
-    return CheckedTables(frozenset(kinds), tuple(found[name] for name in sorted(found)), known)
+    none_fits = None if kinds or found else none_fitting(connection, patterns)
+    ghosts = frozenset(fitting.keys() - kinds.keys())
+    return CheckedTables(frozenset(kinds), tuple(found[name] for name in sorted(found)), known, ghosts, none_fits)
 
 
 def inspect_table(connection: pymysql.Connection, name: TableName) -> InspectedTable:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from onefold.capture.announce import Announcer
-from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.quarantine import Kind, Problem
 from onefold.capture.quarantine_state import QuarantineState
+from onefold.capture.running_rules import RunningRules
 from onefold.capture.source import Source
 from onefold.capture.table_checks import exclusion, name_problem
 from onefold.capture.versioned_table import table_name
@@ -23,7 +23,7 @@ class TableProblems:
     source: Source
     announcer: Announcer
     state: QuarantineState
-    rules: LandingRules = NO_RULES
+    rules: RunningRules
 
     def present(self, table: TableName) -> Problem | None:
         """Return what keeps a table, as it is at the source now, from being captured; None if nothing does."""
@@ -51,7 +51,8 @@ class TableProblems:
     def of_landing(self, table: TableName, structure: Structure) -> Problem | None:
         """Return why the rows of a structure cannot land. As a side effect the versioned table is created."""
         try:
-            landed = self.rules.landing(table.database, structure).structure
+            self.rules.check(table, structure)
+            landed = self.rules.current.landing(table.database, structure).structure
         except TableRefused as error:
             return refusal(table, error, "structure")
         try:

@@ -83,6 +83,9 @@ starts = options_of(
     click.option("--snapshot", is_flag=True, help="Copy all tables once, while changes stream."),
     click.option("--again", metavar="PATTERN", multiple=True, help="Copy these tables again."),
     click.option(
+        "--accept-fewer-rules", is_flag=True, help="Start although rules of `captures` are gone; columns land clear then."
+    ),
+    click.option(
         "--copy-rate", metavar="ROWS/S", type=click.IntRange(min=1), help="The most rows per second that copies read."
     ),
     click.option(
@@ -153,6 +156,7 @@ def options_from(options: Mapping[str, Any]) -> CaptureOptions:
     return CaptureOptions(
         options["source"], options["dataset"], _start(options["start"], options["gtid"]), options["snapshot"], again,
         options["once"], options["epoch"], options["gtid_failover"], _pace(options),
+        accept_fewer_rules=options["accept_fewer_rules"],
     )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def indexed_columns(connection: pymysql.Connection, database: str) -> dict[str, 
 
 def described(connection: pymysql.Connection, database: str) -> list[TableDescription]:
     """Return the tables of a database that can be pulled, in order."""
-    kinds = tables(connection, TableFilter((f"{database}.*",)), database)
+    kinds = tables(connection, TableFilter((f"{database}.*",), with_ghosts=True), database)
     return list(describe(connection, {name: kind for name, kind in kinds.items() if kind == BASE}))
 
 

@@ -145,7 +145,7 @@ def chosen_tables(connection: pymysql.Connection, database: str, patterns: tuple
     Raises:
         NotFound: there is none.
     """
-    kinds = tables(connection, TableFilter((f"{database}.*",)), database)
+    kinds = tables(connection, TableFilter((f"{database}.*",), with_ghosts=True), database)
     names = sorted(name.table for name, kind in kinds.items() if kind == BASE)
     found = [name for name in names if not patterns or any(fnmatchcase(name, one) for one in patterns)]
     if not found:

@@ -15,10 +15,12 @@ from onefold.mysql.gtid import GtidSet, lost
 
 # Text in one character set, times in UTC, identifiers in backticks, CHAR without trailing blanks, and all rows: a server may
 # limit the rows of each session (`sql_select_limit`), and a copy in one pass would end there. MySQL may also hide generated
-# primary keys, which its log contains. Sources: "Generated Invisible Primary Keys" and "Server System Variables",
+# primary keys, which its log contains. `SHOW CREATE TABLE` puts all names in backticks. Sources: "Generated Invisible
+# Primary Keys" and "Server System Variables",
 # https://dev.mysql.com/doc/refman/8.4/en/create-table-gipks.html, .../server-system-variables.html
 _SESSION = (
-    "SET NAMES utf8mb4, time_zone = '+00:00', sql_mode = '', sql_select_limit = 18446744073709551615 "
+    "SET NAMES utf8mb4, time_zone = '+00:00', sql_mode = '', sql_select_limit = 18446744073709551615, "
+    "sql_quote_show_create = 1 "
     "/*!80030 , show_gipk_in_create_table_and_information_schema = ON */"
 )
 _NO_SUCH_STATEMENT = 1064

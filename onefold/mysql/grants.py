@@ -7,11 +7,11 @@ import re
 import pymysql
 
 from onefold.mysql.catalog import TableName
-from onefold.mysql.connection import is_mariadb, query, quoted, variables
+from onefold.mysql.connection import query, quoted, variables
 
-_DENIED_TABLE = (1044, 1142, 1143)
+DENIED_TABLE = (1044, 1142, 1143)
 _LOCKED = (1205, 3572)
-_DOES_NOT_EXIST = (1049, 1146)
+DOES_NOT_EXIST = (1049, 1146)
 # 2000 to 2999 are errors of the client; https://dev.mysql.com/doc/mysql-errors/8.4/en/client-error-reference.html
 _FIRST_OF_SERVER = 1000
 _OF_CLIENT = range(2000, 3000)
@@ -69,7 +69,7 @@ def may_lock(connection: pymysql.Connection, name: TableName) -> bool:
     except pymysql.err.MySQLError as error:
         if is_connection_error(error):
             raise
-        return error.args[0] not in _DENIED_TABLE
+        return error.args[0] not in DENIED_TABLE
     query(connection, "UNLOCK TABLES")
     return True
 
@@ -89,7 +89,8 @@ def missing_select(connection: pymysql.Connection, name: TableName, visible: boo
     """Return the server's words where the user lacks SELECT on a table or on some of its columns.
 
     `SELECT *` needs the privilege on every column, while information_schema shows only the columns that the user may see.
-    MySQL leaves INVISIBLE columns out of `*`, and shows them only to users with a privilege on the whole table.
+    MySQL leaves INVISIBLE columns out of `*`. `SHOW CREATE TABLE` shows them, and both servers show foreign keys, only to
+    users with a privilege on the whole table.
 
     Args:
         connection: the connection of the user.
@@ -102,13 +103,13 @@ def missing_select(connection: pymysql.Connection, name: TableName, visible: boo
     query(connection, f"SET SESSION lock_wait_timeout = {_LOCK_SECONDS}")
     try:
         query(connection, f"SELECT {'*' if visible else '1'} FROM {table_sql(name)} LIMIT 0")
-        if visible and not is_mariadb(connection):
+        if visible:
             columns = ", ".join(["1", *_invisible_columns(connection, name)])
             query(connection, f"SELECT {columns} FROM {table_sql(name)} LIMIT 0")
     except pymysql.err.MySQLError as error:
         code, text = (*error.args, "")[:2]
-        if code in _DENIED_TABLE:
+        if code in DENIED_TABLE:
             return str(text)
-        if code not in (*_LOCKED, *_DOES_NOT_EXIST):
+        if code not in (*_LOCKED, *DOES_NOT_EXIST):
             raise
     return None

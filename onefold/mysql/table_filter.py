@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
+
+from onefold.mysql.ghost_tables import originals
 
 SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 """The server's own databases, which are never captured."""
@@ -18,10 +20,14 @@ class TableFilter:
     """Patterns of `database.table`, with `*`, `?` and `[...]`; a pattern without a dot matches databases.
 
     A table is captured if a pattern of `include` matches, or `include` is empty, and no pattern of `exclude` matches.
+    Tables of online schema changes (`_customer_gho`) are left out by default.
     """
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    with_ghosts: bool = False
+    """Whether tables of online schema changes are captured as all others. Otherwise a pattern of `include` has to name them
+    by a table that begins with an underscore: `shop._customer_gho`, `*._*_new`."""
 
     def match(self, database: str, table: str) -> bool:
         """Return whether a table is captured. Answers are cached, because the log asks for each event.
@@ -35,6 +41,15 @@ class TableFilter:
     def choose(self, database: str, table: str) -> bool:
         """Return the same as `match` without its cache, which a server's whole catalog would fill."""
         return _chosen(self, database, table)
+
+    def leave_out_ghost(self, database: str, table: str) -> bool:
+        """Return whether a table is left out for the only reason that it is one of an online schema change.
+
+        Examples:
+            >>> TableFilter(("shop.*",)).leave_out_ghost("shop", "_customer_gho")
+            True
+        """
+        return not self.choose(database, table) and replace(self, with_ghosts=True).choose(database, table)
 
     def rule_out(self, database: str) -> bool:
         """Return whether no table of a database is captured, whatever the table's name.
@@ -88,7 +103,11 @@ def _match(table_filter: TableFilter, database: str, table: str) -> bool:
 def _chosen(table_filter: TableFilter, database: str, table: str) -> bool:
     if database in SYSTEM:
         return False
-    included = not table_filter.include or _any(table_filter.include, database, table)
+    if originals(table) and not table_filter.with_ghosts:
+        named = tuple(one for one in table_filter.include if one.rpartition(".")[2].startswith("_") and "." in one)
+        included = _any(named, database, table)
+    else:
+        included = not table_filter.include or _any(table_filter.include, database, table)
     return included and not _any(table_filter.exclude, database, table)
 
 

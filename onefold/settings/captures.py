@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -28,11 +28,19 @@ class ColumnRules:
     mask: tuple[str, ...] = ()
     hash: tuple[str, ...] = ()
 
+    @property
+    def patterns(self) -> dict[Action, tuple[str, ...]]:
+        """The patterns of columns by their actions, the strictest first."""
+        return dict(zip(_STRICTEST_FIRST, (self.drop, self.mask, self.hash), strict=True))
+
     def action(self, column: str) -> Action:
         """Return what these rules say about a column: the strictest action of the patterns that name it."""
-        patterns = {Action.DROP: self.drop, Action.MASK: self.mask, Action.HASH: self.hash}
-        found = (action for action in _STRICTEST_FIRST if any(_matches(one, column) for one in patterns[action]))
+        found = (action for action, patterns in self.patterns.items() if any(_matches(one, column) for one in patterns))
         return next(found, Action.CLEAR)
+
+    def concern(self, database: str, table: str) -> bool:
+        """Return whether these rules are about a table."""
+        return _matches(self.tables, f"{database}.{table}" if "." in self.tables else table)
 
 
 @dataclass(frozen=True)
@@ -68,8 +76,32 @@ def action_of(rules: Iterable[ColumnRules], database: str, table: str, column: s
         >>> [str(action_of(rules, database, "customer", "Email")) for database in ("eu", "us")]
         ['drop', 'hash']
     """
-    matching = (one for one in rules if _matches(one.tables, f"{database}.{table}" if "." in one.tables else table))
-    return max((one.action(column) for one in matching), default=Action.CLEAR)
+    return max((one.action(column) for one in rules if one.concern(database, table)), default=Action.CLEAR)
+
+
+def lost_rules(before: Iterable[ColumnRules], now: Sequence[ColumnRules]) -> list[str]:
+    """Return the former rules that no present rule covers: columns may be clear now that were not before.
+
+    Args:
+        before: the former rules of a source.
+        now: its present rules.
+
+    Examples:
+        >>> now = (ColumnRules("*", mask=("*mail*",)),)
+        >>> lost_rules((ColumnRules("customer", drop=("pin",), hash=("email",)),), now)
+        ['drop customer.pin']
+    """
+    patterns = ((one.tables, action, column) for one in before for action, some in one.patterns.items() for column in some)
+    return [f"{action} {tables}.{column}" for tables, action, column in patterns if not _covers(now, tables, column, action)]
+
+
+def _covers(rules: Sequence[ColumnRules], tables: str, column: str, action: Action) -> bool:
+    """Return whether rules say at least the same of all columns that two patterns name.
+
+    The patterns are taken for names: only a `*` matches a `*`, and so it matches all that the other one stands for.
+    """
+    database, dot, table = tables.partition(".")
+    return action_of(rules, *((database, table) if dot else ("*", tables)), column) >= action
 
 
 def _matches(pattern: str, name: str) -> bool:

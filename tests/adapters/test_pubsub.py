@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
+from support.database_servers import READER
 from support.in_memory import ABC
 from support.source_database import SourceDatabase, end_of_log
 
@@ -208,7 +209,7 @@ def test_a_change_at_a_real_source_is_published_while_capture_runs(
 def capturing(source: SourceDatabase, dataset: EmulatedDataset, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run `onefold capture` for a source of the test."""
     command = [sys.executable, "-c", "from onefold.cli import main; main()", "capture", "--host", "127.0.0.1"]
-    command += ["--port", str(source.server.port), "--user", "root", "--include", source.name, "--source", "shop-db"]
+    command += ["--port", str(source.server.port), "--user", READER, "--include", source.name, "--source", "shop-db"]
     command += ["--dataset", dataset.name, "--checkpoint", str(folder / "state"), "--bucket", str(folder), "--snapshot"]
     process = subprocess.Popen(command, env={**os.environ, "ONEFOLD_SOURCE_PASSWORD": ""})
     try:

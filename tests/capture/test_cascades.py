@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,14 @@ from support.capture import begin, bench_of, eventually, latest, shown
 from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, end_of_log, numbers, on
 
-from onefold.capture.cascades import Cascades, cascades_of
+from onefold.capture.cascades import Cascades, cascades_of, read_cascades
 from onefold.capture.checkpoint import Progress
+from onefold.capture.source import Source
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.catalog import TableName
 from onefold.mysql.connection import connect, query
+from onefold.mysql.foreign_keys import ForeignKeyColumn, rules_of
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.mysql.table_filter import TableFilter
 
@@ -83,6 +87,52 @@ def test_an_excluded_child_is_not_published_and_its_own_children_are_right(sourc
     assert {key: row for key, row in latest(reported).items() if key[1] == "grandchild"} == shown(source, "grandchild")
     assert shown(source, "grandchild")[source.name, "grandchild", 1]["p"] is None
     assert (copies(records) != []) is source.on_mariadb
+
+
+@on(MariaDb, MySql)
+def test_names_in_backticks_and_a_parent_in_another_database_are_read(source: SourceDatabase) -> None:
+    """Neither the words in a comment nor the name of a constraint are taken for rules."""
+    other = f"{source.name}_`b"
+    quoted = f"`{other.replace('`', '``')}`"
+    source.run(
+        f"CREATE DATABASE {quoted}", f"CREATE TABLE {quoted}.`p (``1` (a INT, b INT, PRIMARY KEY (a, b))",
+        "CREATE TABLE `c ``d` (id INT PRIMARY KEY COMMENT 'CONSTRAINT `x` FOREIGN KEY (a) ON DELETE CASCADE', a INT, b INT, "
+        f"CONSTRAINT `x ON ``DELETE` FOREIGN KEY (a, b) REFERENCES {quoted}.`p (``1` (a, b) ON UPDATE SET NULL, "
+        f"CONSTRAINT y FOREIGN KEY (a, b) REFERENCES {quoted}.`p (``1` (a, b) ON DELETE CASCADE)",
+    )  # fmt: skip
+    with connect(source.server.reader) as connection:
+        rules = rules_of(connection, TableName(source.name, "c `d"))
+        assert rules == {"x ON `DELETE": ("RESTRICT", "SET NULL"), "y": ("CASCADE", "RESTRICT")}
+        found = read_cascades(connection, TableFilter((f"{source.name}.*",)))
+    assert found.watched == {TableName(other, "p (`1")}
+    assert found.hidden == frozenset()
+
+
+@on(MariaDb)
+def test_foreign_keys_that_a_grant_shows_are_followed_from_then_on(
+    source: SourceDatabase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A user without SELECT on all tables sees nothing of `hidden`, whose rows another table changes."""
+    hidden, user = f"{source.name}_hidden", f"{source.name}_few"
+    source.run(
+        f"CREATE DATABASE {hidden}", f"CREATE USER {user}@'%' IDENTIFIED BY ''",
+        f"GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO {user}@'%'",
+        f"GRANT SELECT ON {source.name}.* TO {user}@'%'",
+        PARENT, child(f"{hidden}.middle", BOTH, f"{source.name}.parent").replace("p INT UNIQUE", "p INT, UNIQUE (p)"),
+        child("child", BOTH, f"{hidden}.middle").replace("(id) ON", "(p) ON"), "INSERT INTO parent VALUES (1, 1), (2, 2)",
+        f"INSERT INTO {hidden}.middle VALUES (1, 1), (2, 2)", "INSERT INTO child VALUES (1, 1), (2, 2)",
+    )  # fmt: skip
+    bench = bench_of(source, tmp_path)
+    bench.server = replace(source.server, user=user)
+    bench.once(snapshot=True)
+    (line,) = [one for one in map(json.loads, capsys.readouterr().out.splitlines()) if one["event"] == "foreign_keys_hidden"]
+    assert (line["severity"], line["tables"]) == ("WARNING", [f"{hidden}.middle"])
+    remedy = Source(bench.server.reader, bench.patterns, 1).hidden_foreign_keys()[0].partition("run: ")[2]
+    assert remedy == f"GRANT SELECT ON `{hidden}`.`middle` TO '{user}'@'%'"
+    source.run(remedy, "DELETE FROM parent WHERE id = 1")
+    assert latest(copies(bench.once())[4:]) == shown(source, "child")
+    assert "foreign_keys_hidden" not in capsys.readouterr().out
+    source.run(f"DROP USER {user}@'%'")
 
 
 @on(MySql)
@@ -205,7 +255,11 @@ PARENT_STRUCTURE = Structure(
 )
 
 
-CASCADES = cascades_of(LINKS, TableFilter(("crm",)))
+def key(child: str, child_table: str, parent: str, parent_table: str, column: str) -> ForeignKeyColumn:
+    return ForeignKeyColumn(TableName(child, child_table), "fk", TableName(parent, parent_table), column)
+
+
+CASCADES = cascades_of(((key(*link[:5]), link[5:]) for link in LINKS), TableFilter(("crm",)))
 
 
 def changed(before: Row | None, after: Row | None, cascades: Cascades = CASCADES) -> list[str]:

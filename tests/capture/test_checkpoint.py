@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from support.capture_checkpoint import FULL, POSITION
 
-from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, check_owner, from_json, to_json
+from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, check_owner
+from onefold.capture.checkpoint_json import from_json, to_json
 from onefold.capture.epochs import epoch_with_copies
 from onefold.capture.quarantine import DroppedColumns, KnownStructure, Problem, Quarantined
 from onefold.core.errors import InvalidInput
@@ -40,7 +41,7 @@ def test_an_invalid_checkpoint_is_refused(data: bytes) -> None:
 
 def test_a_checkpoint_of_a_later_format_is_refused() -> None:
     with pytest.raises(InvalidInput, match="update Onefold"):
-        from_json(to_json(FULL).replace(b'"form":1', b'"form":5'))
+        from_json(to_json(FULL).replace(b'"form":1', b'"form":6'))
 
 
 def test_a_checkpoint_keeps_dropped_columns_and_structures_of_the_log() -> None:

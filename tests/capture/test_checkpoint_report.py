@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from support.capture_checkpoint import FULL, POSITION
 
-from onefold.capture.checkpoint import Checkpoint, from_json, to_json
+from onefold.capture.checkpoint import Checkpoint
+from onefold.capture.checkpoint_json import from_json, to_json
 from onefold.capture.checkpoint_report import CheckpointReport
 from onefold.capture.quarantine import Problem, Quarantined
 from onefold.mysql.catalog import TableName

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from onefold.capture.checkpoint import Checkpoint, from_json, to_json
+from onefold.capture.checkpoint import Checkpoint
+from onefold.capture.checkpoint_json import from_json, to_json
 from onefold.capture.landing import AppliedRules, LandingRules, rule_problems, unused_columns
 from onefold.capture.records import Origin, change_records, snapshot_record
 from onefold.capture.versioned_table import ADDED, versioned_table

@@ -16,7 +16,8 @@ from support.database_servers import MariaDb, MySql
 from support.fake_gcs import ObjectStore
 from support.source_database import SourceDatabase, end_of_log, on
 
-from onefold.capture.checkpoint import Checkpoint, Progress, to_json
+from onefold.capture.checkpoint import Checkpoint, Progress
+from onefold.capture.checkpoint_json import to_json
 from onefold.capture.versioned_table import versioned_table
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName, structure_of
@@ -101,7 +102,7 @@ def test_all_is_in_order_for_a_user_who_may_only_read(scene: Scene) -> None:
     report = scene.check()
     assert report["ok"], scene.problems(report)
     assert {(one["part"], one["name"]) for one in report["checks"]} == {
-        *(("source", name) for name in ("settings", "start", "log", "GTIDs", "tables")),
+        *(("source", name) for name in ("settings", "start", "log", "GTIDs", "tables", "foreign keys")),
         *(("destination", f"topic {name}") for name in ("change-records", "table-created", "reported")),
         *(("destination", name) for name in ("dataset", "checkpoint", "large rows", "versioned tables")),
     }
@@ -263,6 +264,20 @@ def test_a_wrong_password_and_a_missing_grant_are_two_messages(scene: Scene, mon
     assert scene.user in refused
     assert "ONEFOLD_SOURCE_PASSWORD or --password-file" in refused
     assert "GRANT" not in refused
+
+
+@on(MariaDb, MySql)
+def test_foreign_keys_that_a_right_hides_are_reported_with_the_grant_that_shows_them(scene: Scene) -> None:
+    hidden = f"{scene.source.name}_hidden"
+    scene.source.run(
+        f"REVOKE SELECT ON *.* FROM {scene.user}@'%'", f"GRANT SELECT ON {scene.source.name}.* TO {scene.user}@'%'",
+        f"CREATE DATABASE {hidden}", f"CREATE TABLE {hidden}.p (id INT PRIMARY KEY)", f"INSERT INTO {hidden}.p VALUES (1)",
+        f"ALTER TABLE a ADD FOREIGN KEY (n) REFERENCES {hidden}.p (id) ON DELETE SET NULL",
+    )  # fmt: skip
+    problem = scene.problems(scene.check())["foreign keys"]
+    assert problem.startswith(f"the foreign keys of {hidden}.p, ")
+    scene.source.run(problem.partition("run: ")[2])
+    assert scene.check()["ok"]
 
 
 def test_a_database_that_does_not_exist_is_reported_with_those_that_do(scene: Scene) -> None:

@@ -58,6 +58,25 @@ def test_a_missing_right_on_an_invisible_column_puts_a_table_into_quarantine(
 
 
 @on(MariaDb, MySql)
+def test_rights_on_all_columns_are_not_a_right_on_the_table_and_hide_its_foreign_keys(
+    scene: QuarantineScene, reader: Callable[[str], None]
+) -> None:
+    scene.source.run(
+        "CREATE TABLE bad (id INT PRIMARY KEY, n INT, FOREIGN KEY (n) REFERENCES other (id) ON DELETE CASCADE)",
+        "INSERT INTO other VALUES (1, 1), (2, 2)", "INSERT INTO bad VALUES (1, 1), (2, 2)",
+    )  # fmt: skip
+    reader("GRANT SELECT (id, n) ON {db}.bad TO {name}")
+    remedy = check_in_quarantine(scene, scene.once(snapshot=True), "bad", "grant")
+    reader(statements(remedy)[0])
+    check_left(scene, scene.once(), "bad")
+    scene.source.run("DELETE FROM other WHERE id = 1")
+    before = len(scene.bench.publisher.records())
+    records = scene.bench.once()[before:]
+    changed = [one["data"] for one in records if one["metadata"]["table_name"] == "bad"]
+    assert changed == ([{"id": 2, "n": 2}] if scene.source.on_mariadb else [{"id": 1, "n": 1}])
+
+
+@on(MariaDb, MySql)
 def test_a_table_is_copied_when_its_right_is_granted_while_capture_runs(
     scene: QuarantineScene, reader: Callable[[str], None]
 ) -> None:

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from onefold.capture import quarantine_state as quarantine_state_module
-from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, from_json, to_json
+from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress
+from onefold.capture.checkpoint_json import from_json, to_json
 from onefold.capture.quarantine import KnownStructure, Problem, Quarantined, holder_of_name, shape_of
 from onefold.capture.quarantine_state import QuarantineState
 from onefold.capture.state import CaptureState

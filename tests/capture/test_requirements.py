@@ -11,6 +11,7 @@ import pytest
 from support.capture import bench_of, eventually
 from support.capture_receiver import Receiver, receiving
 from support.cli import Run
+from support.database_servers import READER
 from support.fake_bigquery import PROJECT, FakeBigQuery
 from support.fake_gcs import ObjectStore
 from support.source_database import SourceDatabase, end_of_log
@@ -223,7 +224,7 @@ def test_errors_that_may_pass_are_retried_before_anything_is_written(source: Sou
 
 
 def command(source: SourceDatabase, *more: str) -> list[str]:
-    address = ["capture", "--host", "127.0.0.1", "--port", str(source.server.port), "--user", "root"]
+    address = ["capture", "--host", "127.0.0.1", "--port", str(source.server.port), "--user", READER]
     return [*address, "--include", source.name, "--source", "shop-db", "--once", *more]
 
 

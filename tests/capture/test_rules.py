@@ -84,7 +84,7 @@ def test_changed_rules_give_a_new_version_and_copy_the_tables_that_they_concern(
     assert len(versions([*clear[:1], *ruled])) == 2
     assert latest([*clear, *ruled])[(source.name, "t", 1)] == landed(1, "ada@example.com")
     assert bench.once(rules=RULES) == [*clear, *ruled], "the same rules copy nothing"
-    back = bench.once()[len(clear) + len(ruled) :]
+    back = bench.once(accept_fewer_rules=True)[len(clear) + len(ruled) :]
     assert [one["data"]["pin"] for one in back] == [4711]
     assert versions(back) == versions(clear[:1])
 
@@ -145,7 +145,8 @@ def test_table_whose_key_a_known_rule_names_later_goes_into_quarantine_alone(ben
     assert (entry["table"], entry["kind"], "names pin, a column of the key" in entry["reason"]) == ("u", "structure", True)
     assert b"4711" not in output(bench).replace(ADA.encode(), b"")
     before = len(bench.once(rules=LandingRules(rules.rules, HashKey(b"another secret key of 32 bytes.."))))
-    again = bench.once(rules=LandingRules((ColumnRules("t", drop=("pin",)),)))[before:]
+    fewer = LandingRules((ColumnRules("t", drop=("pin",)),))
+    again = bench.once(rules=fewer, accept_fewer_rules=True)[before:]
     assert {"id": 1, "pin": 4711} in [one["data"] for one in again], "out of quarantine, with a copy"
 
 

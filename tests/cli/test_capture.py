@@ -11,7 +11,7 @@ import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.capture_receiver import Receiver, receiving
 from support.cli import Run
-from support.database_servers import DatabaseServer
+from support.database_servers import READER, DatabaseServer
 from support.source_database import SourceDatabase
 from test_docs import ROOT, events
 
@@ -110,7 +110,7 @@ def test_each_source_has_its_own_large_server_id() -> None:
 
 
 def command(source: SourceDatabase, *arguments: str) -> tuple[str, ...]:
-    address = ("capture", "--host", "127.0.0.1", "--port", str(source.server.port), "--user", "root")
+    address = ("capture", "--host", "127.0.0.1", "--port", str(source.server.port), "--user", READER)
     return (*address, "--include", source.name, *arguments)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from e2e.test_demo import COMMAND, children, environ, is_there, until
 from support.cli import Run
+from support.database_servers import READER
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.adapters.bigquery.emulator import emulator_client
@@ -42,7 +43,7 @@ ROWS = (
 
 
 def url(source: SourceDatabase, database: str = "") -> str:
-    return f"mysql://root@127.0.0.1:{source.server.port}/{database}"
+    return f"mysql://{READER}@127.0.0.1:{source.server.port}/{database}"
 
 
 def words(shown: str) -> str:
@@ -115,7 +116,7 @@ def test_every_problem_of_the_source_is_reported_before_anything_is_started(
 
 
 def own(source: SourceDatabase, *exclude: str) -> Source:
-    return Source(source.server.address, TableFilter((f"{source.name}.*",), exclude), 1)
+    return Source(source.server.reader, TableFilter((f"{source.name}.*",), exclude), 1)
 
 
 def test_tables_that_are_too_large_are_left_out_with_a_reason(source: SourceDatabase) -> None:
@@ -146,7 +147,7 @@ def test_without_a_table_there_is_nothing_to_show(source: SourceDatabase) -> Non
 
 def test_a_database_that_does_not_exist_is_answered_with_those_that_do(source: SourceDatabase) -> None:
     source.run("CREATE TABLE small (a INT PRIMARY KEY)")
-    wrong = Source(source.server.address, TableFilter((f"{source.name}x.*",)), 1)
+    wrong = Source(source.server.reader, TableFilter((f"{source.name}x.*",)), 1)
     with pytest.raises(NotFound, match=rf"no database is named {source.name}x; the user sees (.*, )?{source.name}(,|\n|$)"):
         choose(wrong)
 

@@ -22,7 +22,8 @@ from support.source_database import SourceDatabase
 from support.terraform import ROOT, Outcome, Plan
 
 from onefold.adapters.gcs import GcsObjects
-from onefold.capture.checkpoint import Checkpoint, to_json
+from onefold.capture.checkpoint import Checkpoint
+from onefold.capture.checkpoint_json import to_json
 from onefold.capture.checkpoint_store import store_at
 from onefold.capture.large_rows import large_rows_at
 from onefold.capture.status import CaptureStatus, log_status

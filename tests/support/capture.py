@@ -140,7 +140,7 @@ class Bench:
         large = LargeRowsFolder(self.folder / "large")
         publishing = Publishing(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)
         return Capture(
-            Source(self.server.address, self.patterns, next(_server_ids)),
+            Source(self.server.reader, self.patterns, next(_server_ids)),
             FolderStore(self.folder / "checkpoint"),
             publishing,
             self.warehouse,

@@ -15,7 +15,7 @@ from typing import Any
 from support import capture_child
 from support.capture import DATASET, SOURCE, WAIT_SECONDS, eventually
 from support.capture_receiver import Receiver
-from support.database_servers import DatabaseServer
+from support.database_servers import READER, DatabaseServer
 from support.source_database import end_of_log
 
 from onefold.mysql.connection import connect, query
@@ -92,7 +92,7 @@ class Scene:
         return self.folder / "output"
 
     def start(self, *options: str) -> CaptureProcess:
-        address = ["--host", "127.0.0.1", "--port", str(self.server.port), "--user", "root"]
+        address = ["--host", "127.0.0.1", "--port", str(self.server.port), "--user", READER]
         includes = [word for database in self.databases for word in ("--include", database)]
         places = ["--source", SOURCE, "--dataset", self.dataset, "--checkpoint", str(self.folder / "checkpoint")]
         environ = {

@@ -14,17 +14,24 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pymysql
 import pytest
 
-from onefold.mysql.connection import Address, connect
+from onefold.mysql.connection import Address, connect, query
 
 MYSQL = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "onefold" / "mysql" / "mysqld"
 _START_SECONDS = 60
+READER = "onefold"
+"""The user of capture: it has the rights that docs/how-to/run-capture.md names, and no others."""
+_READER = (
+    # Not in the log: a replica has a user of its own.
+    "SET SESSION sql_log_bin = 0", f"CREATE USER {READER}@'%' IDENTIFIED BY ''",
+    f"GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO {READER}@'%'",
+)  # fmt: skip
 _SETTINGS = (
     "--log-bin=mysql-bin", "--binlog-format=ROW", "--binlog-row-image=FULL", "--binlog-row-metadata=FULL", "--server-id=1",
     "--character-set-server=utf8mb4", "--skip-name-resolve", "--bind-address=127.0.0.1", "--innodb-buffer-pool-size=16M",
@@ -39,6 +46,8 @@ class DatabaseServer(ABC):
     folder: Path
     port: int
     settings: tuple[str, ...] = ()
+    user: str = READER
+    """The user of capture."""
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @staticmethod
@@ -58,6 +67,16 @@ class DatabaseServer(ABC):
     def address(self) -> Address:
         # Making ready for TLS takes longer than all that is asked.
         return Address("127.0.0.1", self.port, "root", tls={"ssl_disabled": True})
+
+    @property
+    def reader(self) -> Address:
+        """The address with the user of capture."""
+        return replace(self.address, user=self.user)
+
+    def create_reader(self) -> None:
+        with closing(connect(self.address)) as connection:
+            for statement in _READER:
+                query(connection, statement)
 
     @property
     def data(self) -> Path:
@@ -145,6 +164,7 @@ def new_server(kind: type[DatabaseServer], *settings: str) -> Iterator[DatabaseS
         probe.close()
         server.install()
         server.start()
+        server.create_reader()
         try:
             yield server
         finally:

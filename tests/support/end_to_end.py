@@ -180,7 +180,7 @@ class Flow:
         outbox = Outbox(self._courier, CHANGE_RECORDS, stop)
         Capture(
             Source(
-                self.source.server.address,
+                self.source.server.reader,
                 TableFilter(tuple(f"{database}.{table}" for database in self.databases for table in self.tables)),
                 next(_server_ids),
             ),

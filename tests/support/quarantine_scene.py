@@ -114,15 +114,8 @@ def reader(scene: QuarantineScene) -> Iterator[Callable[..., None]]:
     scene.source.run(
         f"CREATE USER {name}@'%' IDENTIFIED BY ''", f"GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO {name}@'%'"
     )
-    if scene.source.on_mariadb:
-        scene.source.run(f"GRANT BINLOG MONITOR, REPLICATION SLAVE ADMIN ON *.* TO {name}@'%'")
 
-    class AsReader:
-        """The server with the address of that user."""
-
-        address = replace(server.address, user=name)
-
-    scene.bench.server = AsReader()  # type: ignore[assignment]
+    scene.bench.server = replace(server, user=name)
     for table in ("good", "other"):
         scene.source.run(f"GRANT SELECT ON {scene.source.name}.{table} TO {name}@'%'")
 

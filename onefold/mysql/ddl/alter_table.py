@@ -14,7 +14,7 @@ from onefold.mysql.ddl.alterations import (
     modified,
 )
 from onefold.mysql.ddl.tokens import Word
-from onefold.mysql.ddl.word_sequence import behind_brackets, key_at, skip
+from onefold.mysql.ddl.word_sequence import TableRef, behind_brackets, key_at, skip, table_name
 
 _OPTIONS = frozenset({
     "AUTO_INCREMENT", "AVG_ROW_LENGTH", "CHARSET", "CHECKSUM", "COLLATE", "COMMENT", "COMPRESSION", "DELAY_KEY_WRITE",
@@ -52,20 +52,40 @@ Name = tuple[str | None, str]
 """A database, where one is named, and a table."""
 
 
+def altered_table(words: Sequence[Word], database: str) -> tuple[TableRef | None, Sequence[Word]]:
+    """Return the table of a statement that begins with ALTER, and the words behind its name.
+
+    The name is None if the statement alters no table, or one whose name is not understood; then the words are those from
+    TABLE on, or none.
+
+    Args:
+        words: the statement.
+        database: the session's, for a name without a database.
+    """
+    at = skip(words, 1, "ONLINE", "OFFLINE", "IGNORE")
+    if key_at(words, at) != "TABLE":
+        return None, ()
+    name, behind = table_name(words, skip(words, at + 1, "IF", "EXISTS"), database)
+    if name is None:
+        return None, words[at:]
+    behind += 2 if key_at(words, behind) == "WAIT" else 0
+    return name, words[skip(words, behind, "NOWAIT") :]
+
+
 def alterations(rest: Sequence[Word]) -> tuple[Alteration, ...] | None:
     """Return what the words behind the table's name do to its columns and unique indexes.
 
     None if stored rows or the key change whatever the structure of the table is, or if a part is not understood. Parts that
     change neither (indexes that are not unique, comments, options) are left out.
     """
-    found = [_alterations(part) for part in _parts(rest)]
+    found = [_alterations(part) for part in parts(rest)]
     known = [one for one in found if one is not None]
     return tuple(one for part in known for one in part) if len(known) == len(found) else None
 
 
 def new_name(rest: Sequence[Word]) -> Name | None:
     """Return the table's new name, behind `RENAME [TO]`; None where the table is not renamed."""
-    for part in _parts(rest):
+    for part in parts(rest):
         keys = [word.key for word in part]
         if keys[0] == "RENAME" and keys[1:2] not in (["COLUMN"], ["INDEX"], ["KEY"]):
             return _qualified(part[2:] if keys[1:2] in (["TO"], ["AS"], ["="]) else part[1:])
@@ -77,7 +97,7 @@ def exchanged(rest: Sequence[Word]) -> Iterator[Name]:
 
     `EXCHANGE PARTITION p WITH TABLE t`, and MariaDB's `CONVERT PARTITION p TO TABLE t`.
     """
-    for part in _parts(rest):
+    for part in parts(rest):
         keys = [word.key for word in part]
         if keys[0] in ("EXCHANGE", "CONVERT") and "TABLE" in keys:
             yield _qualified(part[keys.index("TABLE") + 1 :])
@@ -89,7 +109,7 @@ def _qualified(part: Sequence[Word]) -> Name:
     return None, part[0].text if part else ""
 
 
-def _parts(rest: Sequence[Word]) -> Iterator[list[Word]]:
+def parts(rest: Sequence[Word]) -> Iterator[list[Word]]:
     """Yield the parts that commas outside of brackets separate."""
     part: list[Word] = []
     depth = 0
@@ -165,7 +185,7 @@ def _added(part: Sequence[Word]) -> tuple[Alteration, ...] | None:
         return ()
     start = 1 if keys[:1] == ["COLUMN"] else 0
     start += 3 if keys[start : start + 3] == ["IF", "NOT", "EXISTS"] else 0
-    columns = list(_parts(part[start + 1 : -1])) if keys[start : start + 1] == ["("] else [list(part[start:])]
+    columns = list(parts(part[start + 1 : -1])) if keys[start : start + 1] == ["("] else [list(part[start:])]
     # The first word of each column is its name, even if the word is a keyword.
     if any(_filled([word.key for word in column[1:]]) for column in columns):
         return None

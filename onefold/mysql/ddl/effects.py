@@ -8,12 +8,13 @@ count.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations, product
 
 from onefold.mysql.ddl.statements import Effect, statement_effects
-from onefold.mysql.ddl.tokens import ANSI_QUOTES, NO_BACKSLASH_ESCAPES, PLAIN, Grammar, conditional_marks, words
+from onefold.mysql.ddl.tokens import ANSI_QUOTES, NO_BACKSLASH_ESCAPES, PLAIN, Grammar, Word, conditional_marks, words
+from onefold.mysql.ddl.word_sequence import TableRef
 
 __all__ = ["Effect", "all_effects", "effects"]
 
@@ -55,15 +56,27 @@ def all_effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[Eff
         database: the session's, for names without a database.
         grammar: how the server read the text.
     """
+    every = list(readings(text, grammar))
+    if not every:
+        return (Effect("rows", ""),)
+    found = [effect for reading in every for effect in statement_effects(reading, database)]
+    return tuple(dict.fromkeys(_lower(one) if grammar.lower_names else one for one in found))
+
+
+def readings(text: str, grammar: Grammar = PLAIN) -> Iterator[list[Word]]:
+    """Yield the words of a statement in each way in which the server may have read it; nothing where there are too many.
+
+    Args:
+        text: the statement, as the log has it.
+        grammar: how the server read the text, as far as the log has it.
+    """
     text = text[:_MAX_CHARACTERS]
     marks = sorted(conditional_marks(text))
     if len(marks) > _MAX_MARKS:
-        return (Effect("rows", ""),)
+        return
     ignored = [frozenset(some) for count in range(len(marks) + 1) for some in combinations(marks, count)]
-    found: list[Effect] = []
     for reading in product(_texts(text), _grammars(text, grammar), ignored):
-        found += statement_effects(list(words(*reading)), database)
-    return tuple(dict.fromkeys(_lower(one) if grammar.lower_names else one for one in found))
+        yield list(words(*reading))
 
 
 def _texts(text: str) -> Iterable[str]:
@@ -83,5 +96,10 @@ def _grammars(text: str, grammar: Grammar) -> Iterable[Grammar]:
 
 
 def _lower(effect: Effect) -> Effect:
-    new = effect.new_name and (effect.new_name[0].lower(), effect.new_name[1].lower())
+    new = effect.new_name and lower_table(effect.new_name)
     return replace(effect, database=effect.database.lower(), table=effect.table and effect.table.lower(), new_name=new)
+
+
+def lower_table(table: TableRef) -> TableRef:
+    """Return a table with both names in lower case, as a server with `lower_case_table_names = 1` has it."""
+    return table[0].lower(), table[1].lower()

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from onefold.mysql.ddl.alter_table import alterations, exchanged, new_name
+from onefold.mysql.ddl.alter_table import alterations, altered_table, exchanged, new_name
 from onefold.mysql.ddl.alterations import Alteration, ColumnAdded, IndexAltered
 from onefold.mysql.ddl.tokens import Word
-from onefold.mysql.ddl.word_sequence import TableRef, index_behind, key_at, skip, table_name, table_names
+from onefold.mysql.ddl.word_sequence import TableRef, index_behind, key_at, rename_pairs, skip, table_name, table_names
 
 EffectKind = Literal["rows", "truncated", "dropped", "created", "renamed", "replaced", "structure", "altered"]
 
@@ -127,19 +127,18 @@ def _analyze(words: Sequence[Word], database: str) -> Effects:
 
 
 def _alter(words: Sequence[Word], database: str) -> Effects:
-    at = skip(words, 1, "ONLINE", "OFFLINE", "IGNORE")
-    if key_at(words, at) != "TABLE":
+    name, rest = altered_table(words, database)
+    if name is None and rest:
+        yield Effect("rows", database)
+    elif name is None:
         # MariaDB's ALTER DATABASE ... UPGRADE DATA DIRECTORY NAME renames the database.
         if not _is_object(words, 1, _OTHER_OBJECTS) or any(word.key == "UPGRADE" for word in words):
             yield Effect("rows", "")
-        return
-    name, at = table_name(words, skip(words, at + 1, "IF", "EXISTS"), database)
-    if name is None:
-        yield Effect("rows", database)
-        return
-    if key_at(words, at) == "WAIT":
-        at += 2
-    rest = words[skip(words, at, "NOWAIT") :]
+    else:
+        yield from _altered_table(name, words, rest, database)
+
+
+def _altered_table(name: TableRef, words: Sequence[Word], rest: Sequence[Word], database: str) -> Effects:
     for of, table in exchanged(rest):
         yield Effect("rows", of or database, table)
     if new := new_name(rest):
@@ -147,7 +146,7 @@ def _alter(words: Sequence[Word], database: str) -> Effects:
         yield Effect("renamed", *name, new_name=target)
         yield Effect("replaced", *target)
     else:
-        ignores = any(word.key == "IGNORE" for word in words[1:at])
+        ignores = any(word.key == "IGNORE" for word in words[: len(words) - len(rest)])
         yield _altered(name, alterations(rest), ignores)
 
 
@@ -218,7 +217,7 @@ def _rename(words: Sequence[Word], database: str) -> Effects:
     if key_at(words, 1) not in ("TABLE", "TABLES"):
         yield from _on_any_table(words, 0, None, database)
         return
-    pairs = _rename_pairs(words, skip(words, 2, "IF", "EXISTS"), database)
+    pairs = rename_pairs(words, skip(words, 2, "IF", "EXISTS"), database)
     if pairs is None:
         yield Effect("rows", database)
         return
@@ -228,22 +227,6 @@ def _rename(words: Sequence[Word], database: str) -> Effects:
         yield Effect("renamed", *old, new_name=new, is_replaced=old in targets)
     for _, new in pairs:
         yield Effect("replaced", *new)
-
-
-def _rename_pairs(words: Sequence[Word], at: int, database: str) -> list[tuple[TableRef, TableRef]] | None:
-    """Return the old and the new name of each table; None where a name is missing."""
-    pairs: list[tuple[TableRef, TableRef]] = []
-    while True:
-        old, at = table_name(words, at, database)
-        while at < len(words) and key_at(words, at) != "TO":  # MariaDB: WAIT n, NOWAIT
-            at += 1
-        new, at = table_name(words, at + 1, database)
-        if old is None or new is None:
-            return None
-        pairs.append((old, new))
-        if key_at(words, at) != ",":
-            return pairs
-        at += 1
 
 
 def _truncate(words: Sequence[Word], database: str) -> Effects:

@@ -78,3 +78,25 @@ def table_name(words: Sequence[Word], at: int, database: str) -> tuple[TableRef 
     if key_at(words, at + 1) == "." and at + 2 < len(words) and (words[at + 2].is_name or key_at(words, at + 2) == "*"):
         return (words[at].text, words[at + 2].text), at + 3
     return (database, words[at].text), at + 1
+
+
+def rename_pairs(words: Sequence[Word], at: int, database: str) -> list[tuple[TableRef, TableRef]] | None:
+    """Return the old and the new name of each table of RENAME TABLE; None where a name is missing.
+
+    Args:
+        words: the statement.
+        at: the index where the first name begins.
+        database: the session's, for names without a database.
+    """
+    pairs: list[tuple[TableRef, TableRef]] = []
+    while True:
+        old, at = table_name(words, at, database)
+        while at < len(words) and key_at(words, at) != "TO":  # MariaDB: WAIT n, NOWAIT
+            at += 1
+        new, at = table_name(words, at + 1, database)
+        if old is None or new is None:
+            return None
+        pairs.append((old, new))
+        if key_at(words, at) != ",":
+            return pairs
+        at += 1
