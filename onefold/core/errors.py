@@ -173,7 +173,7 @@ class AccessChanged(TryAgain):
 
 
 class AccessDenied(TryAgain):
-    """A right on a table or dataset is missing, which may not exist; a right that was just granted takes a minute to arrive."""
+    """A right on a table is missing, or the table does not exist; a right that was just granted takes a minute to arrive."""
 
 
 class TopicRefused(TryAgain):

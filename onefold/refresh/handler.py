@@ -189,7 +189,7 @@ class TableCreatedHandler:
         return plan.shortcut
 
     def _refresh_clean(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
-        """Bring the clean view up to date, where onefold.yaml has or had policies. Without a current view the log says so."""
+        """Bring the clean view up to date, where onefold.yaml has or had policies; log what keeps it from that."""
         if self.settings.policies is None:
             if not keeps_clean(self.warehouse, base, self.settings):
                 return

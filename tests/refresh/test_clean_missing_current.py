@@ -34,7 +34,7 @@ def shop(dataset: EmulatedDataset) -> Shop:
 
 
 @pytest.fixture
-def clean(dataset: EmulatedDataset, shop: Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CleanShop:
+def clean(shop: Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CleanShop:
     """A clean view whose current view is missing, and the file of the deployment for commands."""
     made = CleanShop(shop.dataset, monkeypatch)
     made.write_key()

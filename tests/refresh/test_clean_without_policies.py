@@ -41,7 +41,7 @@ def shop(dataset: EmulatedDataset) -> Shop:
 
 
 @pytest.fixture
-def clean(dataset: EmulatedDataset, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> CleanShop:
+def clean(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> CleanShop:
     """A clean view that shows every column, with the key of hashes."""
     made = CleanShop(shop.dataset, monkeypatch)
     made.write_key()
