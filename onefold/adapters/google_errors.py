@@ -16,7 +16,7 @@ import requests.exceptions
 from google.api_core import exceptions as api
 from google.auth import exceptions as auth
 
-from onefold.core.errors import NotFound, OnefoldError, Rejected, TopicRefused, TryAgain, ViewChanged
+from onefold.core.errors import AccessDenied, NotFound, OnefoldError, Rejected, TopicRefused, TryAgain, ViewChanged
 from onefold.ports.objects import ObjectChanged
 
 
@@ -31,6 +31,8 @@ class Failure(Enum):
     """The name is taken, or somebody else writes at the same time (409)."""
     DENIED = auto()
     """A permission is missing (403)."""
+    NO_ACCESS = auto()
+    """BigQuery's 403 for a permission that is missing, also where the table or its dataset does not exist."""
     WRONG_STATE = auto()
     """The request is valid, but not in the present state of what it is about (gRPC's FAILED_PRECONDITION)."""
     UNSUPPORTED = auto()
@@ -62,9 +64,8 @@ _FAILURES: tuple[tuple[tuple[type[Exception], ...], Failure], ...] = (
 )
 _REQUEST_TIMEOUT = 408
 QUOTA_REASONS = frozenset({"rateLimitExceeded", "quotaExceeded"})
-# A right that was just granted takes a minute to arrive, and the limits of a quota are by time.
-_TRANSIENT_REASONS = QUOTA_REASONS | {
-    "accessDenied",
+_NO_ACCESS_REASON = "accessDenied"
+_TRANSIENT_REASONS = QUOTA_REASONS | {  # the limits of a quota are by time
     "backendError",
     "internalError",
     "jobBackendError",
@@ -79,6 +80,7 @@ ERRORS: Mapping[Failure, type[OnefoldError]] = {
     Failure.CHANGED: Rejected,
     Failure.CONFLICT: Rejected,
     Failure.DENIED: TryAgain,  # a right that was just granted takes a minute to arrive
+    Failure.NO_ACCESS: AccessDenied,
     Failure.WRONG_STATE: Rejected,
     Failure.UNSUPPORTED: TryAgain,
     Failure.INVALID: Rejected,
@@ -92,7 +94,10 @@ def failure_of(error: Exception) -> Failure | None:
     """Return what an error means; None where it is not an error of a Google client."""
     failure = next((failure for types, failure in _FAILURES if isinstance(error, types)), None)
     if failure in (Failure.DENIED, Failure.INVALID) and isinstance(error, api.GoogleAPICallError):
-        is_transient = error.code == _REQUEST_TIMEOUT or reasons_of(error) & _TRANSIENT_REASONS
+        reasons = reasons_of(error)
+        if _NO_ACCESS_REASON in reasons:
+            return Failure.NO_ACCESS
+        is_transient = error.code == _REQUEST_TIMEOUT or reasons & _TRANSIENT_REASONS
         return Failure.TRANSIENT if is_transient else failure
     return failure
 
@@ -164,7 +169,7 @@ class Service:
             return f"{subject} was written by somebody else: {_description(error)}"
         if failure is Failure.NO_ANSWER:
             return f"{subject}: {self._no_answer(error)}"
-        if isinstance(error, api.GoogleAPICallError) and failure is not Failure.TRANSIENT:
+        if isinstance(error, api.GoogleAPICallError) and failure not in (Failure.TRANSIENT, Failure.NO_ACCESS):
             return f"{subject}: {message_of(error)}"
         return f"{subject}: {_description(error)}"  # with the status
 

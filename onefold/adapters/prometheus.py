@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from onefold.core.errors import Rejected
+from onefold.core.extras import how_to_install
 from onefold.ports.metrics import Metric
 
 _REQUEST_SECONDS = 10
@@ -55,9 +56,7 @@ def _renderer(read: Callable[[], Iterable[Metric]]) -> Callable[[str], tuple[byt
         from prometheus_client import CollectorRegistry, ProcessCollector
         from prometheus_client.exposition import choose_encoder
     except ModuleNotFoundError as error:
-        raise Rejected(
-            "prometheus-client is missing: pip install 'onefold[metrics]', or leave --metrics-port out"
-        ) from error
+        raise Rejected(f"prometheus-client is missing: {how_to_install('metrics')}, or leave --metrics-port out") from error
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     registry.register(_Collector(read))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from onefold.core.errors import InvalidInput, Rejected, TryAgain
+from onefold.core.extras import how_to_install
 from onefold.ports.objects import StoredObject, generation_of
 
 MAX_OBJECT = 64_000_000
@@ -81,7 +82,7 @@ class S3Objects:
                 import boto3
                 from botocore.config import Config
             except ModuleNotFoundError as error:
-                raise InvalidInput("s3:// needs boto3; run: pip install 'onefold[aws]'") from error
+                raise InvalidInput(f"s3:// needs boto3: {how_to_install('aws')}") from error
             config = Config(connect_timeout=_SECONDS, read_timeout=_SECONDS, retries={"mode": "standard"})
             self._client = boto3.client("s3", config=config)
         return self._client

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from onefold.changelog.generator import Row, Workload, type_of
 from onefold.changelog.metadata import METADATA
 from onefold.core.errors import InvalidInput
+from onefold.core.extras import how_to_install
 from onefold.schema.types import STRING, Array, Field, Range, Scalar, Struct, Type, parse_type
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def parquet_rows(rows: Sequence[Row], types: Mapping[str, Type], path: Path) -> 
         import pyarrow as pa
         from pyarrow import parquet
     except ModuleNotFoundError as error:
-        raise InvalidInput("Parquet needs pyarrow: pip install 'onefold[files]'") from error
+        raise InvalidInput(f"Parquet needs pyarrow: {how_to_install('files')}") from error
     arrays = {
         name: pa.array([_parsed(value_in_parquet(row.get(name), type_), type_) for row in rows], _arrow_type(type_))
         for name, type_ in types.items()

@@ -25,6 +25,7 @@ from onefold.mysql.catalog import TableName, describe_one
 from onefold.mysql.connection import query
 from onefold.mysql.table import Structure
 from onefold.ports.warehouse import StoredView
+from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.columns import Schema
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, dataset_of, full_view
@@ -97,6 +98,7 @@ class Inspector:
         found = CheckedTable(
             self.request, base, structure, target, load, keys, watermark, view, self._view_columns(view), state, now,
             self._border(base, watermark, now), rules, landing,
+            (self.settings.policies or ColumnPolicies()).of_table(base),
         )  # fmt: skip
         _check_columns(found)
         return found

@@ -16,7 +16,7 @@ from onefold.extract.watermark import Watermark
 from onefold.load.day_rows import key_mark
 from onefold.schema.types import Scalar, Type
 
-_NUMBERS = (Scalar("INT64"), Scalar("NUMERIC"), Scalar("BIGNUMERIC"))
+NUMBERS = (Scalar("INT64"), Scalar("NUMERIC"), Scalar("BIGNUMERIC"))
 _AS_TEXT = {Scalar("INTERVAL"): "CAST({} AS STRING)", Scalar("JSON"): "TO_JSON_STRING({})"}
 """Types that have no equality, or none that is exact."""
 _HOURS = 24
@@ -102,9 +102,10 @@ def view_range(part: KeyRange, key: ComparedColumn | None) -> str:
         return "TRUE"
     column = f"v.{quote(key.shown.name)}"
     if part.digest:
-        value = f"SUBSTR(TO_HEX(SHA256({column})), 1, {DIGEST_DIGITS})"
+        text = f"CAST({column} AS STRING)" if part.digest == "number" else column
+        value = f"SUBSTR(TO_HEX(SHA256({text})), 1, {DIGEST_DIGITS})"
     else:
-        value = column if key.shown.type in _NUMBERS else f"SAFE_CAST({column} AS BIGNUMERIC)"
+        value = column if key.shown.type in NUMBERS else f"SAFE_CAST({column} AS BIGNUMERIC)"
     ends = ((">=", part.low), ("<", part.high))
     bounds = [f"{value} {sign} {bound_literal(part, bound)}" for sign, bound in ends if bound is not None]
     if not bounds:

@@ -17,9 +17,11 @@ from onefold.extract.watermark import PullRange, Watermark
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
 from onefold.schema.casts import convert
+from onefold.schema.column_policy import Action, TablePolicies
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
+from onefold.schema.treatment import treat
 from onefold.settings.sources import TableLoad
 
 CHUNK_ROWS = 100_000
@@ -110,6 +112,7 @@ class CheckedTable:
         border: the watermark from which rows are left out; None where all are compared.
         rules: the rules of the table.
         landing: how rows of a captured table land; None where they land as they are.
+        policies: those of the table.
     """
 
     request: CheckRequest
@@ -126,6 +129,7 @@ class CheckedTable:
     border: int | None
     rules: TableRules = field(default_factory=TableRules)
     landing: Landing | None = None
+    policies: TablePolicies = field(default_factory=TablePolicies)
 
     @property
     def name(self) -> TableName:
@@ -150,6 +154,18 @@ class CheckedTable:
         converts = self.landing.columns if self.landing else None
         pairs = zip(self.target.source_names, converts or (), strict=False)
         return frozenset(fold_case(name) for name, (_, convert) in pairs if convert)
+
+    @cached_property
+    def clear(self) -> frozenset[str]:
+        """The columns in the view whose values may be shown."""
+        shown = (one.shown for one in self.columns)
+        clear = {fold_case(one.name) for one in shown if treat(one, [one.type], self.policies).action is Action.CLEAR}
+        return frozenset(clear) - self.replaced
+
+    def is_clear(self, source: str) -> bool:
+        """Return whether the values of a column may be shown, by its name at the source."""
+        column = self.column(source)
+        return column is not None and fold_case(column.shown.name) in self.clear
 
     @cached_property
     def columns(self) -> tuple[ComparedColumn, ...]:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 import pymysql
 
-from onefold.checks.chunk import first_chunk, next_chunk
+from onefold.checks.chunk import can_begin, first_chunk, next_chunk
 from onefold.checks.counting import RowCounter
 from onefold.checks.exact import MOST_FOUND, ChunkComparer, ComparedChunk
 from onefold.checks.inspect import Inspector
@@ -29,13 +29,10 @@ from onefold.compare.findings import KINDS
 from onefold.core.errors import OnefoldError
 from onefold.core.hash_key import HashKey
 from onefold.core.log import log
-from onefold.core.names import fold_case
 from onefold.core.text import cut
 from onefold.extract.plan import KeyRange, TablePlan
 from onefold.extract.planner import Skipped
 from onefold.extract.pull import chosen_tables
-from onefold.schema.column_policy import Action, ColumnPolicies
-from onefold.schema.treatment import treat
 
 SENTENCES = 100
 """Findings of a chunk that are kept in words."""
@@ -133,6 +130,8 @@ class Checks:
     def _chunks(self, table: CheckedTable) -> Iterator[ChunkCheck]:
         whole = first_chunk(table)
         after = None if table.request.whole else self.log.next_low(table.name.table, whole)
+        if after is not None and not can_begin(table, whole, after):
+            after = None
         while True:
             with closing(self.connect()) as connection:
                 chunk = next_chunk(connection, table, after)
@@ -157,7 +156,7 @@ class Checks:
     def _described(
         self, table: CheckedTable, chunk: KeyRange, compared: ComparedChunk, result: ChunkResult, fixed: int
     ) -> ChunkCheck:
-        shown = self._disclosure(table)
+        shown = Disclosure(table.clear, self.key)
         rows = {tuple(finding.key.values()) for finding in result.findings}
         return ChunkCheck(
             chunk,
@@ -168,12 +167,6 @@ class Checks:
             fixed,
             bool(rows) and fixed == len(rows) and compared.total <= MOST_FOUND,
         )
-
-    def _disclosure(self, table: CheckedTable) -> Disclosure:
-        policies = (self.inspector.settings.policies or ColumnPolicies()).of_table(table.base)
-        columns = [one.shown for one in table.columns]
-        clear = {fold_case(one.name) for one in columns if treat(one, [one.type], policies).action is Action.CLEAR}
-        return Disclosure(clear - table.replaced, self.key)
 
 
 def _nothing(_: TablePlan) -> None:

@@ -15,6 +15,7 @@ from rich.console import Console
 from onefold.cli.capture_options import PASSWORD, server_id, tables
 from onefold.cli.common import CHANGES, OK
 from onefold.core.errors import InvalidInput
+from onefold.core.extras import missing_package
 
 if TYPE_CHECKING:
     from onefold.demo.source import SourceUrl
@@ -95,12 +96,12 @@ def _missing_packages_named() -> Iterator[None]:
     """Translate the error of a missing package.
 
     Raises:
-        ClickException: a package of `onefold[local]` is not installed.
+        ClickException: a package of the extra `local` is not installed.
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        raise click.ClickException(f"{error.name} is missing: pip install 'onefold[local]'") from error
+        raise click.ClickException(missing_package(error, "local") or str(error)) from error
 
 
 def _run_capture_demo(console: Console, source: str, include: tuple[str, ...], exclude: tuple[str, ...], once: bool) -> int:

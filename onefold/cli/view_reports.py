@@ -165,7 +165,7 @@ def work_on_clean(
     work: Callable[[TableId, CleanKind], Any],
     show: Callable[[Any], None] = lambda _: None,
 ) -> list[Any]:
-    """Work on the clean views of tables, where onefold.yaml has policies, and tables have a current view.
+    """Work on the clean views of tables, where onefold.yaml has policies or had some, and tables have a current view.
 
     Args:
         warehouse: where the tables are.
@@ -175,10 +175,13 @@ def work_on_clean(
         show: is called with each plan as soon as there is one.
     """
     from onefold.views.clean_kind import CleanKind
+    from onefold.views.clean_refresh import keeps_clean
 
     found = [one.base for one in results if not isinstance(one, Failure) and (one.view or one.action == "remove")]
 
     def unless_unread(base: TableId) -> Any:
+        if not keeps_clean(warehouse, base, settings):
+            return None
         try:
             made = work(base, CleanKind(warehouse, base, settings))
         except (NoCurrentView, NoCleanViews):
@@ -188,7 +191,7 @@ def work_on_clean(
             return made
         return None
 
-    made = [done(base, unless_unread) for base in dict.fromkeys(found) if settings.policies is not None]
+    made = [done(base, unless_unread) for base in dict.fromkeys(found)]
     return [one for one in made if one is not None]
 
 

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 from onefold.compare.findings import FINDING_COLUMNS, Finding
 from onefold.compare.partitions import Partition, folders_above, partitions_of
 from onefold.core.errors import InvalidInput
+from onefold.core.extras import how_to_install
 from onefold.core.names import fold_case
 
 PARQUET, JSON, CSV = ".parquet", ".jsonl", ".csv"
@@ -189,7 +190,7 @@ def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     try:
         from pyarrow import ArrowException, parquet
     except ModuleNotFoundError as error:
-        raise InvalidInput(f"{path}: Parquet needs pyarrow: pip install 'onefold[files]'") from error
+        raise InvalidInput(f"{path}: Parquet needs pyarrow: {how_to_install('files')}") from error
     try:
         for batch in parquet.ParquetFile(path).iter_batches():
             yield from batch.to_pylist()
@@ -260,7 +261,7 @@ def _write_parquet(file: BinaryIO, findings: Iterable[Finding]) -> None:
         import pyarrow
         from pyarrow import parquet
     except ModuleNotFoundError as error:
-        raise InvalidInput("--output: Parquet needs pyarrow: pip install 'onefold[files]'") from error
+        raise InvalidInput(f"--output: Parquet needs pyarrow: {how_to_install('files')}") from error
     schema = pyarrow.schema([(name, pyarrow.string()) for name in FINDING_COLUMNS])
     parquet.write_table(pyarrow.Table.from_pylist([finding.as_row() for finding in findings], schema), file)
 

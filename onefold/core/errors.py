@@ -172,5 +172,9 @@ class AccessChanged(TryAgain):
     """Somebody else wrote the access list of a dataset between the read and the write."""
 
 
+class AccessDenied(TryAgain):
+    """A right on a table is missing, or the table does not exist; a right that was just granted takes a minute to arrive."""
+
+
 class TopicRefused(TryAgain):
     """A topic takes no message until somebody changes a grant or the topic."""

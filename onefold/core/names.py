@@ -133,6 +133,18 @@ def fold_case(name: str) -> str:
     return name.lower() if name.isascii() else name.translate(_LOWER)
 
 
+def fold_hidden(name: str) -> str:
+    """Return a name in the form by which rules that hide columns compare names: without case, in one form of Unicode.
+
+    MySQL and BigQuery tell `é` as one character from `e` with an accent, which look alike. Who writes a rule means both.
+
+    Examples:
+        >>> fold_hidden("CAF\u00c9") == fold_hidden("cafe\u0301")
+        True
+    """
+    return name.lower() if name.isascii() else unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
 def problems_of_name(kind: str, name: object) -> list[str]:
     """Return why a name from outside is not valid: an empty list where it is safe in SQL.
 

@@ -67,7 +67,7 @@ def run_capture_demo(console: Console, source: Source, once: bool) -> bool:
         once: stop after the copies and the changes that the log has by then.
 
     Returns:
-        True if each table was equal to the source when it was last compared.
+        True if each table was compared, and was equal to the source when that was done last.
 
     Raises:
         InvalidSettings: all problems of the settings of the source.
@@ -84,13 +84,15 @@ def run_capture_demo(console: Console, source: Source, once: bool) -> bool:
     console.print("Starting the embedded BigQuery, and the functions [bold]refresh_view[/] and [bold]sink_records[/] ...")
     with ended_in_order(), tempfile.TemporaryDirectory() as folder, _listeners(folder) as listeners:
         demo = _OwnDatabaseDemo(console, without(source, chosen.left_out), listeners, Path(folder), connect(DEFAULT_PROJECT))
+        demo.uncompared |= {problem.table: "it is in quarantine" for problem in problems}
         demo.copy(chosen.tables)
         if not once:
             with contextlib.suppress(KeyboardInterrupt):
                 demo.follow()
+        demo.name_uncompared()
     console.print()
     console.rule("[bold]Done: nothing was written to your database, and the copies are deleted")
-    return not demo.different
+    return not demo.different and not demo.uncompared
 
 
 def _check(console: Console, source: Source) -> Sequence[Problem]:
@@ -139,6 +141,8 @@ class _OwnDatabaseDemo:
     warehouse: BigQueryWarehouse
     different: set[TableName] = field(default_factory=set)
     """Tables that differed when they were last compared."""
+    uncompared: dict[TableName, str] = field(default_factory=dict)
+    """Tables that could not be compared with their source, each with the reason."""
     _store: InMemoryCheckpoint = field(default_factory=InMemoryCheckpoint)
     _views: dict[str, tuple[Column, ...]] = field(default_factory=dict)
     """The last known columns of each unified view."""
@@ -160,6 +164,11 @@ class _OwnDatabaseDemo:
             found |= {one.table: one for one in self._compared(sorted(self.different))}
         show_comparisons(self.console, found.values())
         self._changed.clear()
+
+    def name_uncompared(self) -> None:
+        """Name the tables that were not compared, which may differ from their source."""
+        for table, reason in sorted(self.uncompared.items()):
+            self.console.print(f"[red]Not compared: {escape(f'{table}: {reason}')}[/]", highlight=False)
 
     def _copy(self) -> None:
         with copying_bar(self.console) as show, self._running_capture(once=True) as running:
@@ -262,8 +271,10 @@ class _OwnDatabaseDemo:
         found = []
         for table in tables:
             name = present.get(landed_name(table), table)
+            self.uncompared.pop(name, None)
             if name in self._store.quarantine():
                 self.console.print(f"{name} is in quarantine: it is compared when it leaves quarantine", markup=False)
+                self.uncompared[name] = "it is in quarantine"
                 continue
             comparison = compare_with_source(self.warehouse, DATASET, SOURCE, self.source, name)
             self.different.discard(name)
@@ -271,7 +282,9 @@ class _OwnDatabaseDemo:
                 self.console.print(f"{name} is not in your database any more; its landed rows stay", markup=False)
                 continue
             found.append(comparison)
-            if not comparison.same:
+            if comparison.found is None:
+                self.uncompared[name] = comparison.reason
+            elif comparison.differs:
                 self.different.add(name)
         return found
 

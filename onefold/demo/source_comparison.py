@@ -53,9 +53,9 @@ class SourceComparison:
     reason: str = ""
 
     @property
-    def same(self) -> bool:
-        """False if rows differ. A table without a current view counts as equal."""
-        return self.found is None or self.found.same
+    def differs(self) -> bool:
+        """Whether rows differ; False of a table that was not compared."""
+        return self.found is not None and not self.found.same
 
 
 def compare_with_source(

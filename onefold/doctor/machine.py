@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
+from onefold.core.extras import EXTRAS
 from onefold.doctor.check import Check
 from onefold.local.spark_process import java_hint, java_version
 
 LEAST_PYTHON = (3, 11)
-EXTRAS = {"files": "pyarrow", "capture": "pymysql", "spark": "pyspark", "local": "bqemulator"}
-"""A package of each extra, which tells whether the extra is installed."""
 EMULATORS = {
     "BIGQUERY_EMULATOR_HOST": "python -m onefold.local",
     "DATAPROC_EMULATOR_HOST": "python -m onefold.local",
@@ -32,10 +31,9 @@ def machine_checks(environ: Mapping[str, str], version: tuple[int, ...] = tuple(
         version: the version of Python.
     """
     yield _python(version)
-    installed = [extra for extra, package in EXTRAS.items() if find_spec(package)]
-    missing = sorted(EXTRAS.keys() - set(installed))
+    missing = sorted({extra for package, extra in EXTRAS.items() if find_spec(package) is None})
     yield Check("packages", note=f"missing extras: {', '.join(missing)}" if missing else "all extras are installed")
-    yield _java("spark" in installed)
+    yield _java("spark" not in missing)
     for variable, command in EMULATORS.items():
         if host := environ.get(variable):
             yield _emulator(variable, host, command)

@@ -12,7 +12,7 @@ import pymysql
 
 from onefold.capture.versioned_table import table_name
 from onefold.core.errors import InvalidInput
-from onefold.core.names import TableId
+from onefold.core.names import TableId, fold_hidden
 from onefold.extract.pulled_table import pulled_table
 from onefold.extract.table_settings import check_keys, find_column, pulled_structure, settings_problems, watermark_of
 from onefold.mysql.catalog import BASE, TableDescription, TableName, describe, tables
@@ -192,9 +192,9 @@ def _unmatched(connection: pymysql.Connection, source: Source) -> Iterator[str]:
         if not matched:
             yield f"{where} matches no table: correct or remove it; views and system-versioned tables are not pulled"
             continue
-        known = {row.column.lower() for table in matched for row in table.rows}
+        known = {fold_hidden(row.column) for table in matched for row in table.rows}
         for name in load.drop:
-            if name.lower() not in known:
+            if fold_hidden(name) not in known:
                 yield f"{where}.drop: no table that it matches has the column {name}: correct the name"
 
 

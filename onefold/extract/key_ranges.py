@@ -22,6 +22,8 @@ _DIGESTS = {
     "": "{}",
     # CHAR, ENUM and SET as they land: without the spaces that fill them up.
     "text": f"LEFT(SHA2(CONVERT(CAST({{}} AS CHAR) USING utf8mb4), 256), {DIGEST_DIGITS})",
+    # Of ZEROFILL without its zeros, which a calculation leaves out.
+    "number": f"LEFT(SHA2(CONVERT(CAST({{}} + 0 AS CHAR) USING utf8mb4), 256), {DIGEST_DIGITS})",
     "bytes": f"LEFT(SHA2(CAST({{}} AS BINARY), 256), {DIGEST_DIGITS})",
 }
 

@@ -58,6 +58,9 @@ class LoadState:
     watermark_column: str | None = None
 
 
+Digest = Literal["", "text", "bytes", "number"]
+
+
 @dataclass(frozen=True)
 class KeyRange:
     """A part of a table, by the first column of its key: from `low`, up to but without `high`; None for no bound.
@@ -69,13 +72,13 @@ class KeyRange:
         low: the lower bound.
         high: the upper bound.
         digest: empty where the bounds are values of the column; else they are bounds of the first 16 bits of the SHA-256 of
-            the value: of a text in UTF-8, or of bytes.
+            the value: of a text in UTF-8, of bytes, or of the digits of a whole number.
     """
 
     column: str | None = None
     low: int | None = None
     high: int | None = None
-    digest: Literal["", "text", "bytes"] = ""
+    digest: Digest = ""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from onefold.changelog import key_columns
 from onefold.core.errors import InvalidSettings
+from onefold.core.names import fold_hidden
 from onefold.extract.pulled_table import PulledTable
 from onefold.extract.watermark import Kind, Watermark
 from onefold.mysql.catalog import ColumnRow, TableDescription
@@ -26,8 +27,8 @@ def pulled_structure(structure: Structure, load: TableLoad) -> Structure:
         >>> [column.name for column in pulled_structure(whole, TableLoad(drop=("pan",))).columns]
         ['id']
     """
-    dropped = {name.lower() for name in load.drop}
-    return replace(structure, columns=tuple(one for one in structure.columns if one.name.lower() not in dropped))
+    dropped = set(map(fold_hidden, load.drop))
+    return replace(structure, columns=tuple(one for one in structure.columns if fold_hidden(one.name) not in dropped))
 
 
 def check_settings(structure: Structure, load: TableLoad, keys: Sequence[str]) -> None:
@@ -70,13 +71,13 @@ def key_problems(target: PulledTable, load: TableLoad, keys: Sequence[str]) -> I
 
 def settings_problems(structure: Structure, load: TableLoad, keys: Sequence[str]) -> Iterator[str]:
     """Yield what is wrong with the settings of a table; the arguments are those of `check_settings`."""
-    dropped = {name.lower() for name in load.drop}
+    dropped = set(map(fold_hidden, load.drop))
     yield from (
         f"the key has the column {name}, which `drop` names: keep it, or name other `keys` under `tables`"
         for name in dict.fromkeys((*structure.primary_key, *keys))
-        if name.lower() in dropped
+        if fold_hidden(name) in dropped
     )
-    if not {column.name.lower() for column in structure.columns} - dropped:
+    if not {fold_hidden(column.name) for column in structure.columns} - dropped:
         yield "`drop` names every column: leave the table out"
     if load.mode == "incremental":
         yield from _watermark_problems(structure, load, dropped)
@@ -92,7 +93,7 @@ def _watermark_problems(structure: Structure, load: TableLoad, dropped: set[str]
     column = find_column(structure, name)
     if column is None:
         yield f"there is no column {name} for the watermark; it has {', '.join(one.name for one in structure.columns)}"
-    elif column.name.lower() in dropped:
+    elif fold_hidden(column.name) in dropped:
         yield f"the watermark {name} is a column that `drop` names: keep it, or name another watermark"
     elif kind_of(column, load.watermark) is None:
         expected = "a whole number" if load.watermark.unix_seconds else "a time, a date or a whole number"

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from onefold.core.errors import InvalidInput, OnefoldError, Rejected
+from onefold.core.extras import missing_package
 from onefold.local.spark_process import java_hint
 
 PORT = 9050
@@ -36,7 +37,7 @@ def main(arguments: list[str]) -> int:
         with contextlib.suppress(KeyboardInterrupt):
             serve(given.port, given.dataset)
     except ModuleNotFoundError as error:
-        sys.stderr.write(f"{error.name} is missing: pip install 'onefold[local]'\n")
+        sys.stderr.write(f"{missing_package(error, 'local')}\n")
         return 1
     except OnefoldError as error:
         sys.stderr.write(f"{error}\n")

@@ -22,6 +22,7 @@ from onefold.settings.environment import Settings
 from onefold.views.announce import announce, view_of
 from onefold.views.clean import waiting_columns
 from onefold.views.clean_kind import CleanKind
+from onefold.views.clean_refresh import keeps_clean, without_policies
 from onefold.views.kinds import ViewKind
 from onefold.views.left_over import bases_of, left_over_tables, unknown_tables
 from onefold.views.limits import limit_warnings
@@ -188,8 +189,13 @@ class TableCreatedHandler:
         return plan.shortcut
 
     def _refresh_clean(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
-        """Bring the clean view up to date, where onefold.yaml has policies. Without a view to read the log says so once."""
-        if self.settings.policies is None or (version and base in self._without_clean):
+        """Bring the clean view up to date, where onefold.yaml has or had policies; log what keeps it from that."""
+        if self.settings.policies is None:
+            if not keeps_clean(self.warehouse, base, self.settings):
+                return
+            view = self.settings.clean_view_of(base)
+            message_log.log("WARNING", without_policies(view), "no_policies", view=str(view))
+        elif version and base in self._without_clean:
             return
         try:
             plan = self._refresh(base, version, message_log, CleanKind(self.warehouse, base, self.settings))

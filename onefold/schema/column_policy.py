@@ -1,7 +1,7 @@
 """Policies of columns: which action a clean view takes on a column, by patterns of tables and columns.
 
 A pattern is a name in which `*` stands for any characters, dots included. Names are compared without case, that of letters
-beyond ASCII too, although BigQuery tells `É` from `é`: who writes a policy means both.
+beyond ASCII too, and in one form of Unicode, although BigQuery tells `É` from `é`: who writes a policy means both.
 
 - `clear` decides the columns that its pattern names, and no fields below them: a field that a struct gains later waits for a
   decision. The other actions decide the fields below as well.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
 
-from onefold.core.names import TableId
+from onefold.core.names import TableId, fold_hidden
 
 # Stands for any text that no pattern spells out. No name and no pattern holds it.
 _ANYTHING = "\x00"
@@ -54,14 +54,14 @@ class PolicyRule:
         """Return whether the rule is about a table.
 
         Args:
-            table: the table as `dataset.table`, in lower case.
+            table: the table as `dataset.table`, as `fold_hidden` returns it.
         """
         return _matches(self._table, table)
 
     def names_column(self, path: str) -> bool:
         """Return whether the rule decides a column, or the struct that holds it."""
         deciding = self._columns[:1] if self.action is Action.CLEAR else self._columns
-        return any(_matches(pattern, path.casefold()) for pattern in deciding)
+        return any(_matches(pattern, fold_hidden(path)) for pattern in deciding)
 
     def is_within(self, other: PolicyRule) -> bool:
         """Return whether the other rule names everything that this rule names, with the fields below."""
@@ -75,11 +75,11 @@ class PolicyRule:
         """Yield a path for each way in which the pattern names a field below a column.
 
         Args:
-            path: the column, in lower case.
+            path: the column, as `fold_hidden` returns it.
             open_: whether the column holds structs or JSON, so that `*.email` names a field of it. Otherwise only a pattern
                 that spells the column out names a field of it.
         """
-        pattern = self.column.casefold()
+        pattern = fold_hidden(self.column)
         for dot in (found.start() for found in re.finditer(r"\.", pattern)):
             if pattern[:dot] == path or (open_ and _matches(pattern[:dot], path)):
                 yield path + _example(pattern[dot:])
@@ -91,12 +91,12 @@ class PolicyRule:
 
     @cached_property
     def _table(self) -> str:
-        return self.full_table.casefold()
+        return fold_hidden(self.full_table)
 
     @cached_property
     def _columns(self) -> tuple[str, ...]:
         """The pattern, and the pattern of the fields below."""
-        column = self.column.casefold()
+        column = fold_hidden(self.column)
         return (column, f"{column}.*")
 
 
@@ -124,7 +124,7 @@ class ColumnPolicies:
 
     def of_table(self, table: TableId) -> TablePolicies:
         """Return the policies about one table, given the dataset and the base name."""
-        name = f"{table.dataset or ''}.{table.table}".casefold()
+        name = fold_hidden(f"{table.dataset or ''}.{table.table}")
         return TablePolicies(tuple(rule for rule in self.rules if rule.names_table(name)))
 
 
@@ -169,7 +169,7 @@ class TablePolicies:
             path: the column.
             open_: whether the column holds structs or JSON.
         """
-        below = {name for rule in self.rules for name in rule.fields_named_below(path.casefold(), open_)}
+        below = {name for rule in self.rules for name in rule.fields_named_below(fold_hidden(path), open_)}
         return strictest(self.decide(name) for name in below)
 
 

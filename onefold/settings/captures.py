@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from onefold.core.names import fold_hidden
 from onefold.schema.column_policy import Action
 
 _STRICTEST_FIRST = (Action.DROP, Action.MASK, Action.HASH)
@@ -14,7 +15,9 @@ _STRICTEST_FIRST = (Action.DROP, Action.MASK, Action.HASH)
 
 @dataclass(frozen=True)
 class ColumnRules:
-    """The columns of some tables that do not land as they are at the source. Names are compared without case.
+    """The columns of some tables that do not land as they are at the source.
+
+    Names are compared without case, and in one form of Unicode.
 
     Attributes:
         tables: a pattern of `table` or `database.table`, in which `*` stands for any characters.
@@ -105,9 +108,9 @@ def _covers(rules: Sequence[ColumnRules], tables: str, column: str, action: Acti
 
 
 def _matches(pattern: str, name: str) -> bool:
-    return bool(_compiled(pattern).fullmatch(name.casefold()))
+    return bool(_compiled(pattern).fullmatch(fold_hidden(name)))
 
 
 @lru_cache(maxsize=4096)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(part) for part in pattern.casefold().split("*")), re.DOTALL)
+    return re.compile(".*".join(re.escape(part) for part in fold_hidden(pattern).split("*")), re.DOTALL)

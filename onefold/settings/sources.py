@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Literal
+from unicodedata import normalize
 
 from onefold.core.names import TableId
 
@@ -98,7 +99,8 @@ class Source:
             TableLoad(mode='full', watermark=None, pull_overlap=None, drop=(), reload_days=1)
         """
         for pattern, load in self.tables.items():
-            if fnmatchcase(f"{database}.{table}" if "." in pattern else table, pattern):
+            # A pattern in another form of Unicode would leave the table to a later pattern, without its `drop`.
+            if fnmatchcase(normalize("NFC", f"{database}.{table}" if "." in pattern else table), normalize("NFC", pattern)):
                 return load
         return None
 

@@ -20,6 +20,7 @@ from onefold.schema.column_policy import Action
 from onefold.schema.columns import Column
 from onefold.schema.treatment import Treatment
 from onefold.schema.types import STRING, Array, Scalar, Struct, Type
+from onefold.views.tables_read import COVERS
 
 RENDERER = 1
 """The number of the form of the text. Raise it with every change of the text, so that deployed views are written again."""
@@ -50,6 +51,22 @@ def clean_query(source: TableId, treatments: Sequence[Treatment], key: TableId) 
     return f"{_waiting_note(treatments)}SELECT\n  {f',{chr(10)}  '.join(items)}\nFROM {source.quoted} AS v{join}"
 
 
+def closed_query(columns: Iterable[Column], former: str, missing: TableId) -> str:
+    """Return the query of a clean view whose current view is missing: it reads nothing, and every query of it is an error.
+
+    So the view cannot show what the current view will have once it is written, before the policies were applied to that.
+
+    Args:
+        columns: those of the clean view.
+        former: the text of the clean view, whose notes are kept, but for the versions that it read.
+        missing: the current view.
+    """
+    notes = [line for line in takewhile(_is_note, former.splitlines()) if not line.startswith(COVERS)]
+    nulls = ",\n  ".join(f"{typed_null(column.type)} AS {quote(column.name)}" for column in columns)
+    problem = quote_text(f"{missing} does not exist: `onefold refresh` writes it, and this view again")
+    return "\n".join([*notes, f"SELECT\n  {nulls}\nFROM UNNEST([0])\nWHERE CAST(ERROR({problem}) AS BOOL)"])
+
+
 def clean_columns(treatments: Iterable[Treatment]) -> tuple[Column, ...]:
     """Return the columns of a clean view."""
     return tuple(Column(one.path, type_) for one in treatments if (type_ := one.shown_type))
@@ -62,7 +79,7 @@ def waiting_columns(query: str) -> tuple[str, ...]:
         >>> waiting_columns('-- waiting for a decision: ["address.zip"]\nSELECT 1')
         ('address.zip',)
     """
-    head = takewhile(lambda line: line.startswith("-- "), query.splitlines())
+    head = takewhile(_is_note, query.splitlines())
     noted = next((line.removeprefix(_WAITING) for line in head if line.startswith(_WAITING)), "[]")
     try:
         found = json.loads(noted)
@@ -84,6 +101,10 @@ def waiting_warnings(query: str) -> tuple[str, ...]:
     verb, names = ("is", "it") if len(waiting) == 1 else ("are", "them")
     shown = cut(", ".join(waiting), _MOST_SHOWN)
     return (f"{counted(len(waiting), 'column')} {verb} masked until a policy names {names}: {shown}",)
+
+
+def _is_note(line: str) -> bool:
+    return line.startswith("-- ")
 
 
 def _waiting_note(treatments: Sequence[Treatment]) -> str:

@@ -15,7 +15,7 @@ from onefold.schema.diff import SchemaChange, column_undecided
 from onefold.schema.treatment import treat
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
-from onefold.views.clean import RENDERER, clean_columns, clean_query, waiting_columns
+from onefold.views.clean import RENDERER, clean_columns, clean_query, closed_query, waiting_columns
 from onefold.views.labels import LABEL, TABLE_LABEL, owner_digest
 from onefold.views.landed_note import all_landed, landed_note
 from onefold.views.stored_settings import SettingChange, settings_comment
@@ -31,11 +31,14 @@ class CleanKind:
         warehouse: where the tables are.
         base: the base name of the versioned tables.
         settings: those of the installation.
+        closing: whether a clean view that exists is closed where there is no current view, instead of staying as it is.
+            Without policies it is closed in any case.
     """
 
     warehouse: Warehouse
     base: TableId
     settings: Settings
+    closing: bool = False
 
     @property
     def id(self) -> TableId:
@@ -57,8 +60,12 @@ class CleanKind:
         retired = sorted(self.settings.rules_for(self.base).retired)
         return hashlib.sha256(repr((RENDERER, self.base, self.source, rules, retired)).encode()).hexdigest()[:16]
 
+    def is_ours(self, stored: StoredView) -> bool:
+        """Return whether Onefold wrote a view as the clean view of this table."""
+        return stored.is_view and stored.labels.get(TABLE_LABEL) == self.owner
+
     def check_owner(self, stored: StoredView) -> None:
-        if not stored.is_view or stored.labels.get(TABLE_LABEL) != self.owner:
+        if not self.is_ours(stored):
             raise ViewNameTaken(f"{stored.id} was not written as the clean view of {self.base}: rename it")
 
     def is_settled(self, stored: StoredView) -> bool:  # noqa: ARG002 a message comes here after the current view
@@ -86,7 +93,7 @@ class CleanKind:
             self._check_dataset()
         source = self.warehouse.get_view(self.source)
         if source is None or not source.is_view:
-            raise NoCurrentView(f"{self.base} gets no clean view: the view {self.source} does not exist")
+            return self._closed(stored)
         self._check_policies(stored)
         landed = all_landed(source.columns, [version.columns for version in found], stored.query if stored else "")
         policies = (self.settings.policies or ColumnPolicies()).of_table(self.base)
@@ -104,6 +111,19 @@ class CleanKind:
         if len(query) + (stored.reserved if stored else 0) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters: drop some of its columns")
         return UnifiedView(self.id, clean_columns(treatments), tuple(covered), (), "spelled", query)
+
+    def _closed(self, stored: StoredView | None) -> UnifiedView:
+        """Return the clean view without a current view.
+
+        Raises:
+            NoCurrentView: there is no clean view to close, or it is to stay as it is.
+            SettingsChanged: as `build`.
+        """
+        if stored is None or not (self.closing or self.settings.policies is None):
+            raise NoCurrentView(f"{self.base} gets no clean view: the view {self.source} does not exist")
+        self._check_policies(stored)
+        query = closed_query(stored.columns, stored.query, self.source)
+        return UnifiedView(self.id, stored.columns, (), (), "spelled", query)
 
     def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:  # noqa: ARG002 see `_check_policies`
         return ()

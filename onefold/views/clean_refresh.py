@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from onefold.core.errors import AccessDenied
 from onefold.core.names import TableId
 from onefold.ports.warehouse import Warehouse
 from onefold.settings.environment import Settings
@@ -48,8 +49,30 @@ def refresh_clean(
     return refresh(warehouse, base, settings, version=version, announce=announce, sleep=sleep, kind=kind)
 
 
+def keeps_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> bool:
+    """Return whether the clean view of a table has to be kept: because there are policies, or since it was written by some.
+
+    A clean view outlives the policies of onefold.yaml. Then every column of it is undecided, and masked therefore.
+
+    Args:
+        warehouse: where the views are.
+        base: the base name of the versioned tables.
+        settings: those of the installation.
+    """
+    if settings.policies is not None:
+        return True
+    kind = CleanKind(warehouse, base, settings)
+    try:
+        stored = warehouse.get_view(kind.id)
+    except AccessDenied:  # BigQuery's answer for a dataset that does not exist, to an account without rights on the project
+        return False
+    return stored is not None and kind.is_ours(stored)
+
+
 def tighten_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> None:
     """Write the clean view over the current view as it is, for all versions, where there is a clean view.
+
+    Where there is no current view, the clean view is closed until there is one.
 
     Args:
         warehouse: where the views are.
@@ -60,8 +83,37 @@ def tighten_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> No
         OnefoldError: as `refresh_clean`. The current view must not be written then: it could show through the clean view
             what the policies hide.
     """
+    if _exists(warehouse, base, settings):
+        kind = CleanKind(warehouse, base, settings, closing=True)
+        refresh(warehouse, base, settings, announce=keep if settings.topic_schema_changes else None, kind=kind)
+
+
+def complete_clean(warehouse: Warehouse, base: TableId, settings: Settings, announce: Announce | None = None) -> None:
+    """Write the clean view over the current view that was just written, where there is a clean view.
+
+    Args:
+        warehouse: where the views are.
+        base: the base name of the versioned tables.
+        settings: those of the installation.
+        announce: as for `onefold.views.refresh.refresh`.
+
+    Raises:
+        OnefoldError: as `refresh_clean`. The clean view hides too much until a refresh succeeds.
+    """
+    if _exists(warehouse, base, settings):
+        refresh_clean(warehouse, base, settings, announce=announce)
+
+
+def without_policies(view: TableId) -> str:
+    """Return the warning about a clean view that has outlived the policies of onefold.yaml."""
+    return (
+        f"onefold.yaml has no `policies`, so every column of {view} is masked: put the policies back, or remove the view if "
+        "nobody needs it any more"
+    )
+
+
+def _exists(warehouse: Warehouse, base: TableId, settings: Settings) -> bool:
     # A person's command without onefold.yaml knows no policies: CleanKind refuses it, as it refuses other policies.
-    if settings.policies is None and not settings.keep_view_settings:
-        return
-    if warehouse.get_view(settings.clean_view_of(base)):
-        refresh_clean(warehouse, base, settings, announce=keep if settings.topic_schema_changes else None)
+    if not settings.keep_view_settings and not keeps_clean(warehouse, base, settings):
+        return False
+    return warehouse.get_view(settings.clean_view_of(base)) is not None

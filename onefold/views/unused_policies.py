@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 
+from onefold.core.names import fold_hidden
 from onefold.schema.column_policy import ColumnPolicies, PolicyRule
 from onefold.schema.treatment import Treatment
 from onefold.schema.types import JSON, STRING
@@ -40,16 +41,16 @@ def unused_policies(
         checked: tables with their columns.
         tables: the names of all tables of the dataset; None where only some of them are known.
     """
-    columns = {one.table.table.casefold(): list(_columns(one.treatments)) for one in checked}
-    known = None if tables is None else {name.casefold(): name for name in tables}
+    columns = {fold_hidden(one.table.table): list(_columns(one.treatments)) for one in checked}
+    known = None if tables is None else {fold_hidden(name): name for name in tables}
     missing: set[str] = set()
     for rule in policies.rules:
         of_dataset, _, table = rule.table.rpartition(".")
-        if "*" in rule.table or of_dataset.casefold() not in ("", dataset.casefold()):
+        if "*" in rule.table or fold_hidden(of_dataset) not in ("", fold_hidden(dataset)):
             continue
-        if table.casefold() in columns:
-            yield from _unused_column(rule, columns[table.casefold()])
-        elif of_dataset and known is not None and table.casefold() not in known and rule.table not in missing:
+        if fold_hidden(table) in columns:
+            yield from _unused_column(rule, columns[fold_hidden(table)])
+        elif of_dataset and known is not None and fold_hidden(table) not in known and rule.table not in missing:
             missing.add(rule.table)
             yield f"policies.{rule.table}: dataset {dataset} has no table {table}: {_advice(table, known.values())}"
 
@@ -61,7 +62,7 @@ def _unused_column(rule: PolicyRule, columns: Sequence[Treatment]) -> Iterator[s
 
 
 def _names(rule: PolicyRule, column: Treatment) -> bool:
-    path = column.path.casefold()
+    path = fold_hidden(column.path)
     # What a value without fields of its own holds is not known: JSON, or text that is a struct in another version.
     return rule.names_column(path) or (
         not column.fields and any(rule.fields_named_below(path, open_=column.type in (JSON, STRING)))

@@ -21,7 +21,7 @@ from onefold.adapters.google_errors import (
     Service,
     failure_of,
 )
-from onefold.core.errors import NotFound, OnefoldError, Rejected, TopicRefused, TryAgain, ViewChanged
+from onefold.core.errors import AccessDenied, NotFound, OnefoldError, Rejected, TopicRefused, TryAgain, ViewChanged
 from onefold.ports.objects import ObjectChanged
 
 SERVICES = (BIGQUERY, STORAGE_WRITE, CLOUD_STORAGE, PUBSUB, DATAPROC)
@@ -52,7 +52,7 @@ REST: list[tuple[tuple[Service, ...], list[tuple[tuple[Any, ...], type[OnefoldEr
             ((408,), TryAgain),
             ((429,), TryAgain),
             ((401,), TryAgain),
-            ((403, "accessDenied"), TryAgain),
+            ((403, "accessDenied"), AccessDenied),
             ((403, "quotaExceeded"), TryAgain),
             ((403, "rateLimitExceeded"), TryAgain),
             ((400, "invalid"), Rejected),

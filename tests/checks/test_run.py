@@ -57,6 +57,22 @@ def test_only_clear_values_are_in_findings_and_none_in_the_log(
     assert "columns that differ: name, rate" in found.text
 
 
+def test_no_value_of_a_key_that_no_policy_shows_is_remembered(scene: CheckScene, capsys: pytest.CaptureFixture[str]) -> None:
+    fill(scene, 25)
+    scene.source.run("UPDATE t SET id = id * 47110001, at = at ORDER BY id DESC")
+    scene.pull()
+    assert scene.check_one(rows=10, whole=False).chunks[0].chunk.high == 11 * 47110001
+    scene.policies = ColumnPolicies((PolicyRule("*", "name", Action.CLEAR),))
+    capsys.readouterr()
+    chunks = [scene.check_one(rows=10, whole=False).chunks[0] for _ in range(4)]
+    assert chunks[0].chunk.low is None, "it does not go on at the value of a row"
+    assert [chunk.chunk.low for chunk in chunks[1:]] == [chunk.chunk.high for chunk in chunks[:-1]]
+    round_ = chunks[: [chunk.chunk.high for chunk in chunks].index(None) + 1]
+    assert (sum(chunk.rows for chunk in round_), all(chunk.rows <= 10 for chunk in chunks)) == (25, True)
+    written = str(scene.logged()[1:]) + capsys.readouterr().out
+    assert not [number for number in range(1, 26) if str(number * 47110001) in written]
+
+
 def test_one_table_that_cannot_be_checked_does_not_stop_the_others(scene: CheckScene) -> None:
     fill(scene, 3)
     scene.source.run(

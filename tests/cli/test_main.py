@@ -17,6 +17,7 @@ from support.cli import SCHEMAS, Run
 
 import onefold.cli
 from onefold.cli import cli
+from onefold.core.extras import how_to_install
 
 
 def test_every_command_has_help(run: Run) -> None:
@@ -136,7 +137,7 @@ def test_demo_names_the_package_to_install_if_the_embedded_stack_is_missing(
     monkeypatch.setitem(sys.modules, "duckdb_extensions", None)
     outcome = run("demo")
     assert outcome.code == 1
-    assert "duckdb_extensions is missing: pip install 'onefold[local]'" in outcome.err
+    assert f"duckdb_extensions is missing: {how_to_install('local')}\n" in outcome.err
 
 
 def test_a_query_is_printed_whole_on_a_terminal_that_knows_only_ascii(tmp_path: Path) -> None:

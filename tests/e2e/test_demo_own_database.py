@@ -167,8 +167,11 @@ def test_tables_of_every_type_are_copied_and_compared_and_nothing_is_written(sou
         command, cwd=tmp_path, env=environ(ONEFOLD_SOURCE_PASSWORD="", COLUMNS="120", ONEFOLD_VIEW_NAME="{table}_all"),
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=SECONDS,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 2, done.stdout + done.stderr
     shown = words(done.stdout)
+    for table in ("keyless", "odder"):
+        assert f"Not compared: {source.name}.{table}: " in shown
+    assert shown.count("Not compared: ") == 2
     assert "binlog_row_metadata FULL. It can be captured." in shown
     for table, rows in {"odd": 2, "dated": 2, "large": 2}.items():
         assert f"{source.name}.{table} {rows} {rows} the same {rows}" in shown
@@ -194,8 +197,10 @@ def test_tables_that_cannot_be_captured_stop_no_other_table(source: SourceDataba
         cwd=tmp_path, env=environ(ONEFOLD_SOURCE_PASSWORD="", COLUMNS="160"), stdin=subprocess.DEVNULL,
         capture_output=True, text=True, check=False, timeout=SECONDS,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 2, done.stdout + done.stderr
     shown = words(done.stdout)
+    assert f"Not compared: {source.name}.pressed: it is in quarantine" in shown
+    assert shown.count("Not compared: ") == 1
     for table, rows in {"a-b": 2, "größe": 1, "wide": 1, "t": 1}.items():
         assert f"{source.name}.{table} {rows} {rows} the same {rows}" in shown
     assert f"In quarantine: {source.name}.pressed.a is COMPRESSED, which cannot be read; run: ALTER TABLE" in shown

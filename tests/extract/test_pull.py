@@ -17,7 +17,7 @@ from onefold.extract.part import PartResult
 from onefold.extract.plan import TablePlan
 from onefold.extract.pull import Reader
 from onefold.extract.watermark import Window
-from onefold.settings.sources import TableLoad, WatermarkColumn
+from onefold.settings.sources import Source, TableLoad, WatermarkColumn
 
 pytestmark = on(MariaDb, MySql)
 
@@ -250,6 +250,22 @@ def test_dropped_columns_never_leave_the_source(source: SourceDatabase, tmp_path
     (row,) = scene.rows("full")
     assert row.keys() - {"source_name", "database_name", "_landed_at", "datastream_metadata", "_day"} == {"id", "b"}
     assert not any(b"Pan" in path.read_bytes() or b"4111" in path.read_bytes() for path in tmp_path.rglob("*.json"))
+
+
+@pytest.mark.parametrize(("column", "dropped"), [("pr\u00e9nom", "pre\u0301nom"), ("pre\u0301nom", "PR\u00c9NOM")])
+def test_dropped_columns_are_found_in_any_form_of_unicode(
+    source: SourceDatabase, tmp_path: Path, column: str, dropped: str
+) -> None:
+    source.run(f"CREATE TABLE t (id INT PRIMARY KEY, `{column}` VARCHAR(20))", "INSERT INTO t VALUES (1, 'Ada')")
+    scene = PullScene(source, tmp_path, {"t": TableLoad(drop=(dropped,))})
+    (row,) = scene.rows("full")
+    assert "Ada" not in row.values()
+
+
+def test_the_settings_of_a_table_are_found_in_any_form_of_unicode() -> None:
+    first = TableLoad("full", drop=("pan",))
+    tables = {"kund\u00e9*": first, "*": TableLoad("full")}
+    assert Source("fraud", "db", tables=tables).load_of("models", "kunde\u0301n") == first
 
 
 def test_compressed_files(scene: PullScene) -> None:

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from support.terraform import ROOT
 
+from onefold.core.extras import EXTRAS
+
 SECONDS = 900
 COLUMNS = [
     {"table_name": f"customer_v_{version}", "column_name": "id", "ordinal_position": 1, "data_type": type_}
@@ -52,17 +54,21 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
-def run(installed: Path, folder: Path, *words: str) -> str:
+def attempt(installed: Path, folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("ONEFOLD_", "PYTHON"))}
-    done = subprocess.run(
+    return subprocess.run(
         [str(installed / "onefold"), *words],
         cwd=folder,
-        env=environ,
+        env=environ | variables,
         capture_output=True,
         text=True,
         timeout=SECONDS,
         check=False,
     )
+
+
+def run(installed: Path, folder: Path, *words: str) -> str:
+    done = attempt(installed, folder, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -82,6 +88,26 @@ def test_the_wheel_prints_its_version(installed: Path, tmp_path: Path) -> None:
 def test_the_wheel_renders_a_view(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "columns.json").write_text(json.dumps(COLUMNS))
     assert "UNION ALL" in run(installed, tmp_path, "render", "customer", "--columns", "columns.json")
+
+
+def test_commands_of_an_extra_that_is_not_installed_say_what_to_install(
+    built: Path, installed: Path, tmp_path: Path
+) -> None:
+    """The environment is that of the extra `cli` alone: what other extras have cannot be imported."""
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({[*EXTRAS]!r}))\n")
+    (tmp_path / "onefold.yaml").write_text(
+        "sources:\n  fraud: {host: h, user: u, password: env:PW, databases: [models], tables: {score: {mode: full}}}\n"
+    )
+    (wheel,) = built.glob("*.whl")
+    commands = (
+        ("check", "fraud", "models"),
+        ("sources", "check"),
+        ("sources", "init", "fraud", "--host", "h", "--user", "u", "--password", "env:PW", "--database", "models"),
+    )
+    for words in commands:
+        done = attempt(installed, tmp_path, *words, PYTHONPATH=str(tmp_path), PW="secret")
+        line = f"Error: pymysql is missing: pip install '{wheel}[mysql]'\n"
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", line), words
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from google.api_core.exceptions import GoogleAPICallError
@@ -114,6 +115,16 @@ def test_policies_that_change_are_written_by_the_next_message(clean: CleanShop) 
     assert clean.rows() == [(1, None, None)]
     clean.function(id="clear", note="clear").deliver("a1")
     assert clean.rows() == [(1, None, "n")]
+
+
+@pytest.mark.parametrize(("column", "named"), [("pr\u00e9nom", "pre\u0301nom"), ("pre\u0301nom", "PR\u00c9NOM")])
+def test_policy_hides_a_column_in_another_form_of_unicode(clean: CleanShop, column: str, named: str) -> None:
+    shop = Shop(clean.dataset)
+    shop.create("a1", {"id": "INT64", column: "STRING", LANDED_AT: "TIMESTAMP"})
+    row: dict[str, Any] = {"id": 1, column: "Ada"}
+    shop.land("a1", change("INSERT", "1", **row))
+    clean.function(**{"*": "clear", named: "mask"}).deliver("a1")
+    assert clean.rows() == [(1, None)]
 
 
 @pytest.mark.usefixtures("shop")

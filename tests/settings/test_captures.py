@@ -74,6 +74,11 @@ def test_pattern_of_tables(pattern: str, is_named: bool) -> None:
     assert found is (Action.DROP if is_named else Action.CLEAR)
 
 
+@pytest.mark.parametrize(("pattern", "column"), [("pre\u0301nom", "pr\u00e9nom"), ("PR\u00c9*", "pre\u0301nom")])
+def test_rule_names_a_column_in_another_form_of_unicode(pattern: str, column: str) -> None:
+    assert action_of((ColumnRules("t", mask=(pattern,)),), "shop", "t", column) is Action.MASK
+
+
 def test_variable_stands_for_the_key_of_the_file(tmp_path: Path) -> None:
     text = '{"shop-db": {"tables": {"t": {"drop": ["pin"]}}}}'
     expected = {"shop-db": CaptureSettings((ColumnRules("t", drop=("pin",)),))}

@@ -16,6 +16,7 @@ from typing import Any
 from onefold.adapters.redshift.connection import RedshiftConnection
 from onefold.adapters.redshift.errors import api_error, is_transient
 from onefold.core.errors import InvalidInput, LimitExceeded, Rejected, TryAgain
+from onefold.core.extras import how_to_install
 from onefold.core.retry import Backoff
 
 MAX_STATEMENT = 100_000
@@ -196,7 +197,7 @@ def connect(service: str, region: str | None) -> Any:
         from botocore.config import Config
         from botocore.exceptions import NoRegionError
     except ModuleNotFoundError as error:
-        raise InvalidInput("Redshift needs boto3; run: pip install 'onefold[aws]'") from error
+        raise InvalidInput(f"Redshift needs boto3: {how_to_install('aws')}") from error
     config = Config(connect_timeout=_CALL_SECONDS, read_timeout=_CALL_SECONDS, retries={"mode": "standard"})
     try:
         return boto3.client(service, region_name=region, config=config)
