@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -73,6 +74,13 @@ class RedshiftScene:
             schemas=tuple(sorted({table.uri for table in written if table.uri})), **{**usual, **fields},
         )  # fmt: skip
         self._s3.put_object(Bucket=BUCKET, Key=f"shredded/run={run}/{MANIFEST}", Body=manifest.to_json().encode())
+
+    def change_manifest(self, second: int, change: Callable[[dict[str, Any]], None]) -> None:
+        """Change the manifest of a run, as nobody should."""
+        key = f"shredded/run={run_name(second)}/{MANIFEST}"
+        found = json.loads(self._s3.get_object(Bucket=BUCKET, Key=key)["Body"].read())
+        change(found)
+        self._s3.put_object(Bucket=BUCKET, Key=key, Body=json.dumps(found).encode())
 
     def _write(self, run: str, table: ShreddedTable, rows: Sequence[str]) -> ShreddedTable:
         data = "".join(rows).encode()
