@@ -16,8 +16,9 @@ from onefold.registry.leaves import Path
 from onefold.registry.registry import Registry
 from onefold.registry.schema_key import ModelKey, SchemaKey
 from onefold.schema.redshift_ddl import ENVELOPE
+from onefold.shred.counts import EVENTS
 from onefold.shred.event_fields import event_columns
-from onefold.shred.manifest import EVENTS, Format
+from onefold.shred.manifest import Format
 
 InputForm = Literal["self-describing", "enriched-tsv", "enriched-json"]
 INPUT_FORMS: tuple[InputForm, ...] = get_args(InputForm)
