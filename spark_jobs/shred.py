@@ -1,6 +1,7 @@
 """The batch that turns files of events into rows of tables. See docs/reference/shredder.md.
 
-Exit codes: 0 done, or no new files; 1 an error, wrong usage included. Bad rows are no error.
+Exit codes: 0 done, or no new files; 1 an error, wrong usage included, and files that this run has set aside. Bad rows are no
+error.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
 def _print(report: ShredReport) -> int:
     sys.stdout.write(f"{report.to_json()}\n")
     sys.stderr.write(f"{report.summary()}\n")
-    return 0
+    return 1 if report.found_unreadable else 0
 
 
 def run(arguments: ShredArguments) -> ShredReport:

@@ -180,4 +180,5 @@ def _stored(batch: dataproc_v1.Batch) -> StoredBatch:
     state = names.get(dataproc_v1.Batch.State(batch.state).name, BatchState.UNKNOWN)
     id_, arguments = batch.name.rpartition("/")[2], tuple(batch.pyspark_batch.args)
     created = dataproc_v1.Batch.pb(batch).create_time.ToDatetime(UTC)
-    return StoredBatch(id_, state, batch.state_message, dict(batch.labels), arguments, created)
+    output = batch.runtime_info.output_uri
+    return StoredBatch(id_, state, batch.state_message, dict(batch.labels), arguments, created, output)

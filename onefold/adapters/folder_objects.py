@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from onefold.core.errors import Rejected, TryAgain
+from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.ports.objects import NEW, ObjectChanged, StoredObject, generation_of
 
 LOCK = ".onefold-lock"
@@ -41,15 +41,16 @@ class FolderObjects:
         return StoredObject(data, generation_of(data))
 
     def list_folders(self, address: str) -> list[str]:
-        """Return the names of the folders right below a folder; nothing where there is no such folder.
+        """Return the names of the folders right below a folder.
 
         Raises:
+            NotFound: there is no such folder.
             Rejected: the folder cannot be read.
         """
         try:
             return [entry.name for entry in os.scandir(address) if entry.is_dir()]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise NotFound(f"there is no folder {address}") from error
         except OSError as error:
             raise Rejected(f"{address} cannot be read: {error.strerror}") from error
 

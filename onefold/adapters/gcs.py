@@ -14,7 +14,7 @@ import requests
 from google.api_core import exceptions as api
 
 from onefold.adapters.google_errors import CLOUD_STORAGE
-from onefold.core.errors import InvalidInput, Rejected
+from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.ports.objects import _ADDRESS, NEW, StoredObject, check_folder
 
 MAX_OBJECT = 64_000_000
@@ -67,9 +67,10 @@ class GcsObjects:
                 return None
 
     def list_folders(self, address: str) -> list[str]:
-        """Return the names of the folders right below a folder; nothing where there is no such folder.
+        """Return the names of the folders right below a folder.
 
         Raises:
+            NotFound: no object is below it.
             Rejected: Cloud Storage refuses to list the bucket.
             TryAgain: Cloud Storage failed, and may answer later.
         """
@@ -78,8 +79,10 @@ class GcsObjects:
         prefix = marker.name.removesuffix("x")
         with CLOUD_STORAGE.translated(address):
             listed = marker.client.list_blobs(marker.bucket, prefix=prefix, delimiter="/", timeout=_TIMEOUT, retry=None)
-            found = [name for page in listed.pages for name in page.prefixes]
-        return [name.removeprefix(prefix).rstrip("/") for name in found]
+            found = [(page.prefixes, page.num_items) for page in listed.pages]
+        if not any(names or count for names, count in found):
+            raise NotFound(f"there is no folder {address}: no object is below it")
+        return [name.removeprefix(prefix).rstrip("/") for names, _ in found for name in names]
 
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
         """Write a whole object, and return its new generation.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from onefold.core.errors import InvalidInput, Rejected, TryAgain
+from onefold.core.errors import InvalidInput, NotFound, Rejected, TryAgain
 from onefold.core.extras import how_to_install
 from onefold.ports.objects import StoredObject, generation_of
 
@@ -41,15 +41,19 @@ class S3Objects:
         return None if data is None else StoredObject(data, generation_of(data))
 
     def list_folders(self, address: str) -> list[str]:
-        """Return the names of the folders right below a folder; nothing where there is no such folder.
+        """Return the names of the folders right below a folder.
 
         Raises:
+            NotFound: no object is below it.
             InvalidInput: the address is not a folder of S3, or boto3 is not installed.
             Rejected: S3 refuses to list the bucket.
             TryAgain: S3 failed, and may answer later.
         """
         bucket, name = _parts(f"{address.rstrip('/')}/x")
-        return self._answer(address, lambda client: _folders(client, bucket, name.removesuffix("x"))) or []
+        found = self._answer(address, lambda client: _folders(client, bucket, name.removesuffix("x")))
+        if found is None:
+            raise NotFound(f"there is no folder {address}: no object is below it")
+        return found
 
     def _answer(self, address: str, ask: Callable[[Any], Result]) -> Result | None:
         """Return what S3 answers; None where the object does not exist.
@@ -105,8 +109,10 @@ def _content(client: Any, bucket: str, name: str) -> bytes:
     return data
 
 
-def _folders(client: Any, bucket: str, prefix: str) -> list[str]:
-    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")
+def _folders(client: Any, bucket: str, prefix: str) -> list[str] | None:
+    pages = list(client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/"))
+    if not any(page.get("KeyCount") for page in pages):
+        return None
     found = (one["Prefix"] for page in pages for one in page.get("CommonPrefixes", ()))
     return [name.removeprefix(prefix).rstrip("/") for name in found]
 

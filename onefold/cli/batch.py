@@ -9,10 +9,11 @@ import click
 
 from onefold.batches.batch import batch_link, exit_code, with_defaults
 from onefold.batches.jobs import JOBS
+from onefold.batches.report import Report, count_lines, read_report
 from onefold.batches.request import BatchRequest
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, print_lines, progress_line, project, read_settings, say
 from onefold.cli.output import echo_json
-from onefold.core.errors import InvalidInput
+from onefold.core.errors import InvalidInput, OnefoldError
 from onefold.core.names import check_names
 from onefold.messages.envelope import MESSAGE_ID
 from onefold.ports.batches import BatchState, StoredBatch
@@ -29,7 +30,7 @@ from onefold.ports.batches import BatchState, StoredBatch
     metavar="ID",
     help="The batch's identifier; the same ID never starts a second batch.  [default: a new one]",
 )
-@click.option("--wait", is_flag=True, help="Wait until the batch ends, and exit as it did.")
+@click.option("--wait", is_flag=True, help="Wait until the batch ends, show the counts of its report, and exit as it did.")
 @project
 @as_json
 @click.pass_context
@@ -65,10 +66,14 @@ def batch(
     if not as_json:
         click.echo(f"{launched.batch.id} {'created' if launched.created else 'exists already'}\n{link}")
     found = _wait_for(batches, launched.batch) if wait else launched.batch
+    report, warnings = _report(found) if found.state.ended else (None, [])
     if as_json:
         started = {"id": identifier, "batch": found.id, "created": launched.created, "state": found.state.value}
-        echo_json([{**started, "message": found.message, "link": link}])
+        echo_json([{**started, "message": found.message, "link": link, "report": report}], warnings=warnings)
     else:
+        print_lines(*count_lines(report or {}), is_whole=True)
+        for warning in warnings:
+            say("yellow", warning)
         _show_state(job, found)
     if _found_differences(job, found):
         return CHANGES
@@ -96,6 +101,18 @@ def _wait_for(batches: Any, batch: StoredBatch) -> StoredBatch:
 
     with progress_line(f"{batch.id}: {batch.state.value}") as line:
         return follow(batches, batch.id, lambda now: line(f"{now.id}: {now.state.value}"))
+
+
+def _report(batch: StoredBatch) -> tuple[Report | None, list[str]]:
+    """Return the report of the job of a batch, and why it cannot be shown."""
+    from onefold.adapters.objects_at import run_objects_at
+
+    if not batch.output:
+        return None, []
+    try:
+        return read_report(run_objects_at(batch.output), batch.output.removeprefix("file://")), []
+    except OnefoldError as error:
+        return None, [f"the report of the job cannot be read: {error}"]
 
 
 def _show_state(job: str, batch: StoredBatch) -> None:

@@ -16,6 +16,7 @@ from onefold.load.run_log import (
     LOG_TABLE,
     LOGGED_AT,
     Replacement,
+    begun_query,
     keys_query,
     load_state,
     read_keys,
@@ -31,6 +32,8 @@ RECENT = timedelta(days=8)
 """The part of the log that is read first; a table that is not in it is looked for in the whole log."""
 KEYS_KEPT = timedelta(days=92)
 """How far back the keys of a day are known."""
+RESUMED = timedelta(days=2)
+"""How far back a first pull may have begun: it is read on during one day only."""
 REPLACING = timedelta(days=1)
 """Loads that began earlier replace nothing any more: a load job ends within six hours."""
 
@@ -89,6 +92,16 @@ class LoadLog:
             now: the present time.
         """
         return read_replacements(self._fetch(replacements_query(self.id, table, now - REPLACING)))
+
+    def begun_at(self, load_id: str, now: datetime) -> datetime | None:
+        """Return when a load began first, of any process; None where the log does not tell.
+
+        Args:
+            load_id: its name.
+            now: the present time.
+        """
+        found: list[datetime | None] = [row["begun_at"] for row in self._fetch(begun_query(self.id, load_id, now - RESUMED))]
+        return found[0] if found else None
 
     def append(self, row: Row) -> None:
         """Append a row; the log is made where it does not exist.

@@ -39,6 +39,8 @@ class Log(Protocol):
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]: ...
 
+    def begun_at(self, load_id: str, now: datetime) -> datetime | None: ...
+
     def append(self, row: Row) -> None: ...
 
 
@@ -81,9 +83,9 @@ class TableLoads:
         """
         self.announcements.check_key(plan)
         self._begun[plan.load_id] = at = self.now()
-        if replaces(plan):
+        if replaces(plan) or plan.first:
             self.log.append(begun_row(plan, at))
-        elif plan.range.low is None and plan.previous.version is not None:
+        if not replaces(plan) and plan.range.low is None and plan.previous.version is not None:
             # Rows of a replaced day would be among those of the whole table, which would be read for nothing.
             self._check_none_replaces(plan, None, at)
 
@@ -106,7 +108,7 @@ class TableLoads:
         else:
             rows = self.days(base)
             look = SecondLook(rows, present, self.deletions, version)
-            replacer = DayReplacer(rows, self.jobs, look, base, version, tuple(older))
+            replacer = DayReplacer(rows, self._jobs(plan), look, base, version, tuple(older))
             done = self._incremental(pulled, replacer)
         self.log.append(loaded_row(pulled, done, begun_at, self.now()))
         _log(pulled, done)
@@ -117,9 +119,17 @@ class TableLoads:
             return (Version(plan.target.version, plan.target.columns),)
         return self.announcements.versions_for(plan)
 
+    def _jobs(self, plan: TablePlan) -> LoadJobs:
+        """Return the load jobs of a pull, of which no job counts that is older than the rows of the log about the pull.
+
+        Only a first pull may find jobs of an earlier process: all others write files of their own.
+        """
+        first = self.log.begun_at(plan.load_id, self.now()) if plan.first else None
+        return self.jobs.since(first or self._begun[plan.load_id])
+
     def _full(self, pulled: PulledFiles, base: TableId, older: Sequence[str]) -> Done:
         self._check_newest(pulled.plan, None)
-        jobs = replace_all(self.jobs, base, pulled, older)
+        jobs = replace_all(self._jobs(pulled.plan), base, pulled, older)
         self._check_newest(pulled.plan, None)
         return Done(jobs)
 
@@ -127,7 +137,7 @@ class TableLoads:
         plan = plan_load(pulled)
         table = replacer.base.sibling(pulled.plan.target.name)
         # Rows of later days come first: a row that has moved to one of them is there before it goes from its former day.
-        jobs = tuple(self.jobs.append(table, files).id for files in plan.appends)
+        jobs = tuple(replacer.jobs.append(table, files).id for files in plan.appends)
         if not plan.replacements:
             self._check_not_replaced(pulled)
             return Done(jobs)

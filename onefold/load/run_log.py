@@ -1,8 +1,8 @@
 """The log of loads, `_loads`: append-only rows that say which files are in a table, and where the next pull begins.
 
-A load that replaces rows appends a row before its pull reads (`begun`) and each load one when it is done (`loaded`). A row
-may be missing, because a process was killed before it wrote the row, or come twice. Then the next pull reads more than it
-needs.
+A load that replaces rows, and the first one of a structure, appends a row before its pull reads (`begun`), and each load one
+when it is done (`loaded`). A row may be missing, because a process was killed before it wrote the row, or come twice. Then
+the next pull reads more than it needs.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def replaces(plan: TablePlan) -> bool:
 
 
 def begun_row(plan: TablePlan, at: datetime) -> Row:
-    """Return the row of a load that will replace rows.
+    """Return the row of a load that has begun.
 
     Args:
         plan: of its pull.
@@ -167,6 +167,20 @@ def replacements_query(log: TableId, table: str, since: datetime) -> str:
         f"FROM {log.quoted} AS l\n"
         f"WHERE l.replaces AND l.table_name = {quote_text(table)}{_since('l', since)}\n"
         "GROUP BY l.load_id"
+    )
+
+
+def begun_query(log: TableId, load_id: str, since: datetime) -> str:
+    """Return a query of when a load began first, of any process.
+
+    Args:
+        log: the log of loads.
+        load_id: its name.
+        since: the first time of logging that is read.
+    """
+    return (
+        f"SELECT MIN(l.begun_at) AS begun_at\nFROM {log.quoted} AS l\n"
+        f"WHERE l.state = 'begun' AND l.load_id = {quote_text(load_id)}{_since('l', since)}"
     )
 
 

@@ -2,7 +2,8 @@
 
 Supported: CreateBatch (identifiers and their form, ALREADY_EXISTS, request identifiers, labels, long-running
 operations), GetBatch, ListBatches (pages; the filters of `dataproc_filter`), DeleteBatch, GetOperation, CancelOperation,
-and the states with their messages and history. The client finds the emulator through DATAPROC_EMULATOR_HOST.
+the states with their messages and history, and the output of jobs, in a folder. The client finds the emulator through
+DATAPROC_EMULATOR_HOST.
 
 Not supported: credentials, permissions, quotas, networks, regions (every name is accepted), runtime versions, time to
 live, sessions, and costs. Nothing is read from gs://: only the name of the main file counts.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -62,6 +64,7 @@ class LocalDataproc:
 
     def __init__(self, run: Run, at_once: int = 1) -> None:
         self._run = run
+        self._folder = tempfile.TemporaryDirectory(prefix="onefold_batches_")
         self._workers = ThreadPoolExecutor(at_once, "batch")
         self._lock = threading.RLock()
         self._batches: dict[str, _StoredBatch] = {}
@@ -71,6 +74,7 @@ class LocalDataproc:
         for stored in self._batches.values():
             stored.cancelled.set()
         self._workers.shutdown(wait=True, cancel_futures=True)
+        self._folder.cleanup()
 
     def create_batch(self, request: dataproc_v1.CreateBatchRequest) -> operations_pb2.Operation:
         _check_create(request)
@@ -128,6 +132,7 @@ class LocalDataproc:
         operation = f"{request.parent.replace('/locations/', '/regions/')}/operations/{uuid.uuid4()}"
         batch = Batch(request.batch)
         batch.name, batch.uuid, batch.operation = name, str(uuid.uuid4()), operation
+        batch.runtime_info.output_uri = f"file://{self._folder.name}/{batch.uuid}/driveroutput"
         Batch.pb(batch).create_time.GetCurrentTime()
         _enter(batch, State.PENDING)
         stored = self._batches[name] = _StoredBatch(batch, request.request_id, operation)

@@ -67,6 +67,9 @@ def run_job(
         )
         code = _wait(process, cancelled)
     log_file = Path(log.name)
+    if output := batch.runtime_info.output_uri.removeprefix("file://"):
+        Path(output).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(log_file, f"{output}.000000000")
     if code != 0:
         lines = last_lines(log_file.read_text(errors="replace"))
         return f"{script.name} ended with exit code {code}:\n{lines}\nIts whole log: {log_file}"

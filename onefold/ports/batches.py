@@ -115,6 +115,7 @@ class StoredBatch:
         labels: the labels; None where they are unknown.
         arguments: the command line of the job.
         created: when the batch was created; None where that is unknown.
+        output: where the job's output is, without the numbers of its parts; empty where that is unknown.
     """
 
     id: str
@@ -123,6 +124,7 @@ class StoredBatch:
     labels: Mapping[str, str] | None = None
     arguments: tuple[str, ...] = ()
     created: datetime | None = None
+    output: str = ""
 
 
 class BatchExists(TryAgain):

@@ -9,6 +9,7 @@ The manifest table has a row for each step of a run and a table, and rows are on
 | state | written | meaning |
 |---|---|---|
 | `planned` | before a table is created or changed | the table may have these columns from now on |
+| `begun` | before rows are loaded, where the warehouse remembers loads itself | a load that is older is not of these rows |
 | `loaded` | with the load, or after it | the rows of the run are in the table, which has at least these columns |
 | `finished` | last, without a table | all tables of the run are loaded |
 """
@@ -25,7 +26,7 @@ from onefold.core.event_labels import label_value
 
 MANIFEST_TABLE = "onefold_manifest"
 """The name of the manifest table, in the dataset or the schema of the tables of events."""
-State = Literal["planned", "loaded", "finished"]
+State = Literal["planned", "begun", "loaded", "finished"]
 Columns = tuple[tuple[str, str], ...]
 """Names and types in the order of the table, those of the envelope included. Types are spelled as in manifests."""
 
@@ -239,7 +240,8 @@ class EventWarehouse(Protocol):
 
         Rows are loaded by the names of their columns: a column of the table that the files do not have stays NULL. Rows of a
         run and a table are in the table once, however often this is called and by how many: a load that was started, by
-        anybody, is waited for and never started a second time.
+        anybody, is waited for and never started a second time. A load that was done into another table of this name, or
+        before the rows of the manifest table about it were deleted, does not count.
 
         Args:
             loads: tables of one run, at least one; each is all or nothing.
@@ -248,6 +250,7 @@ class EventWarehouse(Protocol):
 
         Returns:
             A result for each load, in their order. An error of one table is in its result, and the other tables are loaded.
+            Where the warehouse counts other rows than the manifest of the run lists, that is an error.
 
         Raises:
             TryAgain: no table was loaded, or not all of what was is recorded: call this again.

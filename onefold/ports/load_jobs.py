@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Protocol
 
 from onefold.core.errors import Rejected
@@ -29,6 +29,10 @@ class LoadFile(Protocol):
     def checksum(self) -> str:
         """A digest of the content, as hexadecimal digits."""
 
+    @property
+    def rows(self) -> int:
+        """The rows in it, as they were counted when it was written."""
+
 
 @dataclass(frozen=True)
 class LoadedJob:
@@ -44,7 +48,18 @@ class LoadedJob:
 
 
 class LoadJobs(Protocol):
-    """The load jobs of one project. Each takes all of its files or, where one row does not fit, none."""
+    """The load jobs of one project. Each takes all of its files or, where one row does not fit, none.
+
+    Where a job of the same files has been run before, it counts only if the table is still the one that it was run for, and
+    has as many rows as the job wrote. A job that wrote another number of rows than the files have is an error (Rejected).
+    """
+
+    def since(self, at: datetime) -> LoadJobs:
+        """Return the same load jobs, for which no job counts that was run before a time: its log was lost since.
+
+        Args:
+            at: when the load began that is done, by the log of loads.
+        """
 
     def append(self, table: TableId, files: Sequence[LoadFile]) -> LoadedJob:
         """Append the rows of files. A repeated call with the same files appends nothing more.

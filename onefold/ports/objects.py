@@ -67,9 +67,10 @@ class FolderLister(Protocol):
     """Folders by address."""
 
     def list_folders(self, address: str) -> list[str]:
-        """Return the names of the folders right below a folder, in any order; nothing where there is no such folder.
+        """Return the names of the folders right below a folder, in any order.
 
         Raises:
+            NotFound: there is no such folder; in a bucket, no object below it.
             TryAgain: the store does not answer; try again later.
             Rejected: the store refuses, and a retry does not help.
         """

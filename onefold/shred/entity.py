@@ -12,10 +12,11 @@ from onefold.registry.json_text import pointer
 from onefold.registry.schema_key import SchemaKey, snake
 from onefold.registry.validator import validator_of
 from onefold.shred.bad_rows import Problem
+from onefold.shred.counts import EVENTS
 from onefold.shred.csv_rows import CsvRows
 from onefold.shred.csv_values import TAB, csv_field
 from onefold.shred.event import Event
-from onefold.shred.manifest import EVENTS, Format
+from onefold.shred.manifest import Format
 from onefold.shred.parquet_rows import ParquetRows
 from onefold.shred.plan import PlannedSchema, PlannedTable
 from onefold.shred.values import json_text

@@ -19,12 +19,11 @@ from onefold.core.names import fold_case, problems_of_name
 from onefold.ports.event_tables import MANIFEST_TABLE
 from onefold.registry.schema_key import SchemaKey
 from onefold.schema import redshift_catalog, types
+from onefold.shred.counts import problems_of_counts
 
 MANIFEST = "shredding_complete.json"
 ALGORITHM = 1
 """The version of the rules by which columns are derived and values are written. Files of another version are not loaded."""
-EVENTS = "events"
-"""The table of the events themselves, which has no columns of the envelope."""
 Format = Literal["csv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 _RUN = re.compile(r"[0-9]{4}(?:-[0-9]{2}){5}")
@@ -246,9 +245,11 @@ def _problems(found: Mapping[str, Any]) -> list[str]:
 def _problems_of_tables(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with values that are valid by themselves.
 
-    A file that is listed twice would be loaded twice. A column that no warehouse takes would be listed as planned for the
-    table, and later runs with the right column would not fit.
+    A file that is listed twice would be loaded twice. Where counts do not add up, files are missing or too many. A column
+    that no warehouse takes would be listed as planned for the table, and later runs with the right column would not fit.
     """
+    rows = {table["name"]: sum(file["rows"] for file in table["files"]) for table in found["tables"]}
+    yield from problems_of_counts(found["events"], found["bad"], rows)
     for number, table in enumerate(found["tables"]):
         where = f"tables[{number}]"
         yield from _repeated(f"{where}.files", [file["name"] for file in table["files"]])

@@ -17,8 +17,9 @@ from onefold.registry.registry import Registry
 from onefold.registry.schema_key import SchemaKey
 from onefold.registry.table_names import TableName, table_names
 from onefold.schema.redshift_ddl import ENVELOPE
+from onefold.shred.counts import EVENTS
 from onefold.shred.event_fields import event_columns
-from onefold.shred.manifest import EVENTS, Format
+from onefold.shred.manifest import Format
 
 InputForm = Literal["self-describing", "enriched-tsv", "enriched-json"]
 INPUT_FORMS: tuple[InputForm, ...] = get_args(InputForm)

@@ -23,6 +23,8 @@ class ShredReport:
         bad: the bad events by kind.
         dry_run: True where the run only counted.
         removed: unfinished runs that were removed because of their age.
+        set_aside: files that cannot be read and are left out until somebody replaces them, with the reasons.
+        found_unreadable: those of them that this run has found.
     """
 
     run: str | None
@@ -34,17 +36,21 @@ class ShredReport:
     bad: Mapping[str, int] = field(default_factory=dict)
     dry_run: bool = False
     removed: tuple[str, ...] = ()
+    set_aside: Mapping[str, str] = field(default_factory=dict)
+    found_unreadable: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Return the report as one line of JSON."""
-        body = {**vars(self), "tables": dict(self.tables), "bad": dict(self.bad), "removed": list(self.removed)}
+        body = {name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(self).items()}
         return json.dumps(body, ensure_ascii=False)
 
     def summary(self) -> str:
-        """Return the report for people: each table, the bad rows by kind, then one line with all counts."""
+        """Return the report for people: what is set aside, each table, bad rows by kind, then one line with all counts."""
+        lines = [f"set aside: {file}: {reason}" for file, reason in self.set_aside.items()]
         if not self.inputs:
-            return f"{self.output}: no new files, so no run; {counted(self.taken, 'file')} read by earlier runs"
-        lines = [f"{table}: {counted(rows, 'row')}" for table, rows in self.tables.items()]
+            read = f"{self.output}: no new files, so no run; {counted(self.taken, 'file')} read by earlier runs"
+            return "\n".join([*lines, read])
+        lines += [f"{table}: {counted(rows, 'row')}" for table, rows in self.tables.items()]
         lines += [f"bad, {kind}: {counted(count, 'event')}" for kind, count in self.bad.items()]
         what = "dry run, nothing written" if self.dry_run else f"run {self.run}"
         bad = sum(self.bad.values())

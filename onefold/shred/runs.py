@@ -7,10 +7,12 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from onefold.core.errors import InvalidInput
 from onefold.shred.manifest import MANIFEST, run_folder
 
+Value = TypeVar("Value")
 _NAME = "%Y-%m-%d-%H-%M-%S"
 _RUN = re.compile(r"run=([0-9]{4}(?:-[0-9]{2}){5})(?:/(.+))?")
 BAD = "bad"
@@ -103,15 +105,15 @@ def check_commit(text: str, place: str) -> None:
         raise InvalidInput(f"{place} is not the manifest of a run: restore it, or remove it if no run has written it")
 
 
-def not_taken(found: Mapping[str, int], taken: Collection[str]) -> dict[str, int]:
-    """Return the files that no manifest lists, with their sizes.
+def not_taken(found: Mapping[str, Value], taken: Collection[str]) -> dict[str, Value]:
+    """Return the files that no manifest lists, with what is known of them.
 
     Examples:
         >>> not_taken({"gs://in/a": 1, "gs://in/b": 2}, {"gs://in/a"})
         {'gs://in/b': 2}
     """
     known = frozenset(taken)
-    return {address: size for address, size in sorted(found.items()) if address not in known}
+    return {address: found[address] for address in sorted(found) if address not in known}
 
 
 def problems_of_input(path: str, finished: Collection[str]) -> str | None:

@@ -12,7 +12,7 @@ from onefold.adapters.folder_objects import FolderObjects
 from onefold.adapters.gcs import GcsObjects
 from onefold.adapters.objects_at import run_objects_at
 from onefold.adapters.s3 import S3Objects
-from onefold.core.errors import InvalidInput, OnefoldError, Rejected
+from onefold.core.errors import InvalidInput, NotFound, OnefoldError, Rejected
 
 OBJECTS = ("runs/run=1/a", "runs/run=1/b/c", "runs/run=2/a", "runs/loose", "other/run=3/a", "runs-2/run=4/a")
 
@@ -20,7 +20,9 @@ OBJECTS = ("runs/run=1/a", "runs/run=1/b/c", "runs/run=2/a", "runs/loose", "othe
 def test_folders_of_a_bucket_are_listed_page_by_page(object_store: ObjectStore) -> None:
     object_store.objects = {f"acme/{name}": (b"", 1) for name in OBJECTS}
     assert GcsObjects().list_folders("gs://acme/runs/") == ["run=1", "run=2"]
-    assert GcsObjects().list_folders("gs://acme/none") == []
+    with pytest.raises(NotFound, match="there is no folder gs://acme/none"):
+        GcsObjects().list_folders("gs://acme/none")
+    assert GcsObjects().list_folders("gs://acme/runs/run=1/b") == []
     assert GcsObjects().list_folders("gs://acme") == ["other", "runs", "runs-2"]
 
 
@@ -37,7 +39,9 @@ def test_folders_of_s3_are_listed() -> None:
     for name in OBJECTS:
         client.put_object(Bucket="acme", Key=name, Body=b"")
     assert sorted(S3Objects().list_folders("s3://acme/runs/")) == ["run=1", "run=2"]
-    assert S3Objects().list_folders("s3://acme/none") == []
+    with pytest.raises(NotFound, match="there is no folder s3://acme/none"):
+        S3Objects().list_folders("s3://acme/none")
+    assert S3Objects().list_folders("s3://acme/runs/run=1/b") == []
     assert sorted(S3Objects().list_folders("s3://acme")) == ["other", "runs", "runs-2"]
     with pytest.raises(Rejected, match=r"s3://no-such-bucket/runs: .*NoSuchBucket"):
         S3Objects().list_folders("s3://no-such-bucket/runs")
@@ -49,8 +53,10 @@ def test_folders_of_this_machine_are_listed(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     objects = FolderObjects(tmp_path)
     assert sorted(objects.list_folders(str(tmp_path / "runs"))) == ["run=1", "run=2"]
-    assert objects.list_folders(str(tmp_path / "none")) == []
-    assert objects.list_folders(str(tmp_path / "runs" / "loose")) == []
+    assert objects.list_folders(str(tmp_path / "runs" / "run=1" / "b")) == []
+    for name in ("none", "runs/loose"):
+        with pytest.raises(NotFound, match="there is no folder"):
+            objects.list_folders(str(tmp_path / name))
 
 
 def test_the_address_chooses_the_store() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from support.fake_load_jobs import LOCATION, PROJECT, FakeLoadJobs, FakeTable
@@ -19,10 +19,15 @@ TABLE = TableId(PROJECT, "fraud_models", "score_v_abc")
 DAY, NEXT = date(2026, 5, 3), date(2026, 5, 4)
 
 
+def at(milliseconds: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+
+
 @dataclass(frozen=True)
 class File:
     name: str
     checksum: str
+    rows: int = 1
 
 
 class Bucket:
@@ -36,7 +41,11 @@ class Bucket:
     def file(self, name: str, *ids: int, day: date = DAY) -> File:
         address = f"gs://pulled/{name}"
         self.fake.files[address] = "".join(json.dumps({"id": id_, "_day": day.isoformat()}) + "\n" for id_ in ids)
-        return File(address, f"{hash(ids) & 0xFFFF:x}")
+        return File(address, f"{hash(ids) & 0xFFFF:x}", len(ids))
+
+    @property
+    def created(self) -> datetime:
+        return at(self.fake.tables["score_v_abc"].created)
 
     @property
     def ids(self) -> list[int]:
@@ -115,17 +124,18 @@ def test_a_lost_answer_does_not_load_twice(bucket: Bucket) -> None:
     bucket.fake.lose_answers = 1
     bucket.jobs.append(TABLE, [bucket.file("a.json", 1)])
     assert bucket.ids == [1]
-    assert len(bucket.fake.jobs) == 1
+    assert len(bucket.fake.inserted) == 1
 
 
 def test_a_job_that_another_process_has_sent_and_that_is_running_is_waited_for(bucket: Bucket) -> None:
     file = bucket.file("a.json", 1)
     bucket.fake.running = 3
     other = BigQueryLoadJobs(BigQueryWarehouse(bucket.fake.client()))
-    other._insert(TABLE, Load(str(TABLE), "WRITE_APPEND", (file,)), Load(str(TABLE), "WRITE_APPEND", (file,)).job_id(1), {})
+    load = Load(str(TABLE), "WRITE_APPEND", (file,), bucket.created)
+    other._insert(TABLE, load, load.job_id(1), {})
     assert bucket.jobs.append(TABLE, [file]).rows == 1
     assert bucket.ids == [1]
-    assert len(bucket.fake.jobs) == 1
+    assert len(bucket.fake.inserted) == 1
 
 
 def test_after_a_failed_job_the_same_files_go_in_by_the_next_attempt(bucket: Bucket) -> None:
@@ -135,7 +145,7 @@ def test_after_a_failed_job_the_same_files_go_in_by_the_next_attempt(bucket: Buc
         bucket.jobs.append(TABLE, [file])
     job = bucket.jobs.append(TABLE, [file])
     assert bucket.ids == [1]
-    assert job.id == Load(str(TABLE), "WRITE_APPEND", (file,)).job_id(2)
+    assert job.id == Load(str(TABLE), "WRITE_APPEND", (file,), bucket.created).job_id(2)
 
 
 def test_a_job_that_failed_by_an_error_of_bigquery_is_tried_again_after_a_pause(bucket: Bucket) -> None:
@@ -192,11 +202,55 @@ def test_the_identifier_of_a_job_depends_on_everything_that_the_load_depends_on(
         replace(load, files=files[:1]),
         replace(load, files=(File("gs://b/a.json", "2"), File("gs://b/c.json", "1"))),
         replace(load, files=(File("gs://b/A.json", "1"), files[1])),
+        replace(load, table_created=at(1_000)),
+        replace(load, table_created=at(1_001)),
     ]
     ids = {load.job_id(1), load.job_id(2), *(one.job_id(1) for one in others)}
     assert len(ids) == len(others) + 2
     assert replace(load, files=files[::-1]).job_id(1) == load.job_id(1)
     assert all(id_.replace("_", "").isalnum() and len(id_) <= 1024 for id_ in ids)
+
+
+def test_a_job_does_not_count_for_a_table_that_was_made_anew(bucket: Bucket) -> None:
+    files = [bucket.file("a.json", 1)]
+    first = bucket.jobs.append(TABLE, files)
+    bucket.fake.tables["score_v_abc"] = FakeTable({PULLED_LABEL: "true"}, created=3_000)
+    assert bucket.jobs.append(TABLE, files) != first
+    assert bucket.ids == [1]
+
+
+@pytest.mark.parametrize("day", [None, DAY])
+def test_a_job_does_not_count_for_a_table_without_its_rows(bucket: Bucket, day: date | None) -> None:
+    files = [bucket.file("a.json", 1, 2)]
+    first = bucket.jobs.replace(TABLE, files, day)
+    bucket.fake.tables["score_v_abc"].rows.pop()
+    again = bucket.jobs.replace(TABLE, files, day)
+    assert first is not None
+    assert again is not None
+    assert (first.id[-2:], again.id[-2:]) == ("_1", "_2")
+    bucket.jobs.replace(TABLE, files, day)
+    assert bucket.ids == [1, 2]
+
+
+def test_a_job_from_before_the_load_began_does_not_count(bucket: Bucket) -> None:
+    files = [bucket.file("a.json", 1)]
+    old = bucket.jobs.append(TABLE, files)
+    bucket.fake.tables["score_v_abc"].rows = [{"id": 5, "_day": DAY.isoformat()}]
+    bucket.fake.now = 5_000
+    since = bucket.jobs.since(at(2_001))
+    new = since.append(TABLE, files)
+    assert new != old
+    assert since.append(TABLE, files) == new
+    assert bucket.jobs.since(at(2_000)).append(TABLE, files) == old
+    assert bucket.ids == [1, 5]
+
+
+def test_a_job_that_wrote_other_rows_than_the_files_have_is_an_error_each_time(bucket: Bucket) -> None:
+    file = replace(bucket.file("a.json", 1), rows=5)
+    for _ in range(2):
+        with pytest.raises(Rejected, match="expected 5 rows, as the files were counted, got 1"):
+            bucket.jobs.append(TABLE, [file])
+    assert bucket.ids == [1]
 
 
 def test_keys_are_loaded_into_temporary_tables_alone(bucket: Bucket) -> None:

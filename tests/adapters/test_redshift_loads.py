@@ -77,7 +77,7 @@ def test_a_table_that_fails_leaves_the_other_tables_of_the_run_alone(redshift: R
 
 
 def test_a_run_of_many_tables_takes_several_transactions(redshift: RedshiftServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert redshift_loads.TABLES == 19  # 40 statements: the lock, the check, and two for each table
+    assert redshift_loads.TABLES == 12  # 40 statements: the lock, the check, and three for each table
     monkeypatch.setattr(redshift_loads, "TABLES", 2)
     loads = [stored(1, event_table(f"com_acme_t{number}_1", n="INT"), [{"id_": "a", "n": 1}]) for number in range(5)]
     assert [result.error for result in load_all(loads)] == [None] * 5

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from google.cloud import dataproc_v1
 from support.batches import ENVIRON
-from support.cli import Run
+from support.cli import Run, check_json
 
 from onefold.local.dataproc import dataproc_emulator
 
@@ -24,10 +25,12 @@ class Jobs:
         self.ran: queue.Queue[dataproc_v1.Batch] = queue.Queue()
         self.may_end = threading.Event()
         self.message: str | None = None
+        self.print: Callable[[Path], None] = lambda _: None
 
     def run(self, batch: dataproc_v1.Batch, cancelled: threading.Event) -> str | None:
         while not (self.may_end.wait(0.01) or cancelled.is_set()):
             pass
+        self.print(Path(batch.runtime_info.output_uri.removeprefix("file://") + ".000000000"))
         self.ran.put(batch)
         return self.message
 
@@ -65,6 +68,32 @@ def test_batch_waits_for_the_end_of_a_batch(run: Run, jobs: Jobs) -> None:
     outcome = run(*CUSTOMER, "--wait", *KEYS)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.splitlines()[-1] == "SUCCEEDED"
+
+
+def test_batch_shows_the_counts_of_the_report(run: Run, jobs: Jobs) -> None:
+    report = {"run": "2026-11-23-08-00-00", "events": 3, "tables": {"com_acme_click_1": 2}, "bad": {"invalid": 1}}
+    first, second = json.dumps(report)[:20], json.dumps(report)[20:]
+
+    def in_two_parts(output: Path) -> None:
+        output.parent.mkdir()
+        output.write_text(f"26/11/23 WARN Spark\n{first}")
+        output.with_suffix(".000000001").write_text(f'{second}\n{{"severity": "INFO"}}\n{{no report\n')
+
+    jobs.print = in_two_parts
+    jobs.may_end.set()
+    outcome = run(*CUSTOMER, "--wait", *KEYS)
+    assert outcome.out.splitlines()[-4:] == ["com_acme_click_1: 2 rows", "bad: invalid 1", "events 3", "SUCCEEDED"]
+    shown = run(*CUSTOMER, "--wait", "--json", *KEYS)
+    check_json(shown.out)
+    assert shown.result["report"] == report
+
+
+def test_batch_says_that_the_report_cannot_be_read(run: Run, jobs: Jobs) -> None:
+    jobs.print = lambda output: output.mkdir(parents=True)
+    jobs.may_end.set()
+    outcome = run(*CUSTOMER, "--wait", *KEYS)
+    assert (outcome.code, outcome.out.splitlines()[-1]) == (0, "SUCCEEDED")
+    assert "the report of the job cannot be read: " in outcome.err
 
 
 def test_batch_exits_with_1_and_the_reason_if_the_batch_fails(run: Run, jobs: Jobs) -> None:
@@ -130,7 +159,7 @@ def test_batch_prints_one_json_value(run: Run, jobs: Jobs, message: str | None, 
     text = outcome.result
     assert text.pop("link").endswith(f"{text['batch']}/monitoring?project=my-project")
     assert re.fullmatch(r"onefold-reconcile-[0-9a-f]{20}", text.pop("batch"))
-    assert text == {"id": "nightly-1", "created": True, "state": state, "message": message or ""}
+    assert text == {"id": "nightly-1", "created": True, "state": state, "message": message or "", "report": None}
 
 
 def test_the_same_id_starts_no_second_batch(run: Run, jobs: Jobs) -> None:

@@ -79,6 +79,24 @@ def test_an_address_of_another_form_is_refused(run: Run) -> None:
     assert "expected gs://BUCKET/FOLDER" in printed.err
 
 
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_folder_that_does_not_exist_is_refused(events: EventScene, run: Run, more: tuple[str, ...]) -> None:
+    printed = run(*options(events), *more)
+    assert printed.code == 1
+    assert "there is no such folder: name the --output of the shredder" in " ".join(printed.err.split())
+    events.folder.mkdir()
+    assert run(*options(events), *more).out == "no run to load\n"
+
+
+def test_a_manifest_whose_rows_do_not_add_up_is_refused(events: EventScene, run: Run) -> None:
+    events.shred(FIRST, "1-0-0", [ID], {"id": 1}, {"id": 2}, events=4, bad={"invalid": 1})
+    events.shred(SECOND, "1-0-0", [ID], {"id": 3})
+    printed = run(*options(events))
+    assert printed.code == 1
+    assert "expected 3 rows, one of each good event, got 2" in " ".join(printed.err.split())
+    assert events.rows("id") == [(3,)]
+
+
 def test_a_line_stays_whole_whatever_the_width(events: EventScene, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     name = f"com_acme_{70 * 'x'}_1"

@@ -20,7 +20,9 @@ CLICKS = ShreddedTable(
     "vendor=com.acme/name=ad_click/format=jsonschema/model=1",
     (ShreddedFile("part-0.parquet", 2, 1_000), ShreddedFile("part-1.parquet", 3, 900)),
 )
-EVENTS = ShreddedTable("events", "events", "", "", (("event_id", "STRING"),), "events", ())
+EVENTS = ShreddedTable(
+    "events", "events", "", "", (("event_id", "STRING"),), "events", (ShreddedFile("part-0.parquet", 5, 1_000),)
+)
 MANIFEST = Manifest(
     "2026-11-23-08-00-00", "parquet", "snappy", "gs://registry", ("gs://in/é.json",),
     ("iglu:com.acme/ad_click/jsonschema/1-0-0",), (CLICKS, EVENTS), 6, {"invalid": 1},
@@ -55,6 +57,9 @@ def test_another_version_of_the_algorithm_is_named(algorithm: Any) -> None:
         ({"started_at": "0001-01-01T00:00:00+14:00"}, "started_at is not valid"),
         ({"schemas": ["com.acme/x"]}, "schemas is not valid"),
         ({"color": 1}, "color is unknown"),
+        ({"events": 7}, "expected 6 rows, one of each good event, got 5 in events"),
+        ({"bad": {}}, "expected 6 rows, one of each good event, got 5 in events"),
+        ({"tables": json.loads(MANIFEST.to_json())["tables"][:1], "events": 7}, "got 5 in all tables"),
         ({"tables": [json.loads(MANIFEST.to_json())["tables"][0]] * 2}, "tables has com_acme_ad_click_1 twice"),
     ],
 )

@@ -1,6 +1,6 @@
 """A stand-in for Cloud Storage, as far as it is asked here: small objects with generations, written on a condition.
 
-It lists the folders right below a prefix, one on a page, and no objects.
+It lists the folders right below a prefix, one on a page, and the objects right below it on the last one.
 """
 
 from __future__ import annotations
@@ -86,16 +86,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, json.dumps(store.metadata(name)).encode())
 
     def _list(self, path: str, asked: dict[str, str]) -> None:
-        """The folders right below a prefix."""
+        """The folders and objects right below a prefix."""
         assert asked["delimiter"] == "/"
         start = f"{path.rpartition('/b/')[2].removesuffix('/o')}/{asked.get('prefix', '')}"
         if self._refused(start, "storage.objects.list"):
             return
-        below = (name.removeprefix(start) for name in self.server.store.objects if name.startswith(start))
+        below = [name.removeprefix(start) for name in self.server.store.objects if name.startswith(start)]
         folders = sorted({name.split("/")[0] for name in below if "/" in name})
         place = int(asked.get("pageToken", "0"))
         page = {"prefixes": [f"{asked.get('prefix', '')}{name}/" for name in folders[place : place + 1]]}
-        more = {"nextPageToken": str(place + 1)} if place + 1 < len(folders) else {}
+        last = {"items": [{"name": name} for name in below if "/" not in name]}
+        more = {"nextPageToken": str(place + 1)} if place + 1 < len(folders) else last
         self._answer(200, json.dumps({**page, **more}).encode())
 
     def do_POST(self) -> None:

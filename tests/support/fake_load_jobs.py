@@ -9,8 +9,9 @@ It honours:
   is an error (`invalid`);
 - maxBadRecords: a row that is no JSON object fails the job where it is 0;
 - a file that does not exist fails the job (`notFound`), a table that does not exist is 404;
-- datasets.get with the location, tables.get with the labels; jobs.get with another location is 404;
-- jobs.query and jobs.insert of one statement: DELETE of a partition or of all rows;
+- datasets.get with the location, tables.get with the labels and the time of creation, jobs.get with the time of creation;
+  jobs.get with another location is 404;
+- jobs.query and jobs.insert of one statement: DELETE of a partition or of all rows, COUNT(*) of a table;
 - jobs that fail (`fail_next`), and requests that are done but whose answer is lost (`lose_answers`).
 
 It does not: know schemas and types, quotas or permissions.
@@ -34,6 +35,7 @@ _JOB = re.compile(rf"/bigquery/v2/projects/{PROJECT}/jobs/(?P<job>[^/]+)")
 _RESULTS = re.compile(rf"/bigquery/v2/projects/{PROJECT}/queries/(?P<job>[^/]+)")
 _TABLE = re.compile(rf"/bigquery/v2/projects/{PROJECT}/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/]+)")
 _DATASET = re.compile(rf"/bigquery/v2/projects/{PROJECT}/datasets/(?P<dataset>[^/]+)")
+_COUNT = re.compile(r"SELECT COUNT\(\*\) AS n FROM `my-project\.\w+\.(?P<table>\w+)`")
 _DELETE = re.compile(r"DELETE FROM `my-project\.\w+\.(?P<table>\w+)` WHERE (?:`_day` = DATE '(?P<day>[0-9-]+)'|TRUE)")
 
 Resource = dict[str, Any]
@@ -44,6 +46,7 @@ Row = dict[str, Any]
 class FakeTable:
     labels: dict[str, str] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
+    created: int = 1_000
 
 
 @dataclass
@@ -62,6 +65,8 @@ class FakeLoadJobs:
     inserted: list[Resource] = field(default_factory=list)
     """The configurations of all jobs that were accepted, in order."""
     requests_seen: int = 0
+    now: int = 2_000
+    """Milliseconds since 1970, at which jobs and tables are created."""
     is_mtls: bool = False
 
     def client(self) -> bigquery.Client:
@@ -85,11 +90,13 @@ class FakeLoadJobs:
             return self._get_job(match["job"], query)
         if match := _RESULTS.fullmatch(path):
             reference = {"projectId": PROJECT, "jobId": match["job"], "location": LOCATION}
-            return 200, {"jobReference": reference, "jobComplete": True, "totalRows": "0"}
+            return 200, {"jobReference": reference, "jobComplete": True, **self.jobs[match["job"]]["answer"]}
         if match := _TABLE.fullmatch(path):
             table = self.tables.get(match["table"])
             reference = {"projectId": PROJECT, "datasetId": match["dataset"], "tableId": match["table"]}
-            return (200, {"tableReference": reference, "labels": table.labels}) if table else _error(404, "notFound")
+            if table is None:
+                return _error(404, "notFound")
+            return 200, {"tableReference": reference, "labels": table.labels, "creationTime": str(table.created)}
         if match := _DATASET.fullmatch(path):
             return 200, {"datasetReference": {"projectId": PROJECT, "datasetId": match["dataset"]}, "location": LOCATION}
         assert method == "POST", path
@@ -101,9 +108,9 @@ class FakeLoadJobs:
             return _error(409, "duplicate", f"Already Exists: Job {PROJECT}:{LOCATION}.{id_}")
         configuration = body["configuration"]
         job: Resource = {"jobReference": {"projectId": PROJECT, "jobId": id_, "location": LOCATION}, "left": self.running}
-        job["configuration"] = configuration
+        job |= {"configuration": configuration, "created": self.now}
         if "query" in configuration:
-            self._delete(configuration["query"]["query"])
+            job["answer"] = self._query(configuration["query"]["query"])
         else:
             self.inserted.append(configuration["load"])
             job["error"] = _reason(self.fail_next.pop(0)) if self.fail_next else self._load(configuration["load"], job)
@@ -137,11 +144,15 @@ class FakeLoadJobs:
         job["rows"] = len(rows)
         return None
 
-    def _delete(self, sql: str) -> None:
+    def _query(self, sql: str) -> Resource:
+        if match := _COUNT.fullmatch(sql):
+            rows = [{"f": [{"v": str(len(self.tables[match["table"]].rows))}]}]
+            return {"totalRows": "1", "schema": {"fields": [{"name": "n", "type": "INTEGER"}]}, "rows": rows}
         match = _DELETE.fullmatch(sql)
         assert match, sql
         table = self.tables[match["table"]]
         table.rows = [row for row in table.rows if match["day"] and row["_day"] != match["day"]]
+        return {"totalRows": "0"}
 
 
 def _described(job: Resource) -> Resource:
@@ -150,7 +161,9 @@ def _described(job: Resource) -> Resource:
     status: Resource = {"state": "DONE" if is_done else "RUNNING"}
     if is_done and error:
         status |= {"errorResult": error, "errors": [error]}
-    statistics = {"load": {"outputRows": str(job.get("rows", 0))}} if is_done else {}
+    statistics: Resource = {"creationTime": str(job["created"])}
+    if is_done:
+        statistics |= {"load": {"outputRows": str(job.get("rows", 0))}}
     described = {name: job[name] for name in ("jobReference", "configuration")}
     return {**described, "status": status, "statistics": statistics}
 

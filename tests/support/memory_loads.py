@@ -143,6 +143,9 @@ class _Jobs:
             return None
         return self._once(table, f"replace {day}", files, kept)
 
+    def since(self, at: datetime) -> _Jobs:  # noqa: ARG002 no row of this log is ever deleted
+        return self
+
     def load_keys(self, table: TableId, files: Sequence[LoadFile]) -> None:  # noqa: ARG002
         raise AssertionError("the days of this warehouse read the files")
 
@@ -197,6 +200,11 @@ class _Log:
                     done = found[row["load_id"]].done_at
                 found[row["load_id"]] = Replacement(row["load_id"], begun, done, days)
         return tuple(found.values())
+
+    def begun_at(self, load_id: str, now: datetime) -> datetime | None:  # noqa: ARG002
+        self.step()
+        begun = [row for row in self.world.log if row["load_id"] == load_id and row["state"] == "begun"]
+        return min((datetime.fromisoformat(row["begun_at"]) for row in begun), default=None)
 
     def append(self, row: Row) -> None:
         self.step()

@@ -3,7 +3,8 @@
 As Redshift does: exactly the files of a manifest, of which mandatory ones have to exist; quotes are doubled within quotes;
 a field that equals NULL AS is NULL, whether it is quoted or not; an empty field of text is an empty text, and NULL of any
 other type; VARCHAR counts bytes, and CHAR takes single-byte characters only; a row has exactly the columns of the list; one
-row that fails ends the whole statement. Nothing unescapes a backslash. It knows the options that onefold writes only.
+row that fails ends the whole statement; PG_LAST_COPY_COUNT tells the rows afterwards. Nothing unescapes a backslash. It
+knows the options that onefold writes only.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def copy_into(connection: psycopg.Connection[Any], statement: str, role: str) ->
     table, names = found[1], [name.replace('""', '"') for name in re.findall(r'"((?:[^"]|"")+)"', found["columns"])]
     columns = _columns(connection, table, names)
     quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+    copied = 0
     for file, text in _files(table, found["manifest"].replace("''", "'"), bool(found["gzip"])):
         rows = list(_rows(table, file, text, columns))
         try:
@@ -63,6 +65,8 @@ def copy_into(connection: psycopg.Connection[Any], statement: str, role: str) ->
                     copy.write_row(row)
         except psycopg.Error as error:
             raise CopyFailed(table, file, 0, "", str(error).splitlines()[0]) from error
+        copied += len(rows)
+    connection.execute("SELECT set_config('onefold.copied', %s, false)", [str(copied)])
 
 
 def _columns(connection: psycopg.Connection[Any], table: str, names: list[str]) -> list[_Column]:

@@ -37,6 +37,8 @@ PAGE = 3
 _MAX_STATEMENT, _MAX_BATCH = 100_000, 40
 _VIEWS = """
 CREATE FUNCTION getdate() RETURNS timestamp LANGUAGE sql AS 'SELECT localtimestamp';
+CREATE FUNCTION pg_last_copy_count() RETURNS bigint LANGUAGE sql AS
+  'SELECT COALESCE(current_setting(''onefold.copied'', true), ''0'')::bigint';
 CREATE VIEW svv_columns AS SELECT * FROM information_schema.columns;
 CREATE VIEW svv_tables AS SELECT table_catalog, table_schema, table_name, table_type,
   obj_description(format('%I.%I', table_schema, table_name)::regclass, 'pg_class') AS remarks FROM information_schema.tables;

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onefold.schema.types import Array, Scalar, Struct, Type, parse_type
+from onefold.shred.counts import EVENTS
 from onefold.shred.manifest import MANIFEST, Manifest, ShreddedFile, ShreddedTable
 
 ENVELOPE = (
@@ -59,11 +60,13 @@ def write_run(
     home.mkdir(parents=True)
     written = tuple(_write(home, table, rows) for table, rows in tables)
     started = datetime.strptime(run, "%Y-%m-%d-%H-%M-%S").replace(tzinfo=UTC)
-    events = sum(table.rows for table in written)
-    usual: dict[str, Any] = {"format": "parquet", "compression": "snappy", "bad": {}, "completed_at": started}
+    bad = fields.get("bad", {})
+    good = sum(table.rows for table in written if table.name == EVENTS) or sum(table.rows for table in written)
+    usual: dict[str, Any] = {"format": "parquet", "compression": "snappy", "completed_at": started}
+    usual |= {"events": good + sum(bad.values()), "bad": bad}
     schemas = tuple(sorted({table.uri for table in written if table.uri}))
     manifest = Manifest(
-        run=run, registry="/registry", inputs=(f"/in/{run}",), schemas=schemas, tables=written, events=events,
+        run=run, registry="/registry", inputs=(f"/in/{run}",), schemas=schemas, tables=written,
         started_at=started, **{**usual, **fields},
     )  # fmt: skip
     if complete:

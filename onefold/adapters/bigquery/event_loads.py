@@ -1,4 +1,4 @@
-"""Load jobs of the Parquet files of runs: one job for a run and a table, for ever, whoever sends it."""
+"""Load jobs of the Parquet files of runs: one job for a run and a table, as long as both are there, whoever sends it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ class _File:
 
     name: str
     checksum: str
+    rows: int
 
 
 class EventLoadJobs(BigQueryLoadJobs):
     """Load jobs of the tables of runs.
 
-    An attempt that has failed has used up its identifier. A table that waits for somebody to repair it sees one more with
-    each message. So the last attempt is found by halving, and their number has no limit.
+    An attempt that has failed, or does not count any more, has used up its identifier. A table that waits for somebody to
+    repair it sees one more with each message. So the last attempt is found by halving, and their number has no limit.
     """
 
     def append_parquet(self, table: TableId, load: TableLoad, wait: Wait) -> str:
@@ -58,9 +59,10 @@ class EventLoadJobs(BigQueryLoadJobs):
             )
         parquet = bigquery.ParquetOptions()  # type: ignore[no-untyped-call]
         parquet.enable_list_inference = True
+        files = tuple(_File(file.address, f"{file.rows}/{file.bytes}", file.rows) for file in load.files)
         job = self._load(
             table,
-            Load(str(table), APPEND, tuple(_File(file.address, f"{file.rows}/{file.bytes}") for file in load.files)),
+            Load(str(table), APPEND, files),
             wait,
             source_format="PARQUET",
             parquet_options=parquet,

@@ -81,6 +81,15 @@ def histories_query(manifest: TableId, names: Collection[str]) -> str:
     )
 
 
+def begun_query(manifest: TableId, run: str, names: Collection[str]) -> str:
+    """Return a query of when the first loader began to load the rows of a run, for each of some tables."""
+    listed = ", ".join(map(quote_text, sorted(names)))
+    return (
+        f"SELECT table_name, MIN({RECORDED_AT}) AS begun_at\nFROM {manifest.quoted}\n"
+        f"WHERE state = 'begun' AND run = {quote_text(run)} AND table_name IN ({listed})\nGROUP BY table_name"
+    )
+
+
 def known_columns(row: Mapping[str, Any]) -> KnownColumns:
     """Return a row of `histories_query` as a value."""
     columns = tuple((name, type_) for name, type_ in json.loads(row["table_columns"]))

@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Any
 
 from google.api_core import exceptions as api
@@ -18,6 +19,7 @@ from onefold.adapters.bigquery.event_manifest import (
     COLUMNS,
     RECORDED_AT,
     Step,
+    begun_query,
     histories_query,
     insert_statements,
     known_columns,
@@ -121,9 +123,9 @@ class BigQueryEventTables:
             self._client.update_table(table, ["schema", "description", "labels"], timeout=TIMEOUT)
 
     def load(self, loads: Sequence[TableLoad], wait: float | None = None) -> Sequence[LoadResult]:
-        left = _time_left(wait)
+        left, begun = _time_left(wait), self._begin(loads)
         with ThreadPoolExecutor(min(_JOBS_AT_ONCE, len(loads))) as pool:
-            results = list(pool.map(lambda load: self._load(load, left), loads))
+            results = list(pool.map(lambda load: self._load(load, begun.get(load.table.name), left), loads))
         done = [(load, result) for load, result in zip(loads, results, strict=True) if result.error is None]
         self._record(
             Step(load.run, "loaded", load.table, load.registry_read_at, load.rows, result.job) for load, result in done
@@ -133,12 +135,25 @@ class BigQueryEventTables:
     def finish(self, run: str) -> None:
         self._record([Step(run, "finished")])
 
-    def _load(self, load: TableLoad, left: Wait) -> LoadResult:
+    def _begin(self, loads: Sequence[TableLoad]) -> Mapping[str, datetime]:
+        """Record that loads begin, and return when the first loader began each of them that the manifest table knows of.
+
+        Each loader records this before it sends a job, and reads afterwards. So the job of any loader that is at work is
+        younger than the time that is read: an older job was listed by rows of the manifest table that were deleted since.
+        """
+        self._record(Step(load.run, "begun", load.table, load.registry_read_at) for load in loads)
+        rows = self._fetch(begun_query(self._manifest, loads[0].run, [load.table.name for load in loads]))
+        return {row["table_name"]: row["begun_at"] for row in rows}
+
+    def _load(self, load: TableLoad, begun: datetime | None, left: Wait) -> LoadResult:
+        name = load.table.name
         try:
-            job = self._jobs.append_parquet(self._id(load.table.name), load, left)
+            if begun is None:
+                raise TryAgain(f"{self._manifest}: the rows of {load.run} and {name} were deleted meanwhile: load again")
+            job = self._jobs.since(begun).append_parquet(self._id(name), load, left)
         except OnefoldError as error:
-            return LoadResult(load.table.name, error=error)
-        return LoadResult(load.table.name, job)
+            return LoadResult(name, error=error)
+        return LoadResult(name, job)
 
     def _record(self, steps: Any) -> None:
         for sql in insert_statements(self._manifest, steps):

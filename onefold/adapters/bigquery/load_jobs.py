@@ -2,19 +2,22 @@
 
 BigQuery keeps the identifier of a job for ever in a project (REST reference, `jobs.insert`, `jobReference.jobId`,
 https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/insert, 2026-11): a job that is sent a second time is answered
-by 409, and then the first one tells what became of it.
+by 409, and then the first one tells what became of it. A job outlives the table and the log that it was made for, so that it
+counts only if both are still there: a table that was made anew has other identifiers, a job from before the log is passed
+over, and the table has to have as many rows as the job wrote.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import date
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Any, Self, cast
 
 from google.api_core import exceptions as api
 from google.cloud import bigquery
@@ -62,11 +65,18 @@ class Load:
         destination: the table, with `$YYYYMMDD` behind it for one partition.
         disposition: what becomes of the rows that are there.
         files: the files, in any order.
+        table_created: when the table was created; None where that does not matter.
     """
 
     destination: str
     disposition: str
     files: tuple[LoadFile, ...]
+    table_created: datetime | None = None
+
+    @property
+    def rows(self) -> int:
+        """The rows of all files."""
+        return sum(file.rows for file in self.files)
 
     def job_id(self, attempt: int) -> str:
         """Return the identifier of an attempt: a digest of all that the load depends on, and the number.
@@ -75,7 +85,8 @@ class Load:
             attempt: 1 for the first.
         """
         files = sorted((file.name, file.checksum) for file in self.files)
-        text = json.dumps([self.destination, self.disposition, files])
+        created = self.table_created and self.table_created.isoformat()
+        text = json.dumps([self.destination, created, self.disposition, files])
         return f"onefold_load_{hashlib.sha256(text.encode()).hexdigest()[:40]}_{attempt}"
 
 
@@ -87,6 +98,12 @@ class BigQueryLoadJobs:
         self._client = warehouse.client
         self._sleep = sleep
         self._locations: dict[str, str] = {}
+        self._since: datetime | None = None
+
+    def since(self, at: datetime) -> Self:
+        later = copy.copy(self)
+        later._since = at
+        return later
 
     def append(self, table: TableId, files: Sequence[LoadFile]) -> LoadedJob:
         return self._load(table, Load(str(table), APPEND, tuple(files)))
@@ -137,25 +154,41 @@ class BigQueryLoadJobs:
 
         Raises:
             TryAgain: an error that may pass, or a job still runs.
-            Rejected: BigQuery refuses the files, or too many attempts have failed.
+            Rejected: BigQuery refuses the files, too many attempts have failed, or a job wrote another number of rows.
         """
+        load = replace(load, table_created=self._created(table))
         pauses = _BACKOFF.pauses()
         tries, attempt = 0, 1
         for _ in range(MAX_ATTEMPTS):
             job, is_own = self._insert(table, load, load.job_id(attempt), options)
             failed = self._failure(job, wait())
-            if failed is None:
-                return LoadedJob(load.job_id(attempt), job.output_rows)
+            if failed is None and (is_own or self._counts(table, job)):
+                return _loaded(load, job)
             tries += is_own
-            if is_own and not (isinstance(failed, TryAgain) and tries < _OWN_TRIES):
+            if failed and is_own and not (isinstance(failed, TryAgain) and tries < _OWN_TRIES):
                 raise failed
             if is_own:
                 self._sleep(next(pauses))
             attempt = self._following(table, load, attempt)
         raise Rejected(f"{load.destination}: {MAX_ATTEMPTS} attempts of this load have failed: look at their jobs")
 
+    def _counts(self, table: TableId, job: bigquery.LoadJob) -> bool:
+        """Tell whether the rows of a job that was run before are still in the table, as far as that can be known."""
+        if self._since and job.created < self._since.replace(microsecond=self._since.microsecond // 1000 * 1000):
+            return False
+        return bool(self._warehouse.fetch(f"SELECT COUNT(*) AS n FROM {table.quoted}")[0]["n"] >= (job.output_rows or 0))
+
+    def _created(self, table: TableId) -> datetime:
+        """Return when a table was created.
+
+        Raises:
+            NotFound: there is no such table.
+        """
+        with translated(str(table)):
+            return cast(datetime, self._client.get_table(str(table), timeout=TIMEOUT).created)
+
     def _following(self, table: TableId, load: Load, attempt: int) -> int:  # noqa: ARG002 a subclass asks
-        """Return the number of the attempt that is looked at after one that has failed."""
+        """Return the number of the attempt that is looked at after one that has failed, or does not count any more."""
         return attempt + 1
 
     def _insert(self, table: TableId, load: Load, id_: str, options: Any) -> tuple[bigquery.LoadJob, bool]:
@@ -208,6 +241,21 @@ class BigQueryLoadJobs:
             with translated(f"dataset {dataset}"):
                 self._locations[dataset] = self._client.get_dataset(dataset, timeout=TIMEOUT).location
         return self._locations[dataset]
+
+
+def _loaded(load: Load, job: bigquery.LoadJob) -> LoadedJob:
+    """Return a job that has succeeded.
+
+    Raises:
+        Rejected: it wrote another number of rows than the files have.
+    """
+    if job.output_rows not in (None, load.rows):
+        raise Rejected(
+            f"load job {job.job_id} into {load.destination}: expected {load.rows:,} rows, as the files were counted, got "
+            f"{job.output_rows:,}: the files were changed after they were written; remove the rows of this load, and write "
+            "its files again"
+        )
+    return LoadedJob(job.job_id, job.output_rows)
 
 
 def partition_id(day: date) -> str:

@@ -15,8 +15,10 @@ from onefold.ports.event_tables import LoadResult, TableLoad
 
 _FIRST = 2
 """The lock and the check come before the statements of the tables."""
-_OF_TABLE = 2
-"""COPY, and the row of the manifest table."""
+_OF_TABLE = 3
+"""COPY, the check of its rows, and the row of the manifest table."""
+_CHECK = 1
+"""The place of the check among these."""
 TABLES = (MAX_BATCH - _FIRST) // _OF_TABLE
 """Tables of one transaction; a run with more of them is loaded in several transactions."""
 _ADDRESS = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])/(?P<name>.+)", re.DOTALL)
@@ -84,7 +86,9 @@ class RunLoader:
             statements.check_not_recorded(loads[0].run, names, self._schema),
         ]
         for load in loads:
-            made += [copies[load.table.name] or "SELECT 1", self._record(load)]
+            copy = copies[load.table.name]
+            made += [copy, statements.check_copied(load.rows)] if copy else 2 * ["SELECT 1"]
+            made.append(self._record(load))
         return made
 
     def _record(self, load: TableLoad) -> str:
@@ -106,11 +110,17 @@ class RunLoader:
             return {name: LoadResult(name) for name in loaded}
         if outcome.failed is None or outcome.failed < _FIRST:
             raise Rejected(f"Redshift, load of {loads[0].run}: {outcome.error}")
-        failed = loads[(outcome.failed - _FIRST) // _OF_TABLE]
-        return {failed.table.name: LoadResult(failed.table.name, outcome.id, self._error(failed, outcome))}
+        number, step = divmod(outcome.failed - _FIRST, _OF_TABLE)
+        failed = loads[number]
+        return {failed.table.name: LoadResult(failed.table.name, outcome.id, self._error(failed, step, outcome))}
 
-    def _error(self, load: TableLoad, outcome: Outcome) -> OnefoldError:
+    def _error(self, load: TableLoad, step: int, outcome: Outcome) -> OnefoldError:
         where = f"{self._connection.database}.{self._schema}.{load.table.name}"
+        if step == _CHECK:
+            return Rejected(
+                f"{where}: expected the {load.rows:,} rows that the manifest of {load.run} lists, got another number from "
+                "its files, so nothing was loaded: they were changed after they were written; shred the events again"
+            )
         return Rejected(f"{where}: {outcome.error}{self._first_row(outcome)}; run {load.run}")
 
     def _first_row(self, outcome: Outcome) -> str:

@@ -50,6 +50,18 @@ def check_not_recorded(run: str, tables: Collection[str], schema: str) -> str:
     )
 
 
+def check_copied(rows: int) -> str:
+    """Return the statement that fails, and with it the transaction, where the last COPY has loaded another number of rows.
+
+    PG_LAST_COPY_COUNT is of the session, and runs on the leader node alone, so that the statement reads no table (Amazon
+    Redshift, https://docs.aws.amazon.com/redshift/latest/dg/PG_LAST_COPY_COUNT.html, 2026-11).
+
+    Args:
+        rows: the rows that the manifest of the run lists.
+    """
+    return f"SELECT 1 / (CASE WHEN PG_LAST_COPY_COUNT() = {rows} THEN 1 ELSE 0 END)"
+
+
 def recorded_query(runs: Collection[str], schema: str) -> str:
     """Return the query of what is loaded and finished of runs."""
     return (

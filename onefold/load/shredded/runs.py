@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from onefold.core.errors import InvalidInput
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.ports.objects import FolderLister, ObjectFinder
 from onefold.shred.manifest import MANIFEST, Manifest, ShreddedTable, parse_manifest, run_folder
 
@@ -33,8 +33,15 @@ class Runs:
     objects: RunObjects
 
     def list(self) -> list[str]:
-        """Return the addresses of the folders of all runs, complete or not, the oldest first."""
-        names = self.objects.list_folders(_read_address(self.address))
+        """Return the addresses of the folders of all runs, complete or not, the oldest first.
+
+        Raises:
+            InvalidInput: there is no such folder.
+        """
+        try:
+            names = self.objects.list_folders(_read_address(self.address))
+        except NotFound as error:
+            raise InvalidInput(f"{self.address}: there is no such folder: name the --output of the shredder") from error
         return [f"{self.address}/{name}" for name in sorted(names) if _RUN.fullmatch(name)]
 
     def manifest(self, run: str) -> Manifest | None:

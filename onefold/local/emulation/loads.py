@@ -1,8 +1,8 @@
 """Load jobs of Parquet, and columns that an update of a table adds, where `bqemulator` differs from BigQuery.
 
-`bqemulator` loads Parquet by the position of columns and file by file, runs a job again that has a known identifier, and
-keeps new columns of `tables.patch` from queries. It ignores the condition
-If-Match, which an update of a table's columns depends on.
+`bqemulator` loads Parquet by the position of columns and file by file, runs a job again that has a known identifier, tells
+the rows of the table as those that a job wrote, and keeps new columns of `tables.patch` from queries. It ignores the
+condition If-Match, which an update of a table's columns depends on.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from onefold.local.emulation.wire import stored_columns
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 """One for each job: a job that is sent twice at the same time runs once."""
+_written: ContextVar[list[int]] = ContextVar("_written")
+"""The rows of each file that the present job has loaded."""
 
 
 async def run_once(
@@ -43,13 +46,16 @@ async def run_once(
     async with _locks[project_id, job_id]:
         if ctx.catalog.get_job(project_id, job_id) is not None:
             raise AlreadyExistsError(f"Already Exists: Job {project_id}:{job_id}")
+        _written.set([])
         job = await usual(project_id, job_id, config, ctx)
+        if job.error_result is None:
+            job = job.model_copy(update={"statistics": {"load": {"outputRows": str(sum(_written.get()))}}})
         ctx.catalog.upsert_job(job)
         return job
 
 
 def load_files(usual: Callable[..., None], path: str, job: Any, ctx: Any) -> None:
-    """Load a file; all files of Parquet at once, with the first one: by the names of columns, and all or none of the rows.
+    """Load a file, and count its rows; all files of Parquet at once, with the first one: by names, and all rows or none.
 
     Args:
         usual: the function of the server.
@@ -57,6 +63,12 @@ def load_files(usual: Callable[..., None], path: str, job: Any, ctx: Any) -> Non
         job: the job.
         ctx: the context of the server.
     """
+    before = _count(job, ctx)
+    _load(usual, path, job, ctx)
+    _written.get().append(_count(job, ctx) - before)
+
+
+def _load(usual: Callable[..., None], path: str, job: Any, ctx: Any) -> None:
     from bqemulator.jobs.executor import _resolve_uri
 
     if job.source_format != "PARQUET":
@@ -67,6 +79,10 @@ def load_files(usual: Callable[..., None], path: str, job: Any, ctx: Any) -> Non
         # Folders such as model=1 are no columns, as in BigQuery, where a job has to ask for that.
         rows = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
         ctx.engine.execute(f"INSERT INTO {job.target_ref} BY NAME {rows}", [paths])
+
+
+def _count(job: Any, ctx: Any) -> int:
+    return int(ctx.engine.execute(f"SELECT COUNT(*) FROM {job.target_ref}").fetchone()[0])
 
 
 def check_unchanged(etag: str | None, table: TableMeta) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -32,10 +32,11 @@ def _java_errors(what: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Entry:
-    """A file below a folder: its path from that folder, and its length in bytes."""
+    """A file below a folder: its path from that folder, its length in bytes, and its time in milliseconds since 1970."""
 
     path: str
     size: int
+    modified: int = field(default=0, compare=False)
 
     @property
     def hidden(self) -> bool:
@@ -102,7 +103,7 @@ class Folder:
             status = listed.next()
             path = status.getPath()
             inner = path.toString().removeprefix(prefix).lstrip("/")
-            yield Entry(inner or path.getName(), status.getLen())
+            yield Entry(inner or path.getName(), status.getLen(), status.getModificationTime())
 
     def has(self, name: str) -> bool:
         with self._java_errors("read", name):

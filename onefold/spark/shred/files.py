@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
@@ -51,7 +51,7 @@ def staged_folder(table: int, folder: str) -> str:
 
 
 def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tally) -> tuple[ShreddedTable, ...]:
-    """Move events and bad rows to their folders, and return the tables with rows.
+    """Move events and bad rows to their folders, give files of Parquet their names, and return the tables with rows.
 
     Args:
         spark: the session.
@@ -62,17 +62,28 @@ def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tall
     Raises:
         TryAgain: a file is missing, or is not as its task wrote it.
     """
-    names = _names(run, plan, tally.files)
+    names, form = _names(run, plan, tally.files), FORMS[plan.format]
     if tally.bad:
-        _place_bad(spark, run, FORMS[plan.format], sum(one.bytes for one in tally.files if one.table == BAD_ROWS))
+        _place_bad(spark, run, form, sum(one.bytes for one in tally.files if one.table == BAD_ROWS))
     if names[0]:
-        _rename(run, {f"{staged_folder(0, '')}/{name}": f"{plan.tables[0].folder}/{name}" for name in names[0]})
+        run.make(plan.tables[0].folder)
+    _rename(run, dict(_new_names(plan, names, form)))
+    if names[0]:
         run.remove(_top(0))
-    return tuple(_shredded(plan.tables[number], names[number]) for number in sorted(tally.rows))
+    return tuple(_shredded(plan.tables[number], names[number], form) for number in sorted(tally.rows))
 
 
-def _shredded(table: PlannedTable, files: Mapping[str, WrittenFile]) -> ShreddedTable:
-    listed = tuple(ShreddedFile(name, file.rows, file.bytes) for name, file in sorted(files.items()))
+def _new_names(plan: ShredPlan, names: Mapping[int, Mapping[str, WrittenFile]], form: FileForm) -> Iterator[tuple[str, str]]:
+    """Yield the path of each file that has to move or to get another name, and its new path."""
+    for number, files in names.items():
+        if number != BAD_ROWS:
+            folder = plan.tables[number].folder
+            pairs = ((f"{staged_folder(number, folder)}/{name}", f"{folder}/{form.file_name(name)}") for name in files)
+            yield from (pair for pair in pairs if pair[0] != pair[1])
+
+
+def _shredded(table: PlannedTable, files: Mapping[str, WrittenFile], form: FileForm) -> ShreddedTable:
+    listed = tuple(ShreddedFile(form.file_name(name), file.rows, file.bytes) for name, file in sorted(files.items()))
     return ShreddedTable(table.name, table.base, table.version, table.uri, table.columns, table.folder, listed)
 
 
@@ -120,12 +131,12 @@ def _place_bad(spark: SparkSession, run: Folder, form: FileForm, size: int) -> N
     lines.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").text(f"{run.uri}/{BAD}")
     run.remove(_top(BAD_ROWS))
     texts = [entry.path for entry in Folder(spark, f"{run.uri}/{BAD}").files() if entry.path.endswith(".txt")]
+    run.make(BAD)
     _rename(run, {f"{BAD}/{name}": f"{BAD}/{name.removesuffix('.txt')}.json" for name in texts})
 
 
 def _rename(run: Folder, names: Mapping[str, str]) -> None:
     """Rename files below the folder of a run, some at the same time: an object store copies each of them."""
-    run.make(next(iter(names.values())).rpartition("/")[0])
     rename: Callable[[tuple[str, str]], None] = lambda pair: run.rename(*pair)  # noqa: E731
     with ThreadPoolExecutor(_RENAMES) as pool:
         list(pool.map(rename, names.items()))

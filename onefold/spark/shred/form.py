@@ -17,19 +17,30 @@ class FileForm:
         compression: as the manifest names it.
         end: what Spark writes after each block: the end of a line, or the last bytes of a file of Parquet.
         blocks: the blocks of a file. A file of Parquet is one block.
+        ending: the end of the names of files; Spark's text writer ends them all in `.txt`.
     """
 
     name: Format
     compression: str
     end: str
     blocks: int
+    ending: str
+
+    def file_name(self, written: str) -> str:
+        """Return the name of a file by the one that Spark's text writer gave it.
+
+        Examples:
+            >>> PARQUET.file_name("part-00000-0f0b.c000.txt"), CSV.file_name("part-00000-0f0b.c000.txt")
+            ('part-00000-0f0b.c000.parquet', 'part-00000-0f0b.c000.txt')
+        """
+        return written.removesuffix(".txt") + self.ending
 
     def bad_row(self, text: str) -> Any:
         """Return a bad row as blocks of this form take rows."""
         return text if self.name == "csv" else (text,)
 
 
-CSV = FileForm("csv", "none", "\n", 128)
+CSV = FileForm("csv", "none", "\n", 128, ".txt")
 # The last bytes of every file: https://parquet.apache.org/docs/file-format/, "File format", 2026-11.
-PARQUET = FileForm("parquet", "zstd", "PAR1", 1)
+PARQUET = FileForm("parquet", "zstd", "PAR1", 1, ".parquet")
 FORMS = {form.name: form for form in (CSV, PARQUET)}

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
 from onefold.batches.shred_arguments import ShredArguments
-from onefold.core.errors import InvalidInput
+from onefold.core.errors import InvalidInput, TryAgain
 from onefold.registry.registry import Registry
-from onefold.shred.manifest import Manifest
+from onefold.shred.counts import problems_of_counts
+from onefold.shred.manifest import Manifest, ShreddedTable
 from onefold.shred.plan import ShredPlan, plan_shred
 from onefold.shred.report import ShredReport
 from onefold.shred.runs import not_taken, problems_of_input
+from onefold.shred.set_aside import EventFile, SetAside, problems_of_names
 from onefold.shred.tally import Tally
 from onefold.spark.shred.files import placed_tables
 from onefold.spark.shred.form import FORMS
 from onefold.spark.shred.output import Output
 from onefold.spark.shred.places import find_events, plain_address
+from onefold.spark.shred.quarantine import DamagedFile, with_readable
 from onefold.spark.shred.write import count_records, write_run
 
 
@@ -40,43 +44,92 @@ def shred(spark: SparkSession, arguments: ShredArguments, read_registry: Callabl
     found = find_events(spark, arguments.events)
     _check_inputs(found, output)
     inputs = not_taken(found, taken)
-    if not inputs:
-        return ShredReport(None, arguments.output, 0, len(found), dry_run=arguments.dry_run)
+    known = output.quarantine.reasons(inputs)
+    report = ShredReport(None, arguments.output, 0, len(found) - len(inputs), dry_run=arguments.dry_run, set_aside=known)
+    files = not_taken(inputs, known)
+    if not files:
+        return report
     started = datetime.now(UTC)
     plan = plan_shred(read_registry(), arguments.format, arguments.input, started)
-    if arguments.dry_run:
-        return _report(arguments, plan, count_records(spark, plan, inputs), len(inputs), len(found))
-    removed = output.abandoned(started)
-    for run in removed:
-        output.remove(run)
-    run = output.start(started)
-    folder = output.run_folder(run)
-    tally = write_run(spark, plan, inputs, folder)
-    tables = placed_tables(spark, folder, plan, tally)
-    output.finish(
-        Manifest(
-            run, plan.format, FORMS[plan.format].compression, plain_address(arguments.registry), tuple(inputs),
-            tuple(sorted(tally.schemas)), tables, tally.events, dict(sorted(tally.bad.items())), started, datetime.now(UTC),
-        )
-    )  # fmt: skip
-    return _report(arguments, plan, tally, len(inputs), len(found), run, tuple(removed))
+    return _Job(spark, arguments, output, plan, started).run(files, report)
 
 
-def _report(
-    arguments: ShredArguments,
-    plan: ShredPlan,
-    tally: Tally,
-    inputs: int,
-    found: int,
-    run: str | None = None,
-    removed: tuple[str, ...] = (),
-) -> ShredReport:
-    tables = {plan.tables[number].name: rows for number, rows in sorted(tally.rows.items())}
-    bad = dict(sorted(tally.bad.items()))
-    return ShredReport(run, arguments.output, inputs, found - inputs, tally.events, tables, bad, arguments.dry_run, removed)
+@dataclass(frozen=True)
+class _Written:
+    """What was counted, and, unless nothing was to be written, the run and its tables."""
+
+    tally: Tally
+    run: str | None = None
+    tables: tuple[ShreddedTable, ...] = ()
 
 
-def _check_inputs(found: Mapping[str, int], output: Output) -> None:
+@dataclass(frozen=True)
+class _Job:
+    spark: SparkSession
+    arguments: ShredArguments
+    output: Output
+    plan: ShredPlan
+    started: datetime
+
+    def run(self, files: Mapping[str, EventFile], report: ShredReport) -> ShredReport:
+        """Shred files, but for those that cannot be read, which are set aside; return the report."""
+        removed = () if self.arguments.dry_run else self._without_abandoned()
+        named = problems_of_names(files)
+        work = self._count if self.arguments.dry_run else self._write
+        written, read, damaged = with_readable(not_taken(files, named), work)
+        unreadable = dict(sorted({**named, **damaged}.items()))
+        for address, reason in () if self.arguments.dry_run else unreadable.items():
+            self.output.quarantine.add(SetAside.of(address, files[address], reason, datetime.now(UTC)))
+        aside = {**report.set_aside, **unreadable}
+        report = replace(report, removed=removed, set_aside=aside, found_unreadable=tuple(unreadable))
+        if written is None:
+            return report
+        if written.run:
+            self._finish(written.run, written, read)
+        return self._counted(replace(report, run=written.run, inputs=len(read)), written.tally)
+
+    def _without_abandoned(self) -> tuple[str, ...]:
+        removed = self.output.abandoned(self.started)
+        for run in removed:
+            self.output.remove(run)
+        return tuple(removed)
+
+    def _count(self, files: Mapping[str, EventFile]) -> _Written:
+        return _Written(count_records(self.spark, self.plan, files))
+
+    def _write(self, files: Mapping[str, EventFile]) -> _Written:
+        run = self.output.start(self.started)
+        folder = self.output.run_folder(run)
+        try:
+            tally = write_run(self.spark, self.plan, files, folder)
+        except DamagedFile:
+            self.output.remove(run)
+            raise
+        return _Written(tally, run, placed_tables(self.spark, folder, self.plan, tally))
+
+    def _finish(self, run: str, written: _Written, files: Mapping[str, EventFile]) -> None:
+        """Write the manifest.
+
+        Raises:
+            TryAgain: the counts do not add up, so nobody should load the run.
+        """
+        tally, bad = written.tally, dict(sorted(written.tally.bad.items()))
+        if problems := list(problems_of_counts(tally.events, bad, {table.name: table.rows for table in written.tables})):
+            raise TryAgain(f"{self.output.folder.uri}, run {run}: {'; '.join(problems)}: start the job again")
+        registry = plain_address(self.arguments.registry)
+        self.output.finish(
+            Manifest(
+                run, self.plan.format, FORMS[self.plan.format].compression, registry, tuple(files),
+                tuple(sorted(tally.schemas)), written.tables, tally.events, bad, self.started, datetime.now(UTC),
+            )
+        )  # fmt: skip
+
+    def _counted(self, report: ShredReport, tally: Tally) -> ShredReport:
+        tables = {self.plan.tables[number].name: rows for number, rows in sorted(tally.rows.items())}
+        return replace(report, events=tally.events, tables=tables, bad=dict(sorted(tally.bad.items())))
+
+
+def _check_inputs(found: Mapping[str, EventFile], output: Output) -> None:
     """Check that no file of a run is read as an event, but for bad rows of finished runs.
 
     Raises:

@@ -1,17 +1,22 @@
 """The output folder of the shredder: its runs, and the order in which they finished.
 
     OUTPUT/_commits/0000000001.json                    a manifest, created only where no other run has the number
+    OUTPUT/_set_aside/0f0b3ce0....json                 a file of events that cannot be read
     OUTPUT/run=2026-11-23-08-00-00/_started            created by the run that takes the name
     OUTPUT/run=2026-11-23-08-00-00/shredding_complete.json
 
 A run reads the last number at its start, before the manifests. At its end it creates the next number. If another run has
 created it meanwhile, and has read one of the same files, the later run gives way. So no file is in two manifests.
+
+What was read is known from `_commits`: a bucket may delete the folders of old runs, their manifests included. Manifests that
+`_commits` does not have count as well.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -23,6 +28,7 @@ from onefold.shred.runs import STARTED, Runs, check_commit, inputs_of, manifest_
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.new_file import create_file
 from onefold.spark.shred.places import hadoop_address
+from onefold.spark.shred.quarantine import Quarantine
 
 COMMITS = "_commits"
 _COMMIT = re.compile(r"([0-9]{10})\.json")
@@ -41,6 +47,7 @@ class Output:
         self.folder = Folder(spark, hadoop_address(address))
         self._number = 0
         self.runs = Runs(frozenset(), frozenset())
+        self.quarantine = Quarantine(spark, self.folder.uri)
 
     def read(self) -> frozenset[str]:
         """Read the runs, finish what a killed run has left to do, and return the files that finished runs have read.
@@ -48,16 +55,23 @@ class Output:
         Raises:
             InvalidInput: a manifest cannot be read.
         """
-        numbers = [int(match[1]) for name in self._below(COMMITS).children() if (match := _COMMIT.fullmatch(name))]
-        self._number = max(numbers, default=0)
-        if self._number:
-            self._finish(self._commit(self._number))
+        committed = self._committed()
         names = [run for name in self.folder.children() if (run := run_of(name))]
         with ThreadPoolExecutor(_READERS) as pool:
-            inputs = dict(zip(names, pool.map(self._inputs_of, names), strict=True))
+            inputs = dict(zip(names, pool.map(lambda run: self._inputs_of(run, committed), names), strict=True))
         finished = {run: found for run, found in inputs.items() if found is not None}
         self.runs = Runs(frozenset(finished), frozenset(inputs) - frozenset(finished))
-        return frozenset(address for found in finished.values() for address in found)
+        return frozenset(address for found in (*committed.values(), *finished.values()) for address in found)
+
+    def _committed(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the files that each run has read, by all commits; finish the run of the last one."""
+        numbers = [int(match[1]) for name in self._below(COMMITS).children() if (match := _COMMIT.fullmatch(name))]
+        self._number = max(numbers, default=0)
+        with ThreadPoolExecutor(_READERS) as pool:
+            texts = dict(zip(numbers, pool.map(self._commit, numbers), strict=True))
+        if self._number:
+            self._finish(texts[self._number])
+        return {json.loads(text)["run"]: inputs_of(text, _commit_path(number)) for number, text in texts.items()}
 
     def start(self, now: datetime) -> str:
         """Create the folder of a new run, and return its name: the time, or the next second that no run has."""
@@ -120,12 +134,17 @@ class Output:
         check_commit(text, f"{self.folder.uri}/{path}")
         return text
 
-    def _inputs_of(self, run: str) -> tuple[str, ...] | None:
-        """Return the files that a run has read; None for a run without a manifest."""
+    def _inputs_of(self, run: str, committed: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
+        """Return the files that a run has read; None for a run without a manifest.
+
+        Args:
+            run: its name.
+            committed: the files of runs that are known from their commits.
+        """
         path = manifest_path(run)
         if not self.folder.has(path):
             return None
-        return inputs_of(self.folder.read(path), f"{self.folder.uri}/{path}")
+        return committed.get(run) or inputs_of(self.folder.read(path), f"{self.folder.uri}/{path}")
 
     def _create(self, path: str, text: str) -> bool:
         return create_file(self._spark, self.folder.uri, path, text)

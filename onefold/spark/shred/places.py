@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput
+from onefold.shred.set_aside import EventFile
 from onefold.spark.io.filesystem import Folder
 
 _S3, _S3A = "s3://", "s3a://"
@@ -34,8 +36,8 @@ def plain_address(address: str) -> str:
     return _S3 + address.removeprefix(_S3A) if address.startswith(_S3A) else address
 
 
-def find_events(spark: SparkSession, places: Sequence[str]) -> dict[str, int]:
-    """Return the files of events with their sizes, by the address that a manifest has.
+def find_events(spark: SparkSession, places: Sequence[str]) -> dict[str, EventFile]:
+    """Return the files of events, by the address that a manifest has.
 
     Files whose name, or a folder's below the place, begins with `_` or `.` are left out, as Spark does.
 
@@ -46,7 +48,7 @@ def find_events(spark: SparkSession, places: Sequence[str]) -> dict[str, int]:
     Raises:
         InvalidInput: places do not exist or cannot be read; the error lists all of them.
     """
-    found: dict[str, int] = {}
+    found: dict[str, EventFile] = {}
     problems: list[str] = []
     for place in places:
         try:
@@ -58,20 +60,20 @@ def find_events(spark: SparkSession, places: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _files_at(spark: SparkSession, place: str) -> Mapping[str, int]:
+def _files_at(spark: SparkSession, place: str) -> Mapping[str, EventFile]:
     """Return the files of one place.
 
     Raises:
         InvalidInput: it does not exist, or cannot be read. A pattern may match nothing.
     """
-    found: dict[str, int] = {}
+    found: dict[str, EventFile] = {}
     for uri in _matches(spark, place):
         folder = Folder(spark, uri)
         root = folder.qualified()
         for entry in folder.files():
             is_itself = root.endswith(f"/{entry.path}") and folder.is_file()
             if not entry.hidden:
-                found[plain_address(root if is_itself else f"{root}/{entry.path}")] = entry.size
+                found[plain_address(root if is_itself else f"{root}/{entry.path}")] = EventFile(entry.size, entry.modified)
     return found
 
 
@@ -88,11 +90,26 @@ def _matches(spark: SparkSession, place: str) -> list[str]:
         statuses = path.getFileSystem(java.hadoopConfiguration()).globStatus(path) or []
         found = [str(status.getPath().toString()) for status in statuses]
     except Py4JJavaError as error:
-        raise InvalidInput(f"--events {place} cannot be read: {error.java_exception.getMessage()}") from error
+        if "Relative path in absolute URI" not in str(error.java_exception.getMessage()):
+            raise InvalidInput(f"--events {place} cannot be read: {error.java_exception.getMessage()}") from error
+        found = _listed_matches(spark, hadoop_address(place))
     found = [one for one in found if not _hidden_by_pattern(one, place)]
     if not found and not any(sign in place for sign in "*?"):
         raise InvalidInput(f"--events {place}: there is no such file or folder")
     return found
+
+
+def _listed_matches(spark: SparkSession, place: str) -> list[str]:
+    """Return the files and folders that a pattern matches, of those with a file in or below them.
+
+    Hadoop lists names with a colon, and fails where it compares them with a pattern.
+    """
+    start = re.split("[*?]", place, maxsplit=1)[0].rpartition("/")[0] or "/"
+    pattern = place.removeprefix(start).strip("/")
+    matching = re.compile("".join({"*": "[^/]*", "?": "[^/]"}.get(sign, re.escape(sign)) for sign in pattern))
+    folder, depth = Folder(spark, start), pattern.count("/") + 1
+    paths = {"/".join(entry.path.split("/")[:depth]) for entry in folder.files()}
+    return [f"{folder.qualified()}/{path}" for path in sorted(paths) if matching.fullmatch(path)]
 
 
 def _hidden_by_pattern(found: str, place: str) -> bool:

@@ -15,12 +15,14 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 
 from onefold.core.errors import InvalidInput
 from onefold.shred.plan import ShredPlan
+from onefold.shred.set_aside import EventFile
 from onefold.shred.tally import BAD_ROWS, Tally
 from onefold.spark.io.arrow import map_in_arrow
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.shred.files import FOLDER_COLUMNS, staged_parts
 from onefold.spark.shred.form import FORMS
 from onefold.spark.shred.places import hadoop_address
+from onefold.spark.shred.quarantine import DamagedFile
 from onefold.spark.shred.worker import DATA, NUMBER, Worker
 
 _RESULT = StructType(
@@ -44,6 +46,9 @@ _HADOOP = {
 # Spark 4.0, "Error Conditions", FAILED_READ_FILE: the address is spelled as a URI, without spaces.
 _UNREAD_FILE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+)\.\s")
 
+_READERS_OF_CONTENT = ("org.apache.hadoop.io.compress.", "java.util.zip.", "org.apache.hadoop.fs.FSInputChecker")
+"""The classes of Java that check the content of a file while they read it."""
+
 
 class _Tallies(AccumulatorParam[Tally]):
     def zero(self, value: Tally) -> Tally:  # noqa: ARG002 as Spark calls it
@@ -53,34 +58,36 @@ class _Tallies(AccumulatorParam[Tally]):
         return value1.add(value2)
 
 
-def count_records(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, int]) -> Tally:
+def count_records(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, EventFile]) -> Tally:
     """Shred the records of files, and return the counts; nothing is written.
 
     Args:
         spark: the session.
         plan: of the run.
-        inputs: the files with their sizes.
+        inputs: the files.
 
     Raises:
-        InvalidInput: a file cannot be read.
+        DamagedFile: the content of a file cannot be read.
+        InvalidInput: a file cannot be read for another reason.
     """
     tallies = spark.sparkContext.accumulator(Tally(), _Tallies())
-    with _unread_file_named():
+    with _unread_file_named(spark, inputs):
         _blocks(spark, plan, inputs, tallies, dry_run=True).write.format("noop").mode("overwrite").save()
     return tallies.value
 
 
-def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, int], run: Folder) -> Tally:
+def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, EventFile], run: Folder) -> Tally:
     """Shred the records of files into the folder of a run, and return the counts.
 
     Args:
         spark: the session.
         plan: of the run.
-        inputs: the files with their sizes.
+        inputs: the files.
         run: the folder of the run.
 
     Raises:
-        InvalidInput: a file cannot be read.
+        DamagedFile: the content of a file cannot be read.
+        InvalidInput: a file cannot be read for another reason.
     """
     form = FORMS[plan.format]
     tallies = spark.sparkContext.accumulator(Tally(), _Tallies())
@@ -88,17 +95,22 @@ def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, int], r
     # In the order of the numbers, so that it is known which blocks are in a file.
     rows = blocks.sortWithinPartitions(*FOLDER_COLUMNS, NUMBER).select(*FOLDER_COLUMNS, F.col(DATA).cast("string"))
     writer = rows.write.partitionBy(*FOLDER_COLUMNS).mode("append").options(**_HADOOP, lineSep=form.end)
-    with _unread_file_named():
+    with _unread_file_named(spark, inputs):
         writer.option("maxRecordsPerFile", form.blocks).text(run.uri)
     return tallies.value
 
 
 @contextmanager
-def _unread_file_named() -> Iterator[None]:
+def _unread_file_named(spark: SparkSession, inputs: Mapping[str, EventFile]) -> Iterator[None]:
     """Turn the error of a file that Spark cannot read into one line with its address.
 
+    Args:
+        spark: the session.
+        inputs: the files that are read.
+
     Raises:
-        InvalidInput: a file cannot be read: it is not what its name says, or it is gone.
+        DamagedFile: the content of a file is not what its name says.
+        InvalidInput: a file cannot be read: it is gone, or its store does not answer.
         Py4JJavaError: the write has failed for another reason.
     """
     try:
@@ -108,6 +120,8 @@ def _unread_file_named() -> Iterator[None]:
         while cause is not None:
             if match := _UNREAD_FILE.search(str(cause.getMessage())):
                 reason = (cause.getCause() or cause).toString()
+                if (address := _spelled(spark, inputs).get(_plain(match[1]))) and _is_of_content(cause):
+                    raise DamagedFile(address, f"{reason}: replace the file") from error
                 raise InvalidInput(
                     f"--events: {match[1]} cannot be read: {reason}: replace or remove the file, and start the job again"
                 ) from error
@@ -115,19 +129,40 @@ def _unread_file_named() -> Iterator[None]:
         raise
 
 
+def _spelled(spark: SparkSession, inputs: Mapping[str, EventFile]) -> Mapping[str, str]:
+    """Return the addresses of files by the form in which Spark spells them."""
+    jvm: Any = spark._jvm
+    return {_plain(jvm.org.apache.hadoop.fs.Path(hadoop_address(one)).toUri().toString()): one for one in inputs}
+
+
+def _plain(uri: str) -> str:
+    return re.sub("^file:/+", "file:/", uri)
+
+
+def _is_of_content(error: Any) -> bool:
+    """Tell whether a decompressor, or the check of a checksum, has raised an error: a retry gives the same.
+
+    An error of the store or of the network comes from other classes, and may pass.
+    """
+    while (cause := error.getCause()) is not None:
+        error = cause
+    frames = error.getStackTrace()
+    return bool(frames) and str(frames[0].getClassName()).startswith(_READERS_OF_CONTENT)
+
+
 def _blocks(
-    spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, int], tallies: Accumulator[Tally], *, dry_run: bool
+    spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, EventFile], tallies: Accumulator[Tally], *, dry_run: bool
 ) -> DataFrame:
     """Return the blocks of the rows of all records.
 
     Args:
         spark: the session.
         plan: of the run.
-        inputs: the files with their sizes.
+        inputs: the files.
         tallies: takes the counts of each task.
         dry_run: True where only the counts matter.
     """
-    _set_sizes(spark, sum(inputs.values()))
+    _set_sizes(spark, sum(file.size for file in inputs.values()))
     folders = {number: staged_parts(number, table.folder) for number, table in enumerate(plan.tables)}
     worker = Worker(plan, FORMS[plan.format], {**folders, BAD_ROWS: staged_parts(BAD_ROWS, "")}, tallies.add, dry_run)
     # Names of files are taken as they are, whatever signs of patterns are in them.

@@ -19,6 +19,7 @@ from onefold.load.shredded.load import Loader
 from onefold.load.shredded.runs import Runs
 from onefold.ports.event_tables import Columns, EventTable
 from onefold.ports.objects import StoredObject
+from onefold.shred.counts import EVENTS
 from onefold.shred.manifest import MANIFEST, Manifest, ShreddedFile, ShreddedTable
 
 START = datetime(2026, 11, 23, 8, tzinfo=UTC)
@@ -68,7 +69,8 @@ def manifest(number: int, states: dict[str, Columns], rows: dict[str, int]) -> M
         if rows[name]
     )  # fmt: skip
     run = at.strftime("%Y-%m-%d-%H-%M-%S")
-    return Manifest(run, "parquet", "snappy", "/registry", (), (), tables, 1, {}, at, at)
+    events = sum(table.rows for table in tables if table.name == EVENTS) or sum(table.rows for table in tables)
+    return Manifest(run, "parquet", "snappy", "/registry", (), (), tables, events, {}, at, at)
 
 
 def loader(folder: Folder, warehouse: MemoryWarehouse) -> Loader:

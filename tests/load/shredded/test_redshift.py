@@ -36,6 +36,31 @@ def test_a_run_creates_its_table_and_loads_its_rows_once(redshift_scene: Redshif
     assert redshift_scene.rows("id") == [("a", 1), ("b", None)]
 
 
+def test_a_load_of_other_rows_than_the_manifest_lists_is_undone_and_the_other_tables_are_loaded(
+    redshift_scene: RedshiftScene,
+) -> None:
+    short = replace(click_table("1-0-0", ()), columns=(*ENVELOPE, ID))
+    other = replace(short, name="com_acme_other_1", folder="name=other")
+    redshift_scene.write(0, [(short, [{"id_": "a"}]), (other, [{"id_": "b"}])])
+    redshift_scene.change_manifest(0, lambda found: found["tables"][0]["files"][0].update(rows=5))
+    redshift_scene.change_manifest(0, lambda found: found.update(events=6))
+    (report,) = redshift_scene.load()
+    assert [table.state for table in report.tables] == ["failed", "loaded"]
+    assert "expected the 5 rows that the manifest" in str(report.tables[0].error)
+    assert redshift_scene.rows() == []
+    assert redshift_scene.rows(table="com_acme_other_1") == [("b",)]
+
+
+def test_a_table_that_was_emptied_and_is_not_listed_any_more_gets_all_rows(redshift_scene: RedshiftScene) -> None:
+    redshift_scene.shred(0, "1-0-0", [ID], {"id_": "a", "id": 1})
+    redshift_scene.load()
+    with redshift_scene.server.connect() as connection:
+        connection.execute(f'TRUNCATE {SCHEMA}."{TABLE}"'.encode())
+        connection.execute(f'DELETE FROM {SCHEMA}."onefold_manifest"'.encode())
+    assert states(redshift_scene.load()) == ["loaded"]
+    assert redshift_scene.rows("id") == [("a", 1)]
+
+
 def test_a_later_run_brings_its_columns_and_an_older_one_loads_after_it(redshift_scene: RedshiftScene) -> None:
     redshift_scene.shred(1, "1-0-1", [ID, ZIP], {"id_": "b", "id": 2, "zip": "B"})
     redshift_scene.load()
