@@ -120,7 +120,7 @@ class Puller:
         high = micros(now) if self.watermark.is_time else max(self.source.rows(now), default=None)
         is_first = state.version != version
         found = (
-            whole_range(window, self.watermark, now, high, self.load.reload_days)
+            whole_range(window, self.watermark, now, high, self.load.reload_days, state)
             if is_first
             else pull_range(window, self.load, self.watermark, state, now, high)
         )
