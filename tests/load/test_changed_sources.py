@@ -13,8 +13,7 @@ from support.database_servers import MariaDb, MySql
 from support.pulls import by
 from support.source_database import on
 
-from onefold.load.log_store import LoadLog
-from onefold.load.run import TableLoads
+from onefold.load.run import Log, TableLoads
 from onefold.ports.rows import Row
 
 pytestmark = on(MariaDb, MySql)
@@ -39,7 +38,7 @@ class Killed(Exception):
 class KilledBeforeTheLog:
     """A log to which no load writes that it is done."""
 
-    log: LoadLog
+    log: Log
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.log, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
@@ -37,6 +37,8 @@ KEYLESS = Structure(TABLE, COLUMNS)
 
 class Loads(Protocol):
     def state_of(self, table: TableId, window: Window) -> LoadState: ...
+
+    def pulled_tables(self, dataset: str) -> Collection[str]: ...
 
     def begin(self, plan: TablePlan) -> None: ...
 
