@@ -74,11 +74,11 @@ class BigQueryClient:
     def _query(self, sql: str, page_size: int | None = None) -> Iterator[dict[str, Any]]:
         """Yield the rows of a query that ends within a minute; the caller translates errors."""
         self._calls.add()
-        limits = self._limits
-        rows = self._client.query_and_wait(
-            sql, api_timeout=limits["timeout"], wait_timeout=2 * self.patience, retry=limits["retry"],
-            job_retry=_QUERY_RETRY and _QUERY_RETRY.with_timeout(2 * self.patience), page_size=page_size,
-        )  # fmt: skip
+        limits: dict[str, Any] = {
+            "retry": self._limits["retry"], "job_retry": _QUERY_RETRY and _QUERY_RETRY.with_timeout(2 * self.patience),
+            "api_timeout": self.patience, "wait_timeout": 2 * self.patience,
+        }  # fmt: skip
+        rows = self._client.query_and_wait(sql, page_size=page_size, **limits)
         return (dict(row.items()) for row in rows)
 
     def _call(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
