@@ -42,6 +42,6 @@ def check_renamed(name: TableName, structure: Structure, load: TableLoad, state:
     if lost and gained:
         old, new, both = ", ".join(lost), ", ".join(gained), ", ".join(dict.fromkeys((*load.drop, *gained)))
         raise TableRefused(
-            f"{name} has lost {old}, which `drop` names, and has gained {new}, which may hold the same values",
-            f"if it does, set `drop: [{both}]` for the table; if it does not, take {old} out of `drop`",
+            f"{name}: {old}, which `drop` names, is gone; {new} is new, and may hold the same values",
+            f"set `drop: [{both}]` for the table in onefold.yaml, or, if it holds other values, take {old} out of `drop`",
         )

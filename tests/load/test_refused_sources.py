@@ -73,8 +73,8 @@ def test_a_dropped_column_does_not_come_out_under_another_name(scene: CheckScene
     refused = scene.run()
     assert outcomes(refused) == {"t": "failed", "u": "loaded"}
     assert (
-        f"{scene.source.name}.t has lost card, which `drop` names, and has gained credit, which may hold the same values; "
-        "if it does, set `drop: [Card, credit]` for the table; if it does not, take card out of `drop`"
+        f"{scene.source.name}.t: card, which `drop` names, is gone; credit is new, and may hold the same values; "
+        "set `drop: [Card, credit]` for the table in onefold.yaml, or, if it holds other values, take card out of `drop`"
     ) in refused.summary()
     scene.tables = {"t": by("at", drop=("Card", "credit")), "u": by("id")}
     scene.pull()
