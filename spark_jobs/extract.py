@@ -1,6 +1,6 @@
 """The batch that pulls the tables of a database into files, and loads these. See docs/reference/spark-jobs.md.
 
-Exit codes: 0 done, or done before; 1 an error, wrong usage included; 2 some of the tables failed.
+Exit codes: 0 done, or done before; 1 an error, wrong usage included; 2 some of the tables failed, or are gone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
 def _print(report: PullReport) -> int:
     sys.stdout.write(f"{report.to_json()}\n")
     sys.stderr.write(f"{report.summary()}\n")
-    return 2 if report.count("failed") else 0
+    return 0 if report.ok else 2
 
 
 def run(arguments: ExtractArguments) -> PullReport:

@@ -72,13 +72,14 @@ class RowCounter:
         raise TryAgain(f"{table.base}: {_TRIES} loads ended while its rows were counted: the next check counts them")
 
     def _newest_load(self, table: CheckedTable) -> tuple[str, int] | None:
-        """Return the newest full load and the number of rows that it read."""
+        """Return the newest full load and the rows that the source counted while it read; what it read, where none did."""
         rows = self.comparer.warehouse.fetch(
-            f"SELECT l.load_id, l.rows_loaded FROM {table.base.sibling(LOG_TABLE).quoted} AS l\n"
+            "SELECT l.load_id, COALESCE(l.rows_at_source, l.rows_loaded) AS found\n"
+            f"FROM {table.base.sibling(LOG_TABLE).quoted} AS l\n"
             f"WHERE l.state = 'loaded' AND l.table_name = {quote_text(table.base.table)} AND l.replaces AND l.days IS NULL\n"
             "ORDER BY l.begun_at DESC, l.logged_at DESC LIMIT 1"
         )
-        return (rows[0]["load_id"], rows[0]["rows_loaded"]) if rows else None
+        return (rows[0]["load_id"], rows[0]["found"]) if rows else None
 
     def _by_key(self, table: CheckedTable, watermark: Watermark) -> RowCounts:
         older = f"NOT {recent(table, 'v', landed=False, unknown='TRUE')}"

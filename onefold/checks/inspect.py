@@ -122,7 +122,7 @@ class Inspector:
         if description is None:
             raise NotFound(f"{name} does not exist at the source, or the user may not see it")
         if description.structure is None:
-            raise Skipped("it is system-versioned, and would give rows of its history")
+            raise Skipped("it is system-versioned, which pulls do not support")
         return description.structure
 
     def _state(self, base: TableId, version: str) -> LoadState:

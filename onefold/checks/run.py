@@ -26,13 +26,13 @@ from onefold.checks.request import CheckedTable
 from onefold.compare.chunks import ChunkResult, Disclosure, confirmed
 from onefold.compare.counts import RowCounts, is_confirmed
 from onefold.compare.findings import KINDS
-from onefold.core.errors import OnefoldError
+from onefold.core.errors import NotFound, OnefoldError
 from onefold.core.hash_key import HashKey
 from onefold.core.log import log
 from onefold.core.text import cut
 from onefold.extract.plan import KeyRange, TablePlan
 from onefold.extract.planner import Skipped
-from onefold.extract.pull import chosen_tables
+from onefold.extract.pull import GONE, asked_tables
 
 SENTENCES = 100
 """Findings of a chunk that are kept in words."""
@@ -78,14 +78,17 @@ class Checks:
         """
         request = self.inspector.request
         with closing(self.connect()) as connection:
-            names = chosen_tables(connection, request.database, request.tables)
+            loads = None if request.captured else self.inspector.loads
+            asked = asked_tables(connection, request.database, request.tables, loads, self.inspector.dataset)
+        gone = [table for table in asked.gone if self.inspector.source.load_of(request.database, table)]
         with ThreadPoolExecutor(request.parallel, "check") as threads:
-            return CheckReport(self.inspector.dataset, tuple(threads.map(self._report, names)))
+            found = threads.map(lambda table: self._report(table, self.check), asked.present)
+            return CheckReport(self.inspector.dataset, (*found, *(self._report(table, _refuse_gone) for table in gone)))
 
-    def _report(self, table: str) -> TableCheck:
+    def _report(self, table: str, check_of: Callable[[str], TableCheck]) -> TableCheck:
         """Check a table, and write down what became of it. No error leaves this function, or it would stop other tables."""
         try:
-            check = self.check(table)
+            check = check_of(table)
         except Skipped as skipped:
             check = TableCheck(table, skipped=(str(skipped),))
         except OnefoldError as error:
@@ -167,6 +170,15 @@ class Checks:
             fixed,
             bool(rows) and fixed == len(rows) and compared.total <= MOST_FOUND,
         )
+
+
+def _refuse_gone(_: str) -> TableCheck:
+    """Refuse to check a table that was pulled before.
+
+    Raises:
+        NotFound: says what to do.
+    """
+    raise NotFound(GONE)
 
 
 def _nothing(_: TablePlan) -> None:

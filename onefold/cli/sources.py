@@ -74,6 +74,12 @@ def init(
     return OK
 
 
+_NO_SOURCE = (
+    "there is no source to check: run this command where onefold.yaml is, or name the file by --config; "
+    "`onefold sources init` drafts its `sources`"
+)
+
+
 @sources.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @as_json
@@ -85,6 +91,8 @@ def check(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
     raise_problems(
         [f"no source of onefold.yaml is named {name}; it has {known}" for name in names if name not in settings.sources]
     )
+    if not settings.sources:
+        raise_problems([_NO_SOURCE])
     chosen = [settings.sources[name] for name in names or settings.sources]
     problems = {source.cluster: _problems(source, settings) for source in chosen}
     if as_json:

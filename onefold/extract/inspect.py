@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,32 +16,39 @@ from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, fold_hidden
 from onefold.extract.pulled_table import pulled_table
 from onefold.extract.table_settings import check_keys, find_column, pulled_structure, settings_problems, watermark_of
-from onefold.mysql.catalog import BASE, TableDescription, TableName, describe, tables
+from onefold.mysql.catalog import TableDescription, TableName, describe, tables
 from onefold.mysql.connection import query
 from onefold.mysql.grants import grant, table_sql
 from onefold.mysql.snapshot.table_size import TableSize
 from onefold.mysql.table import Structure
-from onefold.mysql.table_filter import TableFilter
+from onefold.mysql.table_filter import of_database
 from onefold.settings.sources import Source, TableLoad, WatermarkColumn, dataset_of
 
 _INDEXED = "SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND SEQ_IN_INDEX = 1"
 _SIZES = "SELECT TABLE_NAME, TABLE_ROWS, DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s"
 _CLOCKS = "SELECT CAST(UTC_TIMESTAMP(6) AS CHAR), TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())"
 _MOST_SKEW = timedelta(minutes=1)
+SYSTEM_VERSIONED = "it is system-versioned, which pulls do not support"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """How a table would be pulled, and why."""
+    """How a table would be pulled, and why; without a load it cannot be pulled."""
 
     table: str
-    load: TableLoad
+    load: TableLoad | None
     reason: str
 
     def as_dict(self, database: str) -> dict[str, str | None]:
         """Return the choice in the form of JSON."""
-        mark = self.load.watermark.column if self.load.watermark else None
-        return {"table": f"{database}.{self.table}", "mode": self.load.mode, "watermark": mark, "reason": self.reason}
+        load = self.load
+        mark = load.watermark.column if load and load.watermark else None
+        mode = load.mode if load else "exclude"
+        return {"table": f"{database}.{self.table}", "mode": mode, "watermark": mark, "reason": self.reason}
+
+    def pattern(self, database: str) -> str:
+        """Return the pattern of onefold.yaml that matches this table and no other, in YAML's quotes."""
+        return _scalar(glob.escape(f"{database}.{self.table}"))
 
 
 def indexed_columns(connection: pymysql.Connection, database: str) -> dict[str, set[str]]:
@@ -52,9 +60,8 @@ def indexed_columns(connection: pymysql.Connection, database: str) -> dict[str, 
 
 
 def described(connection: pymysql.Connection, database: str) -> list[TableDescription]:
-    """Return the tables of a database that can be pulled, in order."""
-    kinds = tables(connection, TableFilter((f"{database}.*",), with_ghosts=True), database)
-    return list(describe(connection, {name: kind for name, kind in kinds.items() if kind == BASE}))
+    """Return the tables of a database, in order. System-versioned ones, which cannot be pulled, have no structure."""
+    return list(describe(connection, tables(connection, of_database(database), database)))
 
 
 def choices(connection: pymysql.Connection, database: str) -> list[Choice]:
@@ -68,7 +75,7 @@ def choices(connection: pymysql.Connection, database: str) -> list[Choice]:
 
 
 def choose(table: TableDescription, indexed: Collection[str], size: TableSize) -> Choice:
-    """Return how a table would be pulled: by its modification time, by its growing key, or whole.
+    """Return how a table would be pulled: by a modification time that the server itself moves, or whole.
 
     Args:
         table: as the source describes it.
@@ -76,7 +83,9 @@ def choose(table: TableDescription, indexed: Collection[str], size: TableSize) -
         size: the source's estimate.
     """
     structure, name = table.structure, table.name.table
-    if structure is None or not structure.primary_key:
+    if structure is None:
+        return Choice(name, None, SYSTEM_VERSIONED)
+    if not structure.primary_key:
         return Choice(name, TableLoad(), f"it has no key; {size}")
     if floats := [name for name in structure.primary_key if _is_float(structure, name)]:
         return Choice(name, TableLoad(), f"its key has {floats[0]}, a floating-point number, which has no equality; {size}")
@@ -84,12 +93,20 @@ def choose(table: TableDescription, indexed: Collection[str], size: TableSize) -
     if found := next((column for column in updated if column in indexed), None):
         reason = f"{found} has an index and ON UPDATE CURRENT_TIMESTAMP"
         return Choice(name, TableLoad("incremental", WatermarkColumn(found)), reason)
+    return Choice(name, TableLoad(), f"{_advice(table, structure, updated)}; {size}")
+
+
+def _advice(table: TableDescription, structure: Structure, updated: Sequence[str]) -> str:
+    """Return why no column of a table is drafted as its watermark, and what would make one."""
+    if updated:
+        return f"an index on {updated[0]} would allow `incremental`"
     growing = next((row.column for row in table.rows if row.is_auto_increment), None)
-    if growing and structure.primary_key == (growing,) and not updated:
-        reason = f"{growing} is an auto-increment key: right only where rows are never changed; {size}"
-        return Choice(name, TableLoad("incremental", WatermarkColumn(growing)), reason)
-    advice = f"an index on {updated[0]} would allow `incremental`" if updated else "no column tells of changes"
-    return Choice(name, TableLoad(), f"{advice}; {size}")
+    if growing and structure.primary_key == (growing,):
+        # The source does not tell whether rows are changed, and `incremental` by the key would lose each change.
+        return (
+            f"no column tells of changes; where rows are only inserted, and never changed, `watermark: {growing}` is right"
+        )
+    return "no column tells of changes"
 
 
 def _is_float(structure: Structure, name: str) -> bool:
@@ -111,13 +128,23 @@ def draft(source: Source, found: Sequence[tuple[str, Sequence[Choice]]]) -> str:
         f"    time_zone: {source.time_zone}  # the zone of DATETIME columns",
         f"    databases: [{', '.join(_scalar(database) for database, _ in found)}]", "    tables:",
     ]  # fmt: skip
-    for database, tables_ in found:
-        for choice in tables_:
-            lines.append(f"      # {' '.join(choice.reason.split())}")
-            mark = choice.load.watermark
-            body = f"{{mode: incremental, watermark: {_scalar(mark.column)}}}" if mark else "{mode: full}"
-            lines.append(f"      {_scalar(f'{database}.{choice.table}')}: {body}")
+    every = [(database, choice) for database, tables_ in found for choice in tables_]
+    excluded = [pair for pair in every if pair[1].load is None]
+    for database, choice in every:
+        if choice.load:
+            lines += [
+                f"      # {' '.join(choice.reason.split())}",
+                f"      {choice.pattern(database)}: {_body(choice.load)}",
+            ]
+    lines += ["    exclude:"] if excluded else []
+    for database, choice in excluded:
+        lines += [f"      # {choice.reason}", f"      - {choice.pattern(database)}"]
     return "\n".join(lines) + "\n"
+
+
+def _body(load: TableLoad) -> str:
+    mark = load.watermark
+    return f"{{mode: incremental, watermark: {_scalar(mark.column)}}}" if mark else "{mode: full}"
 
 
 def _scalar(text: str) -> str:
@@ -159,7 +186,10 @@ def _table_problems(
     keys_of: Callable[[TableId], Sequence[str]],
 ) -> Iterator[str]:
     load, structure = source.load_of(table.name.database, table.name.table), table.structure
-    if load is None or structure is None:
+    if load is None:
+        return
+    if structure is None:
+        yield f"{SYSTEM_VERSIONED}: name it under `exclude`"
         return
     keys = keys_of(TableId(None, dataset_of(source.cluster, table.name.database), table_name(table.name.table)))
     problems = list(settings_problems(structure, load, tuple(keys) or structure.primary_key))
@@ -190,7 +220,7 @@ def _unmatched(connection: pymysql.Connection, source: Source) -> Iterator[str]:
         where, alone = f"sources.{source.cluster}.tables.{pattern}", Source("", "", tables={pattern: load})
         matched = [table for table in found if alone.load_of(table.name.database, table.name.table)]
         if not matched:
-            yield f"{where} matches no table: correct or remove it; views and system-versioned tables are not pulled"
+            yield f"{where} matches no table: correct or remove it; views are not pulled"
             continue
         known = {fold_hidden(row.column) for table in matched for row in table.rows}
         for name in load.drop:

@@ -38,6 +38,7 @@ class Block:
         losses: values that BigQuery cannot hold.
         replaced: the day of all lines, where a daily load replaces it: a file of such rows has no others. Otherwise all days
             have one `day_group`.
+        counted: the rows of the whole range, as the source counted them in the same statement; None where it did not.
     """
 
     lines: bytes
@@ -48,6 +49,7 @@ class Block:
     missing: int = 0
     losses: Losses = field(default_factory=dict)
     replaced: date | None = None
+    counted: int | None = None
 
     @property
     def group(self) -> date | int:
@@ -75,6 +77,7 @@ class PartResult:
     above: int = 0
     missing: int = 0
     losses: Losses = field(default_factory=dict)
+    counted: int | None = None
 
     def plus(self, other: PartResult | Block, files: tuple[PulledFile, ...] = ()) -> PartResult:
         """Return the counts of both, with more files."""
@@ -85,7 +88,14 @@ class PartResult:
             self.above + other.above,
             self.missing + other.missing,
             Counter(self.losses) + Counter(other.losses),
+            self._counted_with(other),
         )
+
+    def _counted_with(self, other: PartResult | Block) -> int | None:
+        """Return the count of the source: that of the range in each of its blocks, and the sum of those of ranges."""
+        if self.counted is None or other.counted is None:
+            return other.counted if self.counted is None else self.counted
+        return other.counted if isinstance(other, Block) else self.counted + other.counted
 
     def to_json(self) -> str:
         """Return the result as JSON, for the process that reads the next range."""
@@ -192,4 +202,4 @@ def pulled_files(plan: TablePlan, results: Iterable[PartResult]) -> PulledFiles:
         watermark.value(reading) if watermark and reading is not None else None for reading in (total.least, total.greatest)
     )
     files = tuple(sorted(total.files, key=lambda file: file.name))
-    return PulledFiles(plan, files, greatest, least, total.above, total.missing, total.losses)
+    return PulledFiles(plan, files, greatest, least, total.above, total.missing, total.losses, total.counted)

@@ -46,9 +46,18 @@ class LoadState:
         version: the version into which rows were loaded last.
         watermark: that of the last load into this version.
         started: the greatest `PullRequest.at` of a complete load of the same window.
-        keys_of_days: for a key watermark, the first and the last key that were loaded on each of the days that a daily load
-            would replace.
+        keys_of_days: for a key watermark, the first and the last key that were loaded on each day since the last load of the
+            whole table.
         watermark_column: the column of that watermark.
+        begun: the last load that began into each version, by its name, in the order in which they began. It may have been
+            killed after its job and before its row in the log.
+        read_at: the source's time before the last load read, in microseconds since 1970.
+        covered: the days that complete daily loads have replaced.
+        whole_at: the greatest `PullRequest.at` of a load before which nothing is left to replace: the first load of the
+            table, or one that replaced all of its rows.
+        source_table: the name of the table at the source.
+        columns: the columns of the source that the last load read; empty where the log does not say it.
+        dropped: the columns of the source that `drop` named then.
     """
 
     version: str | None = None
@@ -56,6 +65,28 @@ class LoadState:
     started: datetime | None = None
     keys_of_days: tuple[tuple[date, int, int], ...] = ()
     watermark_column: str | None = None
+    begun: tuple[tuple[str, str], ...] = ()
+    read_at: int | None = None
+    covered: frozenset[date] = frozenset()
+    whole_at: datetime | None = None
+    source_table: str | None = None
+    columns: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    def before(self, version: str) -> str | None:
+        """Return the name of the last load that began into another version.
+
+        Examples:
+            >>> LoadState(begun=(("b", "load2"), ("a", "load3"))).before("a")
+            'load2'
+        """
+        return next((load_id for other, load_id in reversed(self.begun) if other != version), None)
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The versions that may have the newest rows: of the last load that was logged, and of the last one that began."""
+        found = (self.version, *(version for version, _ in self.begun[-1:]))
+        return tuple(dict.fromkeys(version for version in found if version))
 
 
 Digest = Literal["", "text", "bytes", "number"]
@@ -99,6 +130,8 @@ class TablePlan:
         previous: the state before this pull.
         read_at: the source's time before the first range, in microseconds since 1970.
         keys_are_named: whether onefold.yaml names the keys.
+        dropped: the columns of the source that `drop` names.
+        truncated: whether the table was truncated or made anew at the source, so that its rows replace all others.
     """
 
     request: PullRequest
@@ -114,6 +147,8 @@ class TablePlan:
     first: bool = False
     previous: LoadState = field(default_factory=LoadState)
     keys_are_named: bool = False
+    dropped: tuple[str, ...] = ()
+    truncated: bool = False
 
     @property
     def table(self) -> TableId:
@@ -135,11 +170,11 @@ class TablePlan:
     def attempt(self) -> str:
         """The name of a first pull, the same when it is repeated on the same day after a kill.
 
-        The state before it is a part of the name: the table may have had the same structure before another one. So are the
-        days that are replaced, because their rows have files of their own.
+        The last load of another structure is a part of the name: the table may have had the same structure before, on the
+        same day and with the same watermark. So are the days that are replaced, because their rows have files of their own.
         """
         days = " ".join(map(str, self.range.days))
-        before = f"{self.previous.version} {self.previous.watermark} {self.request.at:%Y%m%d} {days}"
+        before = f"{self.previous.before(self.target.version)} {self.previous.watermark} {self.request.at:%Y%m%d} {days}"
         return hashlib.sha256(before.encode()).hexdigest()[:12]
 
     @cached_property
@@ -151,6 +186,11 @@ class TablePlan:
     def border(self) -> int | None:
         """The greatest reading that a row below the border may have; None without a border."""
         return None if self.watermark is None or self.range.high is None else self.watermark.highest(self.range.high)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the source counts the rows within the read: those of a table that is loaded full."""
+        return self.watermark is None and self.range.window == "full"
 
     @cached_property
     def json_columns(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from onefold.capture.versioned_table import table_name
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId
 from onefold.extract.clock import micros
+from onefold.extract.dropped_columns import check_renamed, dropped_columns
 from onefold.extract.key_ranges import PART_ROWS, key_ranges
 from onefold.extract.layout import progress_file, schema_file
 from onefold.extract.part import Destination, table_folder
@@ -30,7 +31,8 @@ from onefold.extract.table_settings import (
     structure_from_json,
     watermark_of,
 )
-from onefold.extract.watermark import PullRange, Watermark
+from onefold.extract.truncation import is_truncated
+from onefold.extract.watermark import PullRange, Watermark, Window
 from onefold.mysql.catalog import ColumnRow, TableDescription, TableName, describe_one
 from onefold.mysql.connection import query, quoted
 from onefold.mysql.grants import table_sql
@@ -54,6 +56,7 @@ class _Table:
     keys: tuple[str, ...]
     keys_are_named: bool
     state: LoadState
+    dropped: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -93,18 +96,20 @@ class Planner:
         self._check_age(found.state)
         watermark = watermark_of(found.structure, found.load, self.source.time_zone)
         read_at, high = _border(connection, found.name, watermark)
-        first = self._is_first(found)
-        range_ = self._range(found, watermark, high, first)
+        truncated = is_truncated(connection, found.name, found.rows, watermark, high, found.state)
+        first = self._is_first(found) and not truncated
+        range_ = self._range(found, watermark, high, "full" if truncated else self.request.window, whole=first or truncated)
         plan = TablePlan(
             self.request, dataset_of(self.source.cluster, found.name.database), found.structure, found.target, found.load,
             found.keys, watermark, range_, read_at, first=first, previous=found.state,
-            parts=self._parts(connection, found, range_), keys_are_named=found.keys_are_named,
+            parts=self._parts(connection, found, range_), keys_are_named=found.keys_are_named, dropped=found.dropped,
+            truncated=truncated,
         )  # fmt: skip
         self._write_schema(plan)
         return self._resumed(plan) if first else plan
 
     def _table(self, connection: pymysql.Connection, table: str) -> _Table:
-        load = self._load_of(table)
+        load = self.load_of(table)
         name = TableName(self.request.database, table)
         description = describe_one(connection, name)
         structure = _structure(description, name)
@@ -117,9 +122,15 @@ class Planner:
         check_keys(target, load, keys)
         rows = description.rows if description else ()
         state = self.loads.state_of(base, self.request.window)
-        return _Table(name, rows, pulled, load, target, keys, bool(named), state)
+        check_renamed(name, structure, load, state)
+        return _Table(name, rows, pulled, load, target, keys, bool(named), state, dropped_columns(structure, load))
 
-    def _load_of(self, table: str) -> TableLoad:
+    def load_of(self, table: str) -> TableLoad:
+        """Return the settings of a table that this request pulls.
+
+        Raises:
+            Skipped: the request does not pull the table.
+        """
         load = self.source.load_of(self.request.database, table)
         if load is None:
             raise Skipped(f"no pattern of sources.{self.source.cluster}.tables matches it: add one")
@@ -132,13 +143,15 @@ class Planner:
             asked, loaded = self.request.at.isoformat(), state.started.isoformat()
             raise Skipped(f"the request is of {asked}, and a pull of {loaded} was loaded before")
 
-    def _range(self, found: _Table, watermark: Watermark | None, high: int | None, first: bool) -> PullRange:
+    def _range(
+        self, found: _Table, watermark: Watermark | None, high: int | None, window: Window, *, whole: bool
+    ) -> PullRange:
         if watermark is None:
             return whole_range("full", None, self.request.at, None)
         # The watermark of another column says nothing about this one.
-        if first or found.state.watermark_column not in (None, watermark.column):
-            return whole_range(self.request.window, watermark, self.request.at, high, found.load.reload_days)
-        return pull_range(self.request.window, found.load, watermark, found.state, self.request.at, high)
+        if whole or found.state.watermark_column not in (None, watermark.column):
+            return whole_range(window, watermark, self.request.at, high, found.load.reload_days, found.state)
+        return pull_range(window, found.load, watermark, found.state, self.request.at, high)
 
     def _parts(self, connection: pymysql.Connection, found: _Table, range_: PullRange) -> tuple[KeyRange, ...]:
         """Return key ranges where the whole table is read; a watermark is read by its own index."""
@@ -148,9 +161,11 @@ class Planner:
 
     def _is_first(self, found: _Table) -> bool:
         """Return whether the whole table has to be read: no watermark tells of rows that an ALTER changed."""
-        before = found.state.version
-        if before is None or before == found.target.version:
-            return before is None
+        others = [version for version in found.state.versions if version != found.target.version]
+        return found.state.version is None or any(self._differs(found, version) for version in others)
+
+    def _differs(self, found: _Table, before: str) -> bool:
+        """Return whether rows of an older version may lack what the present structure would show of them."""
         stored = self.to.store.find(self.to.address(self._schema_name(found.structure.table, before)))
         old = structure_from_json(json.loads(stored.data)["source"]) if stored else None
         return old is None or not appends_nulls_only(old, found.structure, found.rows)
@@ -193,7 +208,7 @@ def _structure(description: TableDescription | None, name: TableName) -> Structu
     if description is None:
         raise NotFound(f"{name} does not exist at the source, or the user may not see it")
     if description.structure is None:
-        raise TableRefused(f"{name} is system-versioned, and would give rows of its history", "leave it out")
+        raise TableRefused(f"{name} is system-versioned, which pulls do not support", "name it under `exclude`")
     return description.structure
 
 

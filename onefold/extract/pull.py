@@ -6,30 +6,42 @@ two structures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Protocol
 
 import pymysql
 
+from onefold.capture.versioned_table import table_name
 from onefold.core.errors import NotFound, OnefoldError, TryAgain
 from onefold.core.log import LogSeverity, log
+from onefold.core.names import TableId
 from onefold.extract.part import PartResult, finished_part, note_part, pulled_files
 from onefold.extract.plan import TablePlan
 from onefold.extract.planner import Planner, Skipped
 from onefold.extract.present_rows import SourceRows
 from onefold.extract.pulled import Loads, PulledFiles
+from onefold.extract.queries import count_query
 from onefold.extract.report import PullReport, TableReport
 from onefold.extract.table_settings import describes_same
-from onefold.mysql.catalog import BASE, TableName, describe_one, tables
-from onefold.mysql.table_filter import TableFilter
+from onefold.mysql.catalog import TableName, describe_one, tables
+from onefold.mysql.connection import query
+from onefold.mysql.table_filter import of_database
 from onefold.settings.sources import dataset_of
 
 TRIES = 3
 """How often a table is read that is altered while it is read."""
+GONE = (
+    "it was pulled before, and is not at the source any more, or the user may not see it: grant SELECT, or name it under "
+    "`exclude`; its view keeps the rows that were pulled"
+)
+TRUNCATED = (
+    "it was truncated or made anew at the source: all of its rows are read again, and replace those that were there; drop "
+    "its base table, if it has one"
+)
 
 
 class StructureChanged(TryAgain):
@@ -75,18 +87,30 @@ class Pull:
         """
         request = self.planner.request
         with closing(self.connect()) as connection:
-            names = chosen_tables(connection, request.database, request.tables)
+            asked = asked_tables(connection, request.database, request.tables, self.loads, self._dataset)
         # Ranges have threads of their own: a table that waits for its ranges must not take the place of one.
         with (
             ThreadPoolExecutor(request.parallel, "table") as of_tables,
             ThreadPoolExecutor(request.parallel, "part") as of_parts,
         ):
-            reports = tuple(of_tables.map(lambda table: self._report(table, of_parts), names))
+            pulled = tuple(of_tables.map(lambda table: self._report(table, of_parts), asked.present))
+        reports = (*pulled, *self._missing(asked.gone))
         return PullReport(self._dataset, request.window, reports)
 
     @property
     def _dataset(self) -> str:
         return dataset_of(self.planner.request.cluster, self.planner.request.database)
+
+    def _missing(self, tables_: Iterable[str]) -> Iterator[TableReport]:
+        """Yield a report of each table that was pulled before, is asked for and is not at the source any more."""
+        for table in tables_:
+            try:
+                self.planner.load_of(table)
+            except Skipped:
+                continue  # onefold.yaml does not ask for it, or this window does not pull it
+            report = TableReport(table, "missing", reasons=(GONE,))
+            log_table(self._dataset, report)
+            yield report
 
     def _report(self, table: str, threads: ThreadPoolExecutor) -> TableReport:
         """Pull a table, and log what became of it. No error leaves this function, or it would stop the other tables."""
@@ -116,6 +140,8 @@ class Pull:
             with closing(self.connect()) as connection:
                 plan = self.planner.plan(connection, table)
             self.loads.begin(plan)
+            if plan.truncated:
+                log("WARNING", f"{plan.table}: {TRUNCATED}", event="table_truncated", dataset=plan.dataset, table=table)
             try:
                 pulled = pulled_files(plan, self._read(plan, threads))
             except StructureChanged:
@@ -134,24 +160,69 @@ class Pull:
         result = self.reader.read(plan, part)
         with closing(self.connect()) as connection:
             present = describe_one(connection, TableName(plan.request.database, plan.structure.table))
-        if not describes_same(present, plan.structure, plan.load):
-            raise StructureChanged(f"{plan.table} was altered while it was read")
+            if not describes_same(present, plan.structure, plan.load):
+                raise StructureChanged(f"{plan.table} was altered while it was read")
+            if plan.is_counted and result.counted is None:
+                result = replace(result, counted=count_of_empty(connection, plan, part))
         return note_part(plan, part, result, to)
 
 
-def chosen_tables(connection: pymysql.Connection, database: str, patterns: tuple[str, ...]) -> list[str]:
-    """Return the tables of a database that patterns name, in order; all without a pattern.
+def count_of_empty(connection: pymysql.Connection, plan: TablePlan, part: int) -> int:
+    """Return 0 where a key range is empty, as it was read: without a row there is none that has the number of rows.
+
+    Raises:
+        StructureChanged: the range has rows by now; it has to be read again.
+    """
+    ((rows,),) = query(connection, count_query(plan, plan.parts[part]))
+    if rows:
+        raise StructureChanged(f"{plan.table} has rows where none were read")
+    return 0
+
+
+@dataclass(frozen=True)
+class AskedTables:
+    """The tables of a database that a request names.
+
+    Attributes:
+        present: those that the user sees, in order.
+        gone: those that were loaded before, and that the user does not see any more.
+    """
+
+    present: tuple[str, ...]
+    gone: tuple[str, ...] = ()
+
+
+def asked_tables(
+    connection: pymysql.Connection, database: str, patterns: tuple[str, ...], loads: Loads | None, dataset: str
+) -> AskedTables:
+    """Return the tables of a database that patterns name; all without a pattern.
+
+    Args:
+        connection: to the source.
+        database: the database.
+        patterns: names, or patterns of names.
+        loads: tells which tables were loaded before; None for tables that are not pulled.
+        dataset: the dataset of the tables.
 
     Raises:
         NotFound: there is none.
     """
-    kinds = tables(connection, TableFilter((f"{database}.*",), with_ghosts=True), database)
-    names = sorted(name.table for name, kind in kinds.items() if kind == BASE)
-    found = [name for name in names if not patterns or any(fnmatchcase(name, one) for one in patterns)]
-    if not found:
+    names = sorted(name.table for name in tables(connection, of_database(database), database))
+    bases = set(loads.pulled_tables(dataset)) - {table_name(name) for name in names} if loads else set()
+    states = [(base, loads.state_of(TableId(None, dataset, base), "15m")) for base in sorted(bases)] if loads else []
+    gone = [state.source_table or base for base, state in states if state.version]
+    found = AskedTables(_named(names, patterns), _named(gone, patterns))
+    if not found.present and not found.gone:
         named = f" matches {' or '.join(patterns)}" if patterns else " is visible to the user"
         raise NotFound(f"no table of the database {database}{named}; it has {', '.join(names[:20]) or 'none'}")
     return found
+
+
+def _named(names: Iterable[str], patterns: tuple[str, ...]) -> tuple[str, ...]:
+    # A name may have a wildcard in it.
+    return tuple(
+        name for name in names if not patterns or name in patterns or any(fnmatchcase(name, one) for one in patterns)
+    )
 
 
 def log_table(dataset: str, report: TableReport) -> None:
@@ -161,5 +232,5 @@ def log_table(dataset: str, report: TableReport) -> None:
         dataset: the dataset of the table.
         report: of the table.
     """
-    severity: LogSeverity = "ERROR" if report.outcome == "failed" else "INFO"
-    log(severity, report.text, event="table_pulled", dataset=dataset, **report.as_dict())
+    severities: dict[str, LogSeverity] = {"failed": "ERROR", "missing": "WARNING"}
+    log(severities.get(report.outcome, "INFO"), report.text, event="table_pulled", dataset=dataset, **report.as_dict())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Protocol
@@ -44,6 +44,7 @@ class PulledFiles:
         rows_above: rows above the border that the source told. They are loaded.
         rows_without_watermark: rows without a watermark.
         losses: values that BigQuery cannot hold, by column and kind of loss; they land as NULL.
+        rows_at_source: the rows of a table that is loaded full, as the source counted them within the same read.
     """
 
     plan: TablePlan
@@ -53,6 +54,7 @@ class PulledFiles:
     rows_above: int = 0
     rows_without_watermark: int = 0
     losses: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    rows_at_source: int | None = None
 
     @property
     def table(self) -> TableId:
@@ -84,7 +86,8 @@ class PulledFiles:
         """The watermark from which the next pull reads, less its overlap; None without a watermark, and for a chunk."""
         if self.plan.watermark is None or self.window == "dq":
             return None
-        return next_watermark(self.plan.range.high, self.greatest, self.plan.previous.watermark)
+        previous = None if self.plan.truncated else self.plan.previous.watermark
+        return next_watermark(self.plan.range.high, self.greatest, previous)
 
 
 class Loads(Protocol):
@@ -100,6 +103,16 @@ class Loads(Protocol):
         Raises:
             Rejected: the dataset holds a captured table of that base name.
             TryAgain: the log cannot be read now.
+        """
+
+    def pulled_tables(self, dataset: str, /) -> Collection[str]:
+        """Return the base names of the pulled tables of a dataset, as the warehouse has them.
+
+        Args:
+            dataset: the dataset; one that does not exist has none.
+
+        Raises:
+            TryAgain: the warehouse does not answer.
         """
 
     def begin(self, plan: TablePlan) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -59,7 +59,9 @@ def read_part(connection: pymysql.Connection, plan: TablePlan, part: int, landin
         cursor.execute(python_query(plan, plan.parts[part]))
         begin = 0
         while rows := cursor.fetchmany(BLOCK_ROWS):
-            yield from blocks_of(plan, rows, part, begin, landing)
+            counted = int(rows[0][-1]) if plan.is_counted else None
+            rows = [row[:-1] for row in rows] if plan.is_counted else rows
+            yield from (replace(block, counted=counted) for block in blocks_of(plan, rows, part, begin, landing))
             begin += len(rows)
 
 

@@ -1,6 +1,11 @@
-"""The SELECT of one key range: the values of a row, and after them its watermark as a number and as a date."""
+"""The SELECT of one key range: the values of a row, and after them its watermark as a number and as a date.
+
+Rows of a table that is loaded full have the number of all rows of the range behind that.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from onefold.extract.key_ranges import range_condition
 from onefold.extract.plan import KeyRange, TablePlan
@@ -9,7 +14,7 @@ from onefold.mysql.connection import quoted
 from onefold.mysql.grants import table_sql
 from onefold.mysql.snapshot.renderings import landed, selected
 
-READING, SHOWN = "_onefold_reading", "_onefold_shown"
+READING, SHOWN, COUNTED = "_onefold_reading", "_onefold_shown", "_onefold_counted"
 
 
 def python_query(plan: TablePlan, part: KeyRange) -> str:
@@ -33,16 +38,28 @@ def jdbc_query(plan: TablePlan, part: KeyRange) -> str:
     return _query(plan, part, columns)
 
 
+def count_query(plan: TablePlan, part: KeyRange) -> str:
+    """Return the query of the number of rows of a key range."""
+    return f"SELECT COUNT(*) FROM {_table(plan)} WHERE {_condition(plan, part)}"
+
+
 def _query(plan: TablePlan, part: KeyRange, columns: list[str]) -> str:
+    # In the same statement, because one statement reads one state of the table.
+    counted = [f"({count_query(plan, part)}) AS {quoted(COUNTED)}"] if plan.is_counted else []
+    return _select(plan, columns, _condition(plan, part), counted)
+
+
+def _condition(plan: TablePlan, part: KeyRange) -> str:
     rows = plan.range.condition(plan.watermark) if plan.watermark else "TRUE"
-    return _select(plan, columns, f"{rows} AND {range_condition(part)}")
+    return f"{rows} AND {range_condition(part)}"
 
 
-def _select(plan: TablePlan, columns: list[str], condition: str) -> str:
+def _table(plan: TablePlan) -> str:
+    return table_sql(TableName(plan.request.database, plan.structure.table))
+
+
+def _select(plan: TablePlan, columns: list[str], condition: str, counted: Sequence[str] = ()) -> str:
     mark = plan.watermark
     reading, shown = (mark.sql, mark.day_sql) if mark else ("CAST(NULL AS SIGNED)", "CAST(NULL AS CHAR)")
-    table = table_sql(TableName(plan.request.database, plan.structure.table))
-    return (
-        f"SELECT {', '.join(columns)}, {reading} AS {quoted(READING)}, {shown} AS {quoted(SHOWN)} "
-        f"FROM {table} WHERE {condition}"
-    )
+    items = [*columns, f"{reading} AS {quoted(READING)}", f"{shown} AS {quoted(SHOWN)}", *counted]
+    return f"SELECT {', '.join(items)} FROM {_table(plan)} WHERE {condition}"

@@ -11,8 +11,8 @@ from onefold.core.text import counted
 from onefold.extract.pulled import PulledFiles
 from onefold.extract.watermark import Window
 
-PullOutcome = Literal["loaded", "skipped", "failed"]
-PULL_OUTCOMES: tuple[PullOutcome, ...] = ("loaded", "skipped", "failed")
+PullOutcome = Literal["loaded", "skipped", "failed", "missing"]
+PULL_OUTCOMES: tuple[PullOutcome, ...] = ("loaded", "skipped", "failed", "missing")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class TableReport:
         rows_above: rows above the border that the source told.
         rows_without_watermark: rows without a watermark.
         losses: values that BigQuery cannot hold, as column, kind of loss and number.
-        reasons: why the table was skipped, or failed.
+        reasons: why the table was skipped, failed, or is missing.
+        truncated: whether the table was truncated or made anew at the source, and was read whole for that.
     """
 
     table: str
@@ -46,6 +47,7 @@ class TableReport:
     rows_without_watermark: int = 0
     losses: tuple[tuple[str, str, int], ...] = ()
     reasons: tuple[str, ...] = ()
+    truncated: bool = False
 
     @classmethod
     def of(cls, table: str, pulled: PulledFiles) -> Self:
@@ -62,6 +64,7 @@ class TableReport:
             pulled.rows_above,
             pulled.rows_without_watermark,
             tuple(sorted((*loss, count) for loss, count in pulled.losses.items())),
+            truncated=pulled.plan.truncated,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,7 +85,8 @@ class TableReport:
             )
             if count
         ]
-        whole = " of the whole table" if self.first else ""
+        why = ", which was truncated or made anew" if self.truncated else ""
+        whole = f" of the whole table{why}" if self.first or self.truncated else ""
         read = f"{self.table}: {counted(self.rows, 'row')}{whole} in {counted(self.files, 'file')}"
         return "; ".join([read, *notes])
 
@@ -98,6 +102,11 @@ class PullReport:
     def count(self, outcome: PullOutcome) -> int:
         """Return how many tables have this outcome."""
         return sum(table.outcome == outcome for table in self.tables)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every table was pulled, or had nothing to pull."""
+        return not self.count("failed") and not self.count("missing")
 
     def to_json(self) -> str:
         """Return the report as one line of JSON."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -11,27 +10,16 @@ from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.core.names import TableId
 from onefold.extract.plan import LoadState
 from onefold.extract.watermark import Window
-from onefold.load.run_log import (
-    LOG_COLUMNS,
-    LOG_TABLE,
-    LOGGED_AT,
-    Replacement,
-    begun_query,
-    keys_query,
-    load_state,
-    read_keys,
-    read_replacements,
-    read_states,
-    replacements_query,
-    state_query,
-)
+from onefold.load.log_queries import begun_query, history_query, replacements_query, state_query
+from onefold.load.log_state import Replacement, is_loaded, load_state, read_replacements, read_states, with_history
+from onefold.load.run_log import LOG_COLUMNS, LOG_TABLE, LOGGED_AT
 from onefold.ports.rows import Row, RowWriter
 from onefold.schema.columns import Column
 
 RECENT = timedelta(days=8)
 """The part of the log that is read first; a table that is not in it is looked for in the whole log."""
-KEYS_KEPT = timedelta(days=92)
-"""How far back the keys of a day are known."""
+HISTORY = timedelta(days=92)
+"""How far back it is known which keys a day has, and which days were replaced."""
 RESUMED = timedelta(days=2)
 """How far back a first pull may have begun: it is read on during one day only."""
 REPLACING = timedelta(days=1)
@@ -51,6 +39,10 @@ class LogWarehouse(Protocol):
         partition: str | None = None,
     ) -> None: ...
 
+    def read_columns(self, id_: TableId) -> tuple[Column, ...] | None: ...
+
+    def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None: ...
+
     def fetch(self, sql: str) -> list[dict[str, Any]]: ...
 
 
@@ -61,8 +53,8 @@ class LoadLog:
         self.id = TableId(warehouse.project, dataset, LOG_TABLE)
         self._warehouse = warehouse
         self._rows = rows
-        self._recent: dict[str, dict[str, Mapping[str, Any]]] | None = None
-        self._whole: dict[str, dict[str, Mapping[str, Any]]] | None = None
+        self._recent: dict[str, list[Mapping[str, Any]]] | None = None
+        self._whole: dict[str, list[Mapping[str, Any]]] | None = None
 
     def state_of(self, table: str, window: Window, now: datetime) -> LoadState:
         """Return what the log says about a table; nothing where the log does not exist.
@@ -73,16 +65,23 @@ class LoadLog:
             now: the present time.
         """
         if self._recent is None:
+            self._add_columns()
             self._recent = read_states(self._fetch(state_query(self.id, now - RECENT)))
-        found = self._recent.get(table)
-        if found is None:
+        found = self._recent.get(table, [])
+        if not is_loaded(found):
             if self._whole is None:
                 self._whole = read_states(self._fetch(state_query(self.id, None)))
-            found = self._whole.get(table, {})
+            found = self._whole.get(table, [])
         state = load_state(found, window)
-        if window != "day" or not any(row["has_keys"] for row in found.values()):
+        if window != "day" or state.version is None:
             return state
-        return replace(state, keys_of_days=read_keys(self._fetch(keys_query(self.id, table, now - KEYS_KEPT))))
+        return with_history(state, self._fetch(history_query(self.id, table, now - HISTORY)))
+
+    def _add_columns(self) -> None:
+        """Add the columns that the log of an older release lacks, so that its rows can be asked for them."""
+        known = {column.name for column in self._warehouse.read_columns(self.id) or LOG_COLUMNS}
+        if lacking := [column for column in LOG_COLUMNS if column.name not in known]:
+            self._warehouse.add_columns(self.id, lacking)
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
         """Return the loads that replace rows of a table, read from the log as it is now.

@@ -7,7 +7,7 @@ another one of the same rows has begun since gives way, because the other one ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Protocol
@@ -23,8 +23,9 @@ from onefold.extract.watermark import Window
 from onefold.load.daily import DayReplacer, today
 from onefold.load.day_rows import DayRows
 from onefold.load.full import replace_all
+from onefold.load.log_state import Replacement
 from onefold.load.plan import LoadPlan, plan_load, replaced_days
-from onefold.load.run_log import Done, Replacement, begun_row, loaded_row, replaces
+from onefold.load.run_log import Done, begun_row, is_announced, loaded_row, replaces
 from onefold.load.second_look import DeletionFiles, SecondLook
 from onefold.load.tables import Announcements
 from onefold.ports.load_jobs import LoadJobs
@@ -74,6 +75,14 @@ class TableLoads:
         """
         return self.log.state_of(table.table, window, self.now())
 
+    def pulled_tables(self, dataset: str) -> Collection[str]:
+        """Return the base names of the pulled tables of a dataset, by their label.
+
+        Args:
+            dataset: the dataset.
+        """
+        return self.announcements.pulled_tables(dataset)
+
     def begin(self, plan: TablePlan) -> None:
         """Say that a pull is about to read. This has to come before its first range.
 
@@ -83,7 +92,7 @@ class TableLoads:
         """
         self.announcements.check_key(plan)
         self._begun[plan.load_id] = at = self.now()
-        if replaces(plan) or plan.first:
+        if is_announced(plan):
             self.log.append(begun_row(plan, at))
         if not replaces(plan) and plan.range.low is None and plan.previous.version is not None:
             # Rows of a replaced day would be among those of the whole table, which would be read for nothing.

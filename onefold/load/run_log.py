@@ -1,22 +1,20 @@
 """The log of loads, `_loads`: append-only rows that say which files are in a table, and where the next pull begins.
 
-A load that replaces rows, and the first one of a structure, appends a row before its pull reads (`begun`), and each load one
-when it is done (`loaded`). A row may be missing, because a process was killed before it wrote the row, or come twice. Then
-the next pull reads more than it needs.
+A load that replaces rows, the first one of a structure, and one that fills another version append a row before their pull
+reads (`begun`), and each load one when it is done (`loaded`). A row may be missing, because a process was killed before it
+wrote the row, or come twice. Then the next pull reads more than it needs.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
-from onefold.core.names import TableId, quote_text, time_literal
-from onefold.extract.plan import LoadState, TablePlan
+from onefold.extract.plan import TablePlan
 from onefold.extract.pulled import PulledFiles
-from onefold.extract.watermark import Window
 from onefold.ports.rows import Row
 from onefold.schema.columns import Column
 from onefold.schema.types import Array, Scalar
@@ -47,6 +45,10 @@ LOG_COLUMNS = (
     Column("rows_above", _INT64),
     Column("rows_without_watermark", _INT64),
     Column("rows_deleted", _INT64),
+    Column("rows_at_source", _INT64),
+    Column("source_table", _STRING),
+    Column("columns_read", Array(_STRING)),
+    Column("columns_dropped", Array(_STRING)),
 )
 """Watermarks are text, because a key of MySQL may exceed INT64."""
 LOGGED_AT = "logged_at"
@@ -74,8 +76,17 @@ def replaces(plan: TablePlan) -> bool:
     return plan.range.window == "full" or bool(plan.range.days)
 
 
+def is_announced(plan: TablePlan) -> bool:
+    """Return whether a load says in the log that it begins: one that replaces rows, a first one, or one of another version.
+
+    Such a load may be killed after its job. Then the next one has to know that the other version may have the newest rows,
+    and a first one that is repeated has to know since when its jobs count.
+    """
+    return replaces(plan) or plan.first or plan.previous.versions != (plan.target.version,)
+
+
 def begun_row(plan: TablePlan, at: datetime) -> Row:
-    """Return the row of a load that has begun.
+    """Return the row of a load that begins.
 
     Args:
         plan: of its pull.
@@ -104,6 +115,9 @@ def loaded_row(pulled: PulledFiles, done: Done, begun_at: datetime, at: datetime
         "rows_above": pulled.rows_above,
         "rows_without_watermark": pulled.rows_without_watermark,
         "rows_deleted": done.deleted,
+        "rows_at_source": pulled.rows_at_source,
+        "columns_read": [column.name for column in pulled.plan.structure.columns],
+        "columns_dropped": list(pulled.plan.dropped),
     }
 
 
@@ -119,141 +133,6 @@ def keys_of_days(pulled: PulledFiles) -> Iterator[tuple[date, int, int]]:
         high = min(starts[number + 1][0] - 1, greatest) if number + 1 < len(starts) else greatest
         if low <= high:
             yield day, low, high
-
-
-def state_query(log: TableId, since: datetime | None) -> str:
-    """Return a query of the last load of each table and window, with the greatest time of a request.
-
-    Args:
-        log: the log of loads.
-        since: the first time of logging that is read, so that few partitions are; None for the whole log.
-    """
-    window = "l.table_name, l.pull_window"
-    rows = (
-        f"SELECT l.table_name, l.pull_window, l.version, l.watermark_column, l.watermark, l.begun_at, "
-        f"l.keys_of_days IS NOT NULL AS has_keys, "
-        f"MAX(l.requested_at) OVER (PARTITION BY {window}) AS requested_at, "
-        f"ROW_NUMBER() OVER (PARTITION BY {window} ORDER BY l.begun_at DESC, l.logged_at DESC) AS _rank\n"
-        f"FROM {log.quoted} AS l\nWHERE l.state = 'loaded'" + _since("l", since)
-    )
-    return f"SELECT w.* EXCEPT (_rank)\nFROM (\n{rows}\n) AS w\nWHERE w._rank = 1"
-
-
-def keys_query(log: TableId, table: str, since: datetime) -> str:
-    """Return a query of the keys of days that were loaded into a table with a key watermark.
-
-    Args:
-        log: the log of loads.
-        table: the base name.
-        since: the first time of logging that is read.
-    """
-    return (
-        f"SELECT l.keys_of_days\nFROM {log.quoted} AS l\n"
-        f"WHERE l.state = 'loaded' AND l.keys_of_days IS NOT NULL AND l.table_name = {quote_text(table)}{_since('l', since)}"
-    )
-
-
-def replacements_query(log: TableId, table: str, since: datetime) -> str:
-    """Return a query of the loads that replace rows of a table: when each began, when it was done, and its days.
-
-    Args:
-        log: the log of loads.
-        table: the base name.
-        since: the first time of logging that is read.
-    """
-    return (
-        "SELECT l.load_id, MIN(l.begun_at) AS begun_at, ANY_VALUE(l.days) AS days, "
-        "MAX(IF(l.state = 'loaded', l.logged_at, NULL)) AS done_at\n"
-        f"FROM {log.quoted} AS l\n"
-        f"WHERE l.replaces AND l.table_name = {quote_text(table)}{_since('l', since)}\n"
-        "GROUP BY l.load_id"
-    )
-
-
-def begun_query(log: TableId, load_id: str, since: datetime) -> str:
-    """Return a query of when a load began first, of any process.
-
-    Args:
-        log: the log of loads.
-        load_id: its name.
-        since: the first time of logging that is read.
-    """
-    return (
-        f"SELECT MIN(l.begun_at) AS begun_at\nFROM {log.quoted} AS l\n"
-        f"WHERE l.state = 'begun' AND l.load_id = {quote_text(load_id)}{_since('l', since)}"
-    )
-
-
-def read_states(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Return the rows of `state_query` by table and window."""
-    states: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for row in rows:
-        states.setdefault(row["table_name"], {})[row["pull_window"]] = row
-    return states
-
-
-def load_state(by_window: Mapping[str, Mapping[str, Any]], window: Window) -> LoadState:
-    """Return the state of one table.
-
-    Args:
-        by_window: the last load of each window.
-        window: of the pull that asks.
-    """
-    if not by_window:
-        return LoadState()
-    last = max(by_window.values(), key=lambda row: row["begun_at"])
-    # A full load has no watermark: the next pull reads from that of the load before it.
-    known = [row for row in by_window.values() if row["watermark"] is not None and row["version"] == last["version"]]
-    watermark = max(known, key=lambda row: row["begun_at"], default=None)
-    asked = by_window.get(window)
-    return LoadState(
-        version=last["version"],
-        watermark=int(watermark["watermark"]) if watermark else None,
-        started=asked["requested_at"] if asked else None,
-        watermark_column=watermark["watermark_column"] if watermark else None,
-    )
-
-
-def read_keys(rows: Iterable[Mapping[str, Any]]) -> tuple[tuple[date, int, int], ...]:
-    """Return the first and the last key of each day from rows of `keys_query`.
-
-    Examples:
-        >>> read_keys([{"keys_of_days": '[["2026-05-03", 5, 9]]'}, {"keys_of_days": '[["2026-05-03", 3, 7]]'}])
-        ((datetime.date(2026, 5, 3), 3, 9),)
-    """
-    ranges: dict[date, tuple[int, int]] = {}
-    for row in rows:
-        for text, first, last in json.loads(row["keys_of_days"]):
-            day = date.fromisoformat(text)
-            low, high = ranges.get(day, (first, last))
-            ranges[day] = (min(low, first), max(high, last))
-    return tuple((day, *ranges[day]) for day in sorted(ranges))
-
-
-@dataclass(frozen=True)
-class Replacement:
-    """A load that replaces rows.
-
-    Attributes:
-        load_id: its name.
-        begun_at: when it began.
-        done_at: when it was done; None where it goes on, or was killed.
-        days: the days that it replaces; None for all.
-    """
-
-    load_id: str
-    begun_at: datetime
-    done_at: datetime | None = None
-    days: frozenset[date] | None = None
-
-    def touches(self, days: Iterable[date] | None) -> bool:
-        """Return whether it replaces one of these days; None for all days."""
-        return self.days is None or days is None or not self.days.isdisjoint(days)
-
-
-def read_replacements(rows: Iterable[Mapping[str, Any]]) -> tuple[Replacement, ...]:
-    """Return the loads of `replacements_query`."""
-    return tuple(Replacement(row["load_id"], row["begun_at"], row["done_at"], _read_days(row["days"])) for row in rows)
 
 
 def _common(plan: TablePlan, state: State, begun_at: datetime, at: datetime) -> Row:
@@ -272,15 +151,8 @@ def _common(plan: TablePlan, state: State, begun_at: datetime, at: datetime) -> 
         "days": json.dumps([day.isoformat() for day in days]) if days else None,
         "watermark_column": plan.watermark.column if plan.watermark else None,
         "low": _text(plan.range.low),
+        "source_table": plan.structure.table,
     }
-
-
-def _read_days(text: str | None) -> frozenset[date] | None:
-    return None if text is None else frozenset(map(date.fromisoformat, json.loads(text)))
-
-
-def _since(row: str, since: datetime | None) -> str:
-    return f" AND {row}.{LOGGED_AT} >= {time_literal(since)}" if since else ""
 
 
 def _text(number: int | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -10,6 +10,7 @@ from onefold.capture.announce import Destination, NewTable, TableWarehouse, anno
 from onefold.changelog.declared_keys import same_columns, source_key
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, versioned_name
+from onefold.core.versioned_names import DEFAULT_NAMES
 from onefold.extract.plan import TablePlan
 from onefold.extract.pulled_table import DAY
 from onefold.ports.load_jobs import PULLED_LABEL
@@ -23,6 +24,8 @@ class VersionWarehouse(TableWarehouse, Protocol):
     """What is needed of a warehouse to make versioned tables."""
 
     def read_versions(self, base: TableId) -> tuple[Version, ...]: ...
+
+    def list_labels(self, dataset: str) -> Mapping[str, Mapping[str, str]]: ...
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,19 @@ class Announcements:
         announce_once(destination, NewTable(table, DAY.name, LABELS))
         present = Version(plan.target.version, plan.target.columns)
         return (present, *(version for version in found if version.id != present.id))
+
+    def pulled_tables(self, dataset: str) -> frozenset[str]:
+        """Return the base names of the pulled tables of a dataset; none where it does not exist.
+
+        Args:
+            dataset: the dataset.
+        """
+        try:
+            labels = self.warehouse.list_labels(dataset)
+        except NotFound:
+            return frozenset()
+        names = (DEFAULT_NAMES.split(table) for table, own in labels.items() if PULLED_LABEL in own)
+        return frozenset(name[0] for name in names if name)
 
     def check_key(self, plan: TablePlan) -> None:
         """Check that an incremental table is read by the key that its versioned table declares, or by one in onefold.yaml.

@@ -24,7 +24,7 @@ from onefold.core.names import TableId, check_names, quote, versioned_name
 from onefold.core.text import counted
 
 _ROWS_PER_REQUEST = 5_000
-_TIMEOUT_SECONDS = 10.0
+_TIMEOUT_SECONDS = 600.0
 
 
 def land(client: bigquery.Client, table: TableId, rows: Sequence[Row]) -> None:

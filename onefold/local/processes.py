@@ -24,7 +24,7 @@ from onefold.core.errors import Rejected
 from onefold.local.send_event import local_session
 from onefold.local.sources import source_folder
 
-_START_SECONDS = 60.0
+_START_SECONDS = 300.0
 _END_SECONDS = 10.0
 _TAIL_BYTES = 20_000
 _TAIL_LINES = 10
@@ -168,7 +168,7 @@ def _wait_until_it_answers(process: subprocess.Popen[bytes], command: list[str],
     """Wait until a server answers.
 
     Raises:
-        Rejected: the process ends, or does not answer within 60 seconds.
+        Rejected: the process ends, or does not answer within five minutes.
     """
     end = time.monotonic() + _START_SECONDS
     with local_session() as session:

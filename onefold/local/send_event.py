@@ -12,7 +12,7 @@ import requests
 from onefold.core.errors import InvalidInput, OnefoldError, Rejected, TryAgain
 from onefold.messages.envelope import REASON
 
-_TIMEOUT_SECONDS = 120.0
+_TIMEOUT_SECONDS = 600.0
 
 
 def local_session() -> requests.Session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -81,6 +82,18 @@ class TableFilter:
         included = not self.include or any(fnmatchcase(database, one.rpartition(".")[0] or one) for one in self.include)
         excluded = any(fnmatchcase(database, one.removesuffix(".*")) for one in self.exclude)
         return database not in SYSTEM and included and not excluded
+
+
+def of_database(database: str) -> TableFilter:
+    """Return the filter of all tables of one database, those of online schema changes too.
+
+    The name of the database may have a wildcard in it.
+
+    Examples:
+        >>> of_database("a[1]").choose("a[1]", "t"), of_database("a*").choose("ab", "t")
+        (True, False)
+    """
+    return TableFilter((f"{glob.escape(database)}.*",), with_ghosts=True)
 
 
 def _literal(pattern: str) -> str | None:

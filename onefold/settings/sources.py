@@ -79,6 +79,7 @@ class Source:
         time_zone: the zone of DATETIME and DATE columns that are watermarks, a tz database name.
         databases: the databases that may be pulled.
         tables: how tables are pulled, by pattern of `table` or `database.table`, in the order of the file.
+        exclude: patterns of tables that are not pulled, whatever `tables` says.
     """
 
     cluster: str
@@ -90,19 +91,32 @@ class Source:
     time_zone: str = "UTC"
     databases: tuple[str, ...] = ()
     tables: Mapping[str, TableLoad] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+
+    def excludes(self, database: str, table: str) -> bool:
+        """Return whether a pattern of `exclude` matches a table."""
+        return any(_matches(pattern, database, table) for pattern in self.exclude)
 
     def load_of(self, database: str, table: str) -> TableLoad | None:
-        """Return how a table is pulled: by the first pattern of the file that matches; None where no pattern does.
+        """Return how a table is pulled: by the first pattern of the file that matches.
+
+        None where no pattern matches, or where the table is excluded.
 
         Examples:
             >>> Source("fraud", "db", tables={"log_*": TableLoad("full")}).load_of("models", "log_1")
             TableLoad(mode='full', watermark=None, pull_overlap=None, drop=(), reload_days=1)
         """
-        for pattern, load in self.tables.items():
-            # A pattern in another form of Unicode would leave the table to a later pattern, without its `drop`.
-            if fnmatchcase(normalize("NFC", f"{database}.{table}" if "." in pattern else table), normalize("NFC", pattern)):
-                return load
-        return None
+        return None if self.excludes(database, table) else self.settings_of(database, table)
+
+    def settings_of(self, database: str, table: str) -> TableLoad | None:
+        """Return the settings of a table, also of an excluded one: its rows were pulled with them."""
+        found = (load for pattern, load in self.tables.items() if _matches(pattern, database, table))
+        return next(found, None)
+
+
+def _matches(pattern: str, database: str, table: str) -> bool:
+    # A pattern in another form of Unicode would leave the table to a later pattern, without its `drop`.
+    return fnmatchcase(normalize("NFC", f"{database}.{table}" if "." in pattern else table), normalize("NFC", pattern))
 
 
 def dataset_of(cluster: str, database: str) -> str:
@@ -140,5 +154,5 @@ def pull_of(sources: Iterable[Source], base: TableId) -> TableLoad | None:
     for source in sources:
         for database in source.databases:
             if dataset_of(source.cluster, database) == base.dataset:
-                return source.load_of(database, base.table) or TableLoad()
+                return source.settings_of(database, base.table) or TableLoad()
     return None

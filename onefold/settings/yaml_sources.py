@@ -11,7 +11,7 @@ from typing import Any
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn, dataset_of
 from onefold.settings.unknown_keys import not_a_setting
 
-_SOURCE_KEYS = frozenset({"host", "port", "user", "password", "tls", "time_zone", "databases", "tables"})
+_SOURCE_KEYS = frozenset({"host", "port", "user", "password", "tls", "time_zone", "databases", "tables", "exclude"})
 _TABLE_KEYS = frozenset({"mode", "watermark", "pull_overlap", "drop", "reload_days"})
 _TLS_KEYS = frozenset({"mode", "ca"})
 _CLUSTER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
@@ -89,6 +89,7 @@ class _Reader:
             self._zone(body),
             self._names(body, ".databases", "databases"),
             self._tables(body.get("tables")),
+            self._names(body, ".exclude", "exclude"),
         )
 
     def _tables(self, value: Any) -> dict[str, TableLoad]:

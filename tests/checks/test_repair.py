@@ -160,7 +160,7 @@ def test_a_repair_does_not_move_the_watermark_of_the_next_pull() -> None:
     repair(scene, LATER)
     after = scene.process().state_of(BASE, "15m")
     assert (after.watermark, after.version) == (before.watermark, before.version)
-    assert [row["pull_window"] for row in scene.world.log] == ["15m", "dq"]
+    assert [row["pull_window"] for row in scene.world.loaded] == ["15m", "dq"]
 
 
 def test_a_tombstone_that_was_wrong_is_repaired() -> None:

@@ -22,6 +22,8 @@ def tables(source: SourceDatabase) -> None:
         f"CREATE TABLE changed (id INT PRIMARY KEY, {CHANGED}, KEY (at))",
         f"CREATE TABLE slow (id INT PRIMARY KEY, {CHANGED})",
         "CREATE TABLE event (id INT AUTO_INCREMENT PRIMARY KEY, text VARCHAR(20))",
+        "CREATE TABLE payment (id INT AUTO_INCREMENT PRIMARY KEY, status VARCHAR(20), paid_at DATETIME, KEY (paid_at))",
+        "CREATE TABLE `a[1]` (id INT PRIMARY KEY)",
         "CREATE TABLE other (id INT PRIMARY KEY)",
         "CREATE TABLE keyless (a INT)",
         f"CREATE TABLE measured (size DOUBLE PRIMARY KEY, {CHANGED}, KEY (at))",
@@ -44,18 +46,21 @@ def test_a_draft_is_a_configuration_with_a_reason_for_each_table(
     config.write_text(done.out, encoding="utf-8")
     found = load_settings({}, config).sources["fraud"]
     assert {pattern.partition(".")[2]: load for pattern, load in found.tables.items()} == {
+        "a[[]1]": TableLoad("full"),
         "changed": TableLoad("incremental", WatermarkColumn("at")),
-        "event": TableLoad("incremental", WatermarkColumn("id")),
+        "event": TableLoad("full"),
+        "payment": TableLoad("full"),
         "keyless": TableLoad("full"),
         "measured": TableLoad("full"),
         "other": TableLoad("full"),
         "slow": TableLoad("full"),
     }
     reasons = (
-        "has an index and ON UPDATE", "auto-increment key", "has no key; about 0 rows", "an index on at would allow",
-        "its key has size, a floating-point number",
+        "has an index and ON UPDATE", "never changed, `watermark: id` is right", "has no key; about 0 rows",
+        "an index on at would allow", "its key has size, a floating-point number",
     )  # fmt: skip
     assert all(reason in done.out for reason in reasons)
+    assert found.load_of(source.name, "a[1]") == TableLoad("full")
     assert run("--config", config, "sources", "check").code == 0
 
 
@@ -63,8 +68,10 @@ def test_the_choices_are_json_for_programs(run: Run, source: SourceDatabase, mon
     monkeypatch.setenv("DB", source.server.address.password)
     found = run(*words(source), "--json").results
     assert {one["table"].partition(".")[2]: (one["mode"], one["watermark"]) for one in found} == {
+        "a[1]": ("full", None),
         "changed": ("incremental", "at"),
-        "event": ("incremental", "id"),
+        "event": ("full", None),
+        "payment": ("full", None),
         "keyless": ("full", None),
         "measured": ("full", None),
         "other": ("full", None),
@@ -133,6 +140,34 @@ sources:
     ):
         assert done.err.count(text) == 1, (text, done.err)
     assert "event" not in done.err
+
+
+@on(MariaDb)
+def test_a_system_versioned_table_is_drafted_as_excluded_and_named_where_a_pattern_matches_it(
+    run: Run, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DB", source.server.address.password)
+    source.run("CREATE TABLE past (id INT PRIMARY KEY) WITH SYSTEM VERSIONING")
+    done = run(*words(source))
+    reason = "it is system-versioned, which pulls do not support"
+    assert f'    exclude:\n      # {reason}\n      - "{source.name}.past"\n' in done.out
+    config = tmp_path / "draft.yaml"
+    config.write_text(done.out, encoding="utf-8")
+    assert load_settings({}, config).sources["fraud"].load_of(source.name, "past") is None
+    assert run("--config", config, "sources", "check").code == 0
+    config.write_text(f"{done.out.partition('    tables:')[0]}    tables: {{'*': {{mode: full}}}}\n", encoding="utf-8")
+    checked = run("--config", config, "sources", "check")
+    assert (checked.code, checked.out) == (1, "")
+    assert f"{source.name}.past: {reason}: name it under `exclude`" in checked.err
+
+
+@pytest.mark.parametrize("content", [None, "tables: {}\n"], ids=["no file", "no sources"])
+def test_a_check_of_no_source_is_an_error_that_says_what_to_do(run: Run, tmp_path: Path, content: str | None) -> None:
+    if content:
+        (tmp_path / "onefold.yaml").write_text(content, encoding="utf-8")
+    done = run("sources", "check")
+    assert done.code == 1
+    assert "there is no source to check: run this command where onefold.yaml is" in done.err
 
 
 def test_an_unknown_source_is_an_error(run: Run) -> None:

@@ -40,7 +40,7 @@ def test_a_clock_that_is_set_back_over_midnight_deletes_nothing(source: SourceDa
         assert scene.view == scene.merged == {1: "after the step", 2: "deleted"}
         scene.pull("day", DAILY + timedelta(days=1))
         assert scene.view == scene.merged == {1: "after the step"}
-        assert [row["rows_deleted"] for row in scene.world.log if row["state"] == "loaded"] == [0, 0, 0, 1]
+        assert [row["rows_deleted"] for row in scene.world.loaded] == [0, 0, 0, 1]
 
 
 @dataclass

@@ -105,11 +105,12 @@ def test_a_day_of_keys_is_read_from_its_first_key_and_later_keys_are_of_today() 
     assert [row_day("key", key, None, found.key_days).day for key in (100, 200, 201, 999)] == [3, 3, 4, 4]
 
 
-def test_a_day_without_keys_replaces_nothing() -> None:
+def test_a_day_without_keys_is_covered_and_has_no_key() -> None:
     state, at = LoadState("v", 300), datetime(2026, 5, 4, 4, tzinfo=UTC)
     load = TableLoad("incremental", WatermarkColumn("id"), 50)
     found = pull_range("day", load, Watermark("id", "key"), state, at, 300)
-    assert (found.low, found.days) == (250, ())
+    assert (found.low, found.days) == (250, (date(2026, 5, 3),))
+    assert row_day("key", 280, None, found.key_days) == date(2026, 5, 4)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def test_a_daily_load_replaces_its_day_with_deletions_in_all_versions(shop: Pull
     shop.source.put(1, "older", NOON - timedelta(days=2))
     shop.source.put(2, "deleted", NOON - timedelta(days=2))
     shop.pull("15m", NOON - timedelta(days=2))
+    shop.pull("day", DAILY - timedelta(days=1))
     shop.source.put(2, "deleted later", NOON)
     shop.source.put(3, "é'\\\n\"", NOON)
     shop.source.operations.append(Operation(4, "undated", NOON, NOON, no_watermark=True))

@@ -105,7 +105,7 @@ def test_a_clock_that_is_set_back_over_midnight_deletes_nothing(scene: LoadScene
     check(scene, {1: "after the step"})
     scene.pull("day", NEXT_DAILY)
     check(scene, {1: "after the step"})
-    assert [row["rows_deleted"] for row in scene.world.log if row["state"] == "loaded"] == [0, 0, 0, 0]
+    assert [row["rows_deleted"] for row in scene.world.loaded] == [0, 0, 0, 0]
 
 
 def test_a_clock_that_is_set_back_within_a_day(scene: LoadScene) -> None:
@@ -126,7 +126,7 @@ def test_a_row_that_is_set_back_before_the_days_that_are_loaded_again_is_no_dele
     for hours in (0, 1):
         scene.pull("day", DAILY + timedelta(hours=hours))
         check(scene, {1: "set back"})
-    assert [row["rows_deleted"] for row in scene.world.log if row["state"] == "loaded"] == [0, 1, 0]
+    assert [row["rows_deleted"] for row in scene.world.loaded] == [0, 1, 0]
 
 
 def test_a_row_that_is_deleted_after_it_was_read_is_a_deletion(scene: LoadScene) -> None:

@@ -45,7 +45,7 @@ def test_a_key_of_other_columns_is_an_error_that_says_what_to_do(scene: LoadScen
         scene.pull("15m", NOON + timedelta(minutes=15))
     with pytest.raises(SchemaConflict, match=error):
         scene.pull("day", DAILY)
-    assert len(scene.world.log) == 1
+    assert len(scene.world.loaded) == 1
 
 
 def test_a_row_with_the_watermark_of_the_border_is_read_also_without_an_overlap(scene: LoadScene) -> None:
@@ -56,7 +56,7 @@ def test_a_row_with_the_watermark_of_the_border_is_read_also_without_an_overlap(
     scene.source.put(1, "changed in it", NOON)
     scene.pull("15m", NOON + timedelta(minutes=15))
     assert scene.view == {1: "changed in it", 2: "of the same microsecond"}
-    assert [row["rows_loaded"] for row in scene.world.log] == [1, 2]
+    assert [row["rows_loaded"] for row in scene.world.loaded] == [1, 2]
 
 
 def test_a_structure_that_changes_back_is_read_whole_again(scene: LoadScene, source: SourceDatabase) -> None:
@@ -69,7 +69,7 @@ def test_a_structure_that_changes_back_is_read_whole_again(scene: LoadScene, sou
     scene.source.put(3, "new", NOON + timedelta(minutes=20))
     scene.pull("15m", NOON + timedelta(minutes=30))
     assert scene.view == {1: "by the ALTER", 2: "by the ALTER", 3: "new"}
-    assert [row["rows_loaded"] for row in scene.world.log] == [1, 2, 3]
+    assert [row["rows_loaded"] for row in scene.world.loaded] == [1, 2, 3]
 
 
 def test_a_table_that_is_emptied_has_a_deletion_for_each_row(scene: LoadScene, source: SourceDatabase) -> None:

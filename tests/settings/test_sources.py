@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from onefold.core.errors import InvalidSettings
+from onefold.core.names import TableId
 from onefold.settings.environment import load_settings
-from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn, dataset_of
+from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn, dataset_of, pull_of
 
 FULL = """
 sources:
@@ -26,6 +27,7 @@ sources:
       "*_log": {mode: incremental, watermark: {column: at, from: unix_seconds}}
       event: {watermark: id, pull_overlap: 500}
       "*": {mode: full}
+    exclude: [cards.old_*, "tmp[[]1]"]
 """
 
 
@@ -49,6 +51,17 @@ def test_a_source_with_all_its_settings(tmp_path: Path) -> None:
     assert source.load_of("cards", "score") == TableLoad("full")
     assert source.load_of("cards", "a_log") == TableLoad("incremental", WatermarkColumn("at", unix_seconds=True))
     assert source.load_of("cards", "event") == TableLoad("incremental", WatermarkColumn("id"), 500)
+
+
+def test_an_excluded_table_is_not_pulled_and_keeps_the_settings_of_its_view(tmp_path: Path) -> None:
+    (source,) = read(tmp_path, FULL).values()
+    pulled = {
+        name: source.load_of(*name.split(".")) is not None
+        for name in ("cards.old_log", "models.old_log", "models.tmp[1]", "models.tmp1")
+    }
+    assert pulled == {"cards.old_log": False, "models.old_log": True, "models.tmp[1]": False, "models.tmp1": True}
+    load = pull_of([source], TableId("p", "fraud_cards", "old_log"))
+    assert load == TableLoad("incremental", WatermarkColumn("at", unix_seconds=True))
 
 
 def test_certificates_are_verified_by_default_and_a_table_without_a_pattern_is_not_pulled(tmp_path: Path) -> None:

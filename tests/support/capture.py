@@ -37,7 +37,7 @@ from onefold.schema.versions import Version
 
 SOURCE, DATASET = "shop-db", "shop"
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30))"
-WAIT_SECONDS = 60
+WAIT_SECONDS = 300
 _server_ids = itertools.count(20_000)
 
 

@@ -15,7 +15,7 @@ from support.jdbc_driver import ROOT, driver_jar, python_environ
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 
-_SECONDS = 300
+_SECONDS = 1_200
 
 
 @dataclass

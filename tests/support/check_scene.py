@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from support.source_database import SourceDatabase
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.capture.landing import NO_RULES, LandingRules
+from onefold.capture.versioned_table import table_name
 from onefold.checks.report import CheckReport, TableCheck
 from onefold.checks.request import CheckRequest
 from onefold.checks.run import Checks
@@ -24,6 +25,7 @@ from onefold.extract.planner import Planner
 from onefold.extract.pull import Pull
 from onefold.extract.pulled import Loads
 from onefold.extract.python_reader import PythonReader
+from onefold.extract.report import PullReport
 from onefold.extract.watermark import Window
 from onefold.merge.refresh import refresh_current
 from onefold.mysql.connection import connect
@@ -48,6 +50,10 @@ class CheckScene:
     policies: ColumnPolicies = field(default_factory=ColumnPolicies)
     columns: LandingRules = NO_RULES
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """The time of the last request."""
+    exclude: tuple[str, ...] = ()
+    user: tuple[str, str] | None = None
+    """Who reads, with the password; by default who may do everything."""
 
     def __post_init__(self) -> None:
         self.dataset = dataset_of(CLUSTER, self.source.name)
@@ -57,7 +63,8 @@ class CheckScene:
 
     @property
     def settings(self) -> Settings:
-        server = Source(CLUSTER, "localhost", databases=(self.source.name,), tables=self.tables)
+        databases = (self.source.name,)
+        server = Source(CLUSTER, "localhost", databases=databases, tables=self.tables, exclude=self.exclude)
         return Settings(
             project=DEFAULT_PROJECT, topic_table_created="table-created", pulled_files=self.folder.as_uri(),
             sources={CLUSTER: server}, policies=self.policies,
@@ -67,19 +74,25 @@ class CheckScene:
         return loads_of(self.settings, self.dataset, destination_of(self.settings), lambda _: MemoryPublisher())
 
     def connect(self) -> pymysql.Connection:
-        return connect(self.source.server.address)
+        address = self.source.server.address
+        return connect(replace(address, user=self.user[0], password=self.user[1]) if self.user else address)
 
     def pull(self, window: Window = "15m") -> None:
         """Pull all tables, and write their full views where there is none."""
+        for one in self.run(window).tables:
+            assert one.outcome != "failed", one.text
+
+    def run(self, window: Window = "15m", **changes: Any) -> PullReport:
+        """The same for a pull of which tables may fail; `changes` are those of the `Pull`."""
         self.at += timedelta(seconds=1)
         to, loads = destination_of(self.settings), self.loads()
         request = PullRequest(CLUSTER, self.source.name, window, self.at)
-        planner = Planner(self.settings.sources[CLUSTER], request, to, lambda _: (), loads)
-        report = Pull(planner, self.connect, PythonReader(self.connect, to), loads).run()
-        for one in report.tables:
-            assert one.outcome != "failed", one.text
-        for table in self.tables:
-            refresh_current(self.warehouse, self.base(table), (), self.settings)
+        planner = Planner(self.settings.sources[CLUSTER], request, to, lambda _: (), changes.get("loads", loads))
+        pull = replace(Pull(planner, self.connect, PythonReader(self.connect, to), loads), **changes)
+        report = pull.run()
+        for table in (one.table for one in report.tables if one.outcome == "loaded"):
+            refresh_current(self.warehouse, self.base(table_name(table)), (), self.settings)
+        return report
 
     def base(self, table: str) -> TableId:
         return TableId(DEFAULT_PROJECT, self.dataset, table)

@@ -28,7 +28,7 @@ from onefold.settings.sources import dataset_of
 
 SCRIPT = ROOT / "spark_jobs" / "extract.py"
 CLUSTER, USER, PASSWORD = "fraud", "puller", "sEcr3t-of-the-s0urce"
-_SECONDS = 300
+_SECONDS = 1_200
 _SPARK = {"spark.master": "local[2]", "spark.driver.memory": "1g", "spark.ui.enabled": "false"}
 
 

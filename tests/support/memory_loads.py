@@ -20,15 +20,16 @@ from support.in_memory import MemoryPublisher
 from onefold.capture.announce import TableWarehouse
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId, versioned_name
+from onefold.extract.clock import micros
 from onefold.extract.part import Destination
 from onefold.extract.plan import LoadState
 from onefold.extract.pulled import PulledFile, PulledFiles
 from onefold.extract.watermark import NO_DAY, Window
 from onefold.load.day_rows import Since
 from onefold.load.deletion_files import StoredDeletions
+from onefold.load.log_state import Replacement
 from onefold.load.missing_keys import LOOKED_UP, KeyColumns, Landed
 from onefold.load.run import TableLoads
-from onefold.load.run_log import Replacement
 from onefold.load.tables import Announcements
 from onefold.ports.load_jobs import PULLED_LABEL, LoadedJob, LoadFile, NotPulled
 from onefold.ports.objects import StoredObject
@@ -82,6 +83,11 @@ class MemoryWorld:
         log = _Log(self, step)
         return TableLoads(announcements, _Jobs(self, step), log, lambda base: _Days(self, step, base), deletions, now)
 
+    @property
+    def loaded(self) -> list[Row]:
+        """The rows of the log of loads that are done."""
+        return [row for row in self.log if row["state"] == "loaded"]
+
     def versions(self, base: TableId) -> tuple[Version, ...]:
         prefix = f"{base.table}_v_"
         found = ((name.removeprefix(prefix), columns) for name, (columns, _) in self.stored.items())
@@ -116,6 +122,10 @@ class _Warehouse(TableWarehouse):
     def read_versions(self, base: TableId) -> tuple[Version, ...]:
         self.step()
         return self.world.versions(base)
+
+    def list_labels(self, dataset: str) -> Mapping[str, Mapping[str, str]]:  # noqa: ARG002
+        self.step()
+        return {name: labels for name, (_, labels) in self.world.stored.items()}
 
 
 @dataclass
@@ -171,20 +181,36 @@ class _Log:
 
     def state_of(self, table: str, window: Window, now: datetime) -> LoadState:  # noqa: ARG002
         self.step()
-        loaded = [row for row in self.world.log if row["table_name"] == table and row["state"] == "loaded"]
+        mine = [row for row in self.world.log if row["table_name"] == table]
+        begun = {row["version"]: row["load_id"] for row in sorted(mine, key=lambda row: row["begun_at"])}
+        loaded = [row for row in mine if row["state"] == "loaded"]
         if not loaded:
-            return LoadState()
-        version = max(loaded, key=lambda row: row["begun_at"])["version"]
-        marked = [row for row in loaded if row["version"] == version and row["watermark"]]
+            return LoadState(begun=tuple(begun.items()))
+        newest = max(loaded, key=lambda row: row["begun_at"])
+        marked = [row for row in loaded if row["version"] == newest["version"] and row["watermark_column"]]
         last = max(marked, key=lambda row: row["begun_at"], default=None)
-        asked = [datetime.fromisoformat(row["requested_at"]) for row in loaded if row["pull_window"] == window]
-        keys = _keys_of_days(loaded)
+        asked = [_asked(row) for row in loaded if row["pull_window"] == window]
+        whole = [row for row in loaded if row["replaces"] and not row["days"]]
+        later = [row for row in loaded if all(row["begun_at"] >= one["begun_at"] for one in whole)]
         return LoadState(
-            version,
-            int(last["watermark"]) if last else None,
+            newest["version"],
+            int(last["watermark"]) if last and last["watermark"] else None,
             max(asked, default=None),
-            keys,
+            _keys_of_days(later),
             last["watermark_column"] if last else None,
+            # Each version where its last load began.
+            tuple(sorted(begun.items(), key=lambda one: max(row["begun_at"] for row in mine if row["version"] == one[0]))),
+            micros(datetime.fromisoformat(newest["read_at"])),
+            frozenset(
+                date.fromisoformat(day)
+                for row in later
+                if row["pull_window"] == "day"
+                for day in json.loads(row["days"] or "[]")
+            ),
+            max(map(_asked, whole), default=min(map(_asked, loaded))),
+            newest["source_table"],
+            tuple(newest["columns_read"]),
+            tuple(newest["columns_dropped"]),
         )
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
@@ -293,6 +319,14 @@ class _Days:
 
 def _place(sequence: str) -> tuple[int, ...]:
     return tuple(int(section, 16) for section in sequence.split("/"))
+
+
+def _days(row: Row) -> list[date]:
+    return [date.fromisoformat(day) for day in json.loads(row["days"] or "[]")]
+
+
+def _asked(row: Row) -> datetime:
+    return datetime.fromisoformat(row["requested_at"])
 
 
 def _keys_of_days(loaded: Iterable[Row]) -> tuple[tuple[date, int, int], ...]:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(sh|sh server|sh capture|sql)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 _OURS = ("ONEFOLD_", "BIGQUERY_EMULATOR_HOST", "DATAPROC_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST")
-_SECONDS = 400
+_SECONDS = 1_200
 
 
 def blocks(page: Path, port: int) -> list[tuple[str, str]]:

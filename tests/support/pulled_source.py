@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
@@ -37,6 +37,8 @@ KEYLESS = Structure(TABLE, COLUMNS)
 
 class Loads(Protocol):
     def state_of(self, table: TableId, window: Window) -> LoadState: ...
+
+    def pulled_tables(self, dataset: str) -> Collection[str]: ...
 
     def begin(self, plan: TablePlan) -> None: ...
 
@@ -120,7 +122,7 @@ class Puller:
         high = micros(now) if self.watermark.is_time else max(self.source.rows(now), default=None)
         is_first = state.version != version
         found = (
-            whole_range(window, self.watermark, now, high, self.load.reload_days)
+            whole_range(window, self.watermark, now, high, self.load.reload_days, state)
             if is_first
             else pull_range(window, self.load, self.watermark, state, now, high)
         )

@@ -40,7 +40,19 @@ class RememberedLoads:
         if not mine:
             return LoadState()
         same = [one.plan.request.at for one in mine if one.plan.request.window == window]
-        return LoadState(mine[-1].version, mine[-1].watermark, max(same, default=None), self._keys_of_days(table))
+        last = {one.version: (number, one.plan.load_id) for number, one in enumerate(mine)}
+        begun = ((version, id_) for version, (_, id_) in sorted(last.items(), key=lambda one: one[1]))
+        return LoadState(
+            mine[-1].version, mine[-1].watermark, max(same, default=None), self._keys_of_days(table),
+            begun=tuple(begun),
+            read_at=mine[-1].read_at, whole_at=mine[0].plan.request.at,
+            covered=frozenset(day for one in mine for day in one.plan.range.days),
+            source_table=mine[-1].plan.structure.table,
+            columns=tuple(column.name for column in mine[-1].plan.structure.columns), dropped=mine[-1].plan.dropped,
+        )  # fmt: skip
+
+    def pulled_tables(self, dataset: str) -> set[str]:
+        return {one.table.table for one in self.pulled if one.table.dataset == dataset}
 
     def _keys_of_days(self, table: TableId) -> tuple[tuple[date, int, int], ...]:
         return tuple(

@@ -24,7 +24,7 @@ from onefold.mysql.table_filter import TableFilter
 on = pytest.mark.on.with_args
 _numbers = itertools.count(1)
 _server_ids = itertools.count(1000)
-_WAIT_SECONDS = 60
+_WAIT_SECONDS = 300
 
 
 @dataclass(frozen=True)

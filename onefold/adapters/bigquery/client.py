@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from google.api_core import exceptions as api
+from google.api_core.retry import Retry
 from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 
@@ -16,14 +17,20 @@ from onefold.core.names import TableId
 
 # Seconds. The client would retry for ten minutes by itself, longer than a message waits for its answer.
 TIMEOUT = 30.0
-_RETRY = DEFAULT_RETRY.with_timeout(TIMEOUT)
-_QUERY_RETRY = DEFAULT_JOB_RETRY.with_timeout(2 * TIMEOUT)
+_RETRY: Retry | None = DEFAULT_RETRY
+_QUERY_RETRY: Retry | None = DEFAULT_JOB_RETRY
 _PAGE = 1_000
 """Tables listed in one call; the default is 50."""
 
 
 class BigQueryClient:
-    """The requests to the BigQuery of one project. All threads may share one."""
+    """The requests to the BigQuery of one project. All threads may share one.
+
+    Attributes:
+        patience: the seconds in which a request is answered; a query has twice as many.
+    """
+
+    patience: ClassVar[float] = TIMEOUT
 
     def __init__(self, client: bigquery.Client) -> None:
         self._client = client
@@ -57,7 +64,7 @@ class BigQueryClient:
 
     def _list(self, dataset: str) -> list[Any]:
         with translated(f"dataset {dataset}"):
-            listed = self._client.list_tables(f"{self.project}.{dataset}", page_size=_PAGE, retry=_RETRY, timeout=TIMEOUT)
+            listed = self._client.list_tables(f"{self.project}.{dataset}", page_size=_PAGE, **self._limits)
             items: list[Any] = []
             for page in listed.pages:
                 self._calls.add()
@@ -67,12 +74,18 @@ class BigQueryClient:
     def _query(self, sql: str, page_size: int | None = None) -> Iterator[dict[str, Any]]:
         """Yield the rows of a query that ends within a minute; the caller translates errors."""
         self._calls.add()
-        rows = self._client.query_and_wait(
-            sql, api_timeout=TIMEOUT, wait_timeout=2 * TIMEOUT, retry=_RETRY, job_retry=_QUERY_RETRY, page_size=page_size
-        )
+        limits: dict[str, Any] = {
+            "retry": self._limits["retry"], "job_retry": _QUERY_RETRY and _QUERY_RETRY.with_timeout(2 * self.patience),
+            "api_timeout": self.patience, "wait_timeout": 2 * self.patience,
+        }  # fmt: skip
+        rows = self._client.query_and_wait(sql, page_size=page_size, **limits)
         return (dict(row.items()) for row in rows)
 
     def _call(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Send one request by a method of Google's client; the caller translates errors."""
         self._calls.add()
-        return method(*arguments, retry=_RETRY, timeout=TIMEOUT, **options)
+        return method(*arguments, **self._limits, **options)
+
+    @property
+    def _limits(self) -> dict[str, Any]:
+        return {"retry": _RETRY and _RETRY.with_timeout(self.patience), "timeout": self.patience}

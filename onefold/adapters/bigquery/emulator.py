@@ -14,8 +14,9 @@ from google.auth.credentials import AnonymousCredentials
 from google.auth.transport.requests import AuthorizedSession
 from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_RETRY
+from requests import PreparedRequest, Response
+from requests.adapters import HTTPAdapter
 
-from onefold.adapters.bigquery.client import TIMEOUT
 from onefold.adapters.bigquery.errors import EMULATOR, message_of, translated
 from onefold.adapters.bigquery.row_values import RowValues
 from onefold.adapters.bigquery.schema import columns_of, rest_field
@@ -33,9 +34,21 @@ from onefold.schema.types import Scalar, parse_type
 from onefold.schema.versions import Version
 
 DEFAULT_PROJECT = "local"
-# The client would retry for ten minutes by itself.
-_RETRY = DEFAULT_RETRY.with_timeout(TIMEOUT)
+PATIENCE = 600.0
+"""Seconds for an answer: the emulator shares a laptop with all else, and a request that is sent again makes it later."""
+_RETRY = DEFAULT_RETRY.with_timeout(PATIENCE)
 _REMEDY = "set another type for the column under `types` of its table in onefold.yaml, or use BigQuery itself"
+
+
+class _PatientAdapter(HTTPAdapter):
+    """Waits for an answer of the emulator as long as it takes a busy machine, whatever a request allows for BigQuery."""
+
+    def send(
+        self, request: PreparedRequest, stream: bool = False, timeout: Any = None, verify: Any = True, cert: Any = None,
+        proxies: Any = None,
+    ) -> Response:  # fmt: skip
+        allowed = None if timeout is None else PATIENCE
+        return super().send(request, stream, allowed, verify, cert, proxies)
 
 
 def emulator_client(project: str | None, host: str | None = None) -> bigquery.Client:
@@ -44,6 +57,7 @@ def emulator_client(project: str | None, host: str | None = None) -> bigquery.Cl
     endpoint = host if "://" in host else f"http://{host}"
     credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
     session = AuthorizedSession(credentials)  # type: ignore[no-untyped-call]
+    session.mount("http://", _PatientAdapter())
     session.trust_env = False  # a proxy of the environment would not reach this machine
     return bigquery.Client(
         project=project or DEFAULT_PROJECT,
@@ -64,6 +78,8 @@ class EmulatedWarehouse(BigQueryWarehouse):
     - INFORMATION_SCHEMA is written out into the query's text, which takes seconds to parse where there are many tables. So
       the tables are read one by one, and count as the one call that BigQuery needs.
     """
+
+    patience = PATIENCE
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
         if isinstance(names, LabelledNames):
@@ -234,7 +250,7 @@ class EmulatedTableWriter:
             else:
                 times = {name: row[name].removeprefix("0-0 0 ") for name in self._intervals if row.get(name)}
                 valid.append({**row, **times})
-        if valid and (errors := self._client.insert_rows_json(str(self._id), valid, retry=_RETRY, timeout=TIMEOUT)):
+        if valid and (errors := self._client.insert_rows_json(str(self._id), valid, retry=_RETRY, timeout=PATIENCE)):
             raise Rejected(f"{self._id}: the emulator refuses rows: {errors}")
         return refused
 

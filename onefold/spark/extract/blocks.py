@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from onefold.extract.part import FILE_DAYS, Block, day_group
 from onefold.extract.plan import TablePlan
+from onefold.extract.queries import COUNTED
 from onefold.spark.extract.lines import DAY_OF_ROW, LINE, LOST, NUMBER
 
 
@@ -54,6 +55,7 @@ def _block_of(batch: pa.RecordBatch, plan: TablePlan, losses: Mapping[int, tuple
         readings.null_count if plan.watermark else 0,
         {loss: count for number, loss in losses.items() if (count := _count(batch.column(f"{LOST}{number}")))},
         replaced,
+        _whole(batch.column(COUNTED)[0].as_py()) if plan.is_counted else None,
     )
 
 

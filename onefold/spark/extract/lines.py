@@ -15,7 +15,7 @@ from onefold.changelog.metadata import METADATA
 from onefold.extract.clock import time_of
 from onefold.extract.plan import TablePlan
 from onefold.extract.pulled_table import DAY
-from onefold.extract.queries import READING, SHOWN
+from onefold.extract.queries import COUNTED, READING, SHOWN
 from onefold.extract.rows import added_values, metadata
 from onefold.extract.watermark import LAST_DAY, NO_DAY
 from onefold.mysql.encodings import Unrepresentable, wkt
@@ -47,7 +47,8 @@ def line_frame(frame: DataFrame, plan: TablePlan, part: int) -> DataFrame:
         (F.col(f"c{number}").isNotNull() & values[f"c{number}"].isNull()).alias(f"{LOST}{number}")
         for number in loss_columns(plan)
     ]
-    return prepared.select(_line(plan, part, values).alias(LINE), DAY_OF_ROW, NUMBER, *lost)
+    counted = [F.col(COUNTED)] if plan.is_counted else []
+    return prepared.select(_line(plan, part, values).alias(LINE), DAY_OF_ROW, NUMBER, *lost, *counted)
 
 
 def loss_columns(plan: TablePlan) -> Mapping[int, tuple[str, str]]:

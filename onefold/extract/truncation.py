@@ -1,0 +1,78 @@
+"""Tables whose greatest key has fallen: the newest rows were deleted, or the table was truncated or made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pymysql
+
+from onefold.extract.clock import SECOND, micros
+from onefold.extract.plan import LoadState
+from onefold.extract.watermark import Watermark
+from onefold.mysql.catalog import ColumnRow, TableName
+from onefold.mysql.connection import query
+
+# MySQL would show a counter that is up to a day old; MariaDB, which shows the present one, takes the comment for one.
+# "The INFORMATION_SCHEMA TABLES Table", https://dev.mysql.com/doc/refman/8.4/en/information-schema-tables-table.html
+_FRESH = "SET sql_mode = '' /*!80000 , information_schema_stats_expiry = 0 */"
+_TABLE = """
+SELECT AUTO_INCREMENT, CAST(CREATE_TIME AS CHAR) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s
+"""
+
+
+def is_truncated(
+    connection: pymysql.Connection,
+    name: TableName,
+    rows: Sequence[ColumnRow],
+    watermark: Watermark | None,
+    high: int | None,
+    state: LoadState,
+) -> bool:
+    """Return whether a table with a key watermark was truncated or made anew since the last load.
+
+    Then rows with keys below the watermark are new ones. The greatest key falls, too, where the newest rows are deleted.
+
+    Args:
+        connection: to the source.
+        name: the table.
+        rows: its columns as the source describes them.
+        watermark: its watermark.
+        high: the greatest key now; None for an empty table.
+        state: what the log of loads knows.
+    """
+    if watermark is None or watermark.is_time or state.watermark_column not in (None, watermark.column):
+        return False
+    if state.watermark is None or (high is not None and high >= state.watermark):
+        return False
+    counts = any(row.is_auto_increment and row.column == watermark.column for row in rows)
+    query(connection, _FRESH)
+    ((counter, created),) = query(connection, _TABLE, (name.database, name.table)) or ((None, None),)
+    return starts_again(int(counter) if counts and counter is not None else None, created, state.watermark, state.read_at)
+
+
+def starts_again(counter: int | None, created: str | None, watermark: int, read_at: int | None) -> bool:
+    """Return whether keys are given anew, where the greatest one has fallen.
+
+    TRUNCATE sets the counter back and leaves the time of creation; a deletion leaves both. A key without a counter does not
+    tell one from the other: then the table is read whole, which costs a read and never loses a row.
+
+    Args:
+        counter: the next key that the server gives; None where it gives none, and for an empty table of MySQL.
+        created: when the table was created, as the server shows it.
+        watermark: the greatest key that was loaded.
+        read_at: the source's time before the last load; None where it is unknown.
+
+    Examples:
+        >>> noon = 43_200 * SECOND
+        >>> [starts_again(10, text, 9, noon) for text in ("1970-01-01 11:00:00", "1970-01-01 13:00:00")]
+        [False, True]
+        >>> starts_again(4, "1970-01-01 11:00:00", 9, noon), starts_again(None, None, 9, noon)
+        (True, True)
+    """
+    if counter is None or counter <= watermark:
+        return True
+    if created is None or read_at is None:
+        return False
+    # The server shows whole seconds.
+    return micros(datetime.fromisoformat(created).replace(tzinfo=UTC)) + SECOND > read_at

@@ -1,0 +1,3 @@
+"""The table of most loads from real servers."""
+
+from support.changed_table import scene  # noqa: F401

@@ -1,0 +1,103 @@
+"""Structures that come back, and daily loads that are late: real servers, and what people read afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from support.changed_table import DAILY, outcomes, shown
+from support.check_scene import CheckScene
+from support.database_servers import MariaDb, MySql
+from support.pulls import by
+from support.source_database import on
+
+from onefold.load.run import Log, TableLoads
+from onefold.ports.rows import Row
+
+pytestmark = on(MariaDb, MySql)
+
+
+def test_a_structure_that_comes_back_twice_on_one_day_is_read_each_time(scene: CheckScene) -> None:
+    scene.pull()
+    for value in (7, 8):
+        scene.source.run(f"ALTER TABLE t ADD COLUMN filled INT NOT NULL DEFAULT {value}")
+        scene.pull()
+        assert shown(scene, "filled") == dict.fromkeys((1, 2, 3), value)
+        scene.source.run("ALTER TABLE t DROP COLUMN filled")
+        scene.pull()
+        assert shown(scene) == {1: "a", 2: "b", 3: "c"}
+
+
+class Killed(Exception):
+    """The process ends here."""
+
+
+@dataclass
+class KilledBeforeTheLog:
+    """A log to which no load writes that it is done."""
+
+    log: Log
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.log, name)
+
+    def append(self, row: Row) -> None:
+        if row["state"] == "loaded":
+            raise Killed
+        self.log.append(row)
+
+
+def test_a_pull_that_was_killed_before_its_line_in_the_log_does_not_hide_values(scene: CheckScene) -> None:
+    scene.source.run("ALTER TABLE t ADD COLUMN filled INT NOT NULL DEFAULT 7")
+    scene.pull()
+    scene.source.run("ALTER TABLE t DROP COLUMN filled")
+    loads = scene.loads()
+    assert isinstance(loads, TableLoads)
+    killed = scene.run(loads=replace(loads, log=KilledBeforeTheLog(loads.log)))
+    assert outcomes(killed) == {"t": "failed"}
+    # The log knows of no load of the narrow structure, whose rows are above all others.
+    scene.source.run("ALTER TABLE t ADD COLUMN filled INT NOT NULL DEFAULT 8")
+    scene.pull()
+    assert shown(scene, "filled") == {1: 8, 2: 8, 3: 8}
+
+
+@pytest.mark.parametrize("column", ["at", "id"])
+def test_a_daily_load_that_is_the_first_to_see_an_alter_finds_deletions(scene: CheckScene, column: str) -> None:
+    scene.tables = {"t": by(column)}
+    scene.pull()
+    scene.source.run("DELETE FROM t WHERE id = 2", "ALTER TABLE t ADD COLUMN filled INT NOT NULL DEFAULT 7")
+    scene.at = DAILY
+    scene.pull("day")
+    assert shown(scene, "filled") == {1: 7, 3: 7}
+
+
+@pytest.mark.parametrize("column", ["at", "id"])
+def test_a_daily_load_that_failed_is_made_up_for_by_the_next_one(scene: CheckScene, column: str) -> None:
+    scene.tables = {"t": by(column)}
+    scene.pull()
+    scene.source.run("DELETE FROM t WHERE id = 2")
+    scene.tables = {"t": by("no_such_column")}
+    for day in range(3):
+        scene.at = DAILY + timedelta(days=day)
+        assert outcomes(scene.run("day")) == {"t": "failed"}
+    scene.tables = {"t": by(column)}
+    scene.at = DAILY + timedelta(days=3)
+    scene.pull("day")
+    assert shown(scene) == {1: "a", 3: "c"}
+    newest = replaced_days(scene)[-1]
+    assert newest == [None, "2026-05-03", "2026-05-04", "2026-05-05", "2026-05-06"]
+    # What is made up for is not done again.
+    scene.at = DAILY + timedelta(days=4)
+    scene.pull("day")
+    assert replaced_days(scene)[-1] == [None, "2026-05-07"]
+
+
+def replaced_days(scene: CheckScene) -> list[list[str | None]]:
+    """The days of each daily load that was done; None for rows without a watermark."""
+    log = scene.base("_loads").quoted
+    rows = scene.warehouse.fetch(
+        f"SELECT JSON_VALUE_ARRAY(days) AS days FROM {log} WHERE state = 'loaded' AND pull_window = 'day' ORDER BY logged_at"
+    )
+    return [[None if day == "0001-01-01" else day for day in row["days"]] for row in rows]

@@ -1,0 +1,94 @@
+"""Tables that are gone or cannot be pulled, and columns that must not come out: named, while other tables are pulled."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from support.changed_table import outcomes, shown
+from support.check_scene import CheckScene
+from support.database_servers import MariaDb, MySql
+from support.pulls import by
+from support.source_database import on
+
+from onefold.mysql.connection import connect, query
+
+pytestmark = on(MariaDb, MySql)
+
+
+def test_a_table_that_was_dropped_is_named_until_it_is_excluded(
+    scene: CheckScene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene.source.run("CREATE TABLE `old-one` (id INT PRIMARY KEY)", "INSERT INTO `old-one` VALUES (1)")
+    scene.tables = {"*": by("id")}
+    scene.pull()
+    scene.source.run("DROP TABLE `old-one`")
+    capsys.readouterr()
+    gone = scene.run()
+    assert (outcomes(gone), gone.ok) == ({"t": "loaded", "old-one": "missing"}, False)
+    assert "old-one: missing; it was pulled before, and is not at the source any more" in gone.summary()
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if '"missing"' in line)
+    assert '"severity": "WARNING"' in line
+    assert shown(scene, "id", "old_one") == {1: 1}
+    assert [one.outcome for one in scene.check(tables=("old-one",)).tables] == ["failed"]
+    scene.exclude = ("old-*",)
+    assert (outcomes(scene.run()), scene.run().ok) == ({"t": "loaded"}, True)
+
+
+def test_a_table_that_lost_select_is_named_also_where_no_other_is_left(scene: CheckScene) -> None:
+    with closing(connect(scene.source.server.address)) as connection:
+        query(connection, "CREATE USER IF NOT EXISTS 'reads_t'@'%' IDENTIFIED BY 'secret'")
+        query(connection, f"GRANT SELECT ON {scene.source.name}.t TO 'reads_t'@'%'")
+        scene.user = ("reads_t", "secret")
+        scene.pull()
+        query(connection, f"REVOKE SELECT ON {scene.source.name}.t FROM 'reads_t'@'%'")
+        lost = scene.run()
+        query(connection, "DROP USER 'reads_t'@'%'")
+    assert (outcomes(lost), lost.ok) == ({"t": "missing"}, False)
+
+
+@on(MariaDb)
+def test_a_system_versioned_table_that_a_pattern_matches_is_named_until_it_is_excluded(scene: CheckScene) -> None:
+    scene.source.run(
+        "CREATE TABLE past (id INT PRIMARY KEY) WITH SYSTEM VERSIONING",
+        "CREATE TABLE `a[1]` (id INT PRIMARY KEY)",
+    )
+    scene.tables = {"*": by("id")}
+    found = scene.run()
+    assert outcomes(found) == {"a[1]": "loaded", "past": "failed", "t": "loaded"}
+    assert "past is system-versioned, which pulls do not support; name it under `exclude`" in found.summary()
+    scene.exclude = ("past", "a[[]1]")
+    assert (outcomes(scene.run()), scene.run().ok) == ({"a[1]": "skipped", "past": "skipped", "t": "loaded"}, True)
+
+
+def test_a_dropped_column_does_not_come_out_under_another_name(scene: CheckScene) -> None:
+    scene.source.run(
+        "ALTER TABLE t ADD COLUMN card VARCHAR(20)",
+        "UPDATE t SET card = 'sEcret4711'",
+        "CREATE TABLE u (id INT PRIMARY KEY)",
+    )
+    scene.tables = {"t": by("at", drop=("Card",)), "u": by("id")}
+    scene.pull()
+    scene.source.run("ALTER TABLE t CHANGE card credit VARCHAR(20)", "UPDATE t SET name = 'new', at = '2026-05-03 11:00'")
+    refused = scene.run()
+    assert outcomes(refused) == {"t": "failed", "u": "loaded"}
+    assert (
+        f"{scene.source.name}.t: card, which `drop` names, is gone; credit is new, and may hold the same values; "
+        "set `drop: [Card, credit]` for the table in onefold.yaml, or, if it holds other values, take card out of `drop`"
+    ) in refused.summary()
+    scene.tables = {"t": by("at", drop=("Card", "credit")), "u": by("id")}
+    scene.pull()
+    assert shown(scene) == {1: "new", 2: "new", 3: "new"}
+    assert "credit" not in scene.view()[0]
+    assert not any(b"sEcret4711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
+
+
+def test_a_dropped_column_that_is_gone_alone_needs_nothing(scene: CheckScene) -> None:
+    scene.source.run("ALTER TABLE t ADD COLUMN card VARCHAR(20)")
+    scene.tables = {"t": by("at", drop=("card",))}
+    scene.pull()
+    scene.source.run("ALTER TABLE t DROP COLUMN card")
+    scene.pull()
+    scene.source.run("ALTER TABLE t ADD COLUMN more INT NOT NULL DEFAULT 7")
+    scene.pull()
+    assert shown(scene, "more") == {1: 7, 2: 7, 3: 7}

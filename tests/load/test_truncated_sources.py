@@ -1,0 +1,59 @@
+"""Tables whose keys start again, on real servers: they are read whole, and the deletion of the newest row is told apart."""
+
+from __future__ import annotations
+
+import pytest
+from support.changed_table import shown
+from support.check_scene import CheckScene
+from support.database_servers import MariaDb, MySql
+from support.pulls import by
+from support.source_database import on
+
+pytestmark = on(MariaDb, MySql)
+
+
+@pytest.mark.parametrize("statement", ["TRUNCATE t", "DROP TABLE t"])
+def test_a_truncated_table_is_read_whole(scene: CheckScene, statement: str, capsys: pytest.CaptureFixture[str]) -> None:
+    scene.tables = {"t": by("id", pull_overlap=0)}
+    scene.pull()
+    scene.source.run(
+        statement,
+        "CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(20), at DATETIME(3), KEY (at))",
+        "INSERT INTO t (name) VALUES ('new')",
+    )
+    capsys.readouterr()
+    (report,) = scene.run().tables
+    assert (report.outcome, report.truncated) == ("loaded", True)
+    assert shown(scene) == {1: "new"}
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if '"table_truncated"' in line)
+    assert '"severity": "WARNING"' in line
+    scene.source.run("INSERT INTO t (name) VALUES ('newer')")
+    (report,) = scene.run().tables
+    assert (report.truncated, shown(scene)) == (False, {1: "new", 2: "newer"})
+
+
+def test_a_table_that_was_truncated_and_is_empty_is_told_once(scene: CheckScene) -> None:
+    scene.tables = {"t": by("id")}
+    scene.pull()
+    scene.source.run("TRUNCATE t")
+    assert [scene.run().tables[0].truncated for _ in range(2)] == [True, False]
+    assert shown(scene) == {}
+
+
+def test_the_deletion_of_the_newest_row_is_no_truncation(scene: CheckScene) -> None:
+    scene.tables = {"t": by("id")}
+    scene.pull()
+    scene.source.run("DELETE FROM t WHERE id = 3")
+    (report,) = scene.run().tables
+    assert (report.outcome, report.truncated) == ("loaded", False)
+    scene.source.run("DELETE FROM t")
+    assert not scene.run().tables[0].truncated
+
+
+def test_where_no_counter_tells_the_table_is_read_whole(scene: CheckScene) -> None:
+    scene.source.run("ALTER TABLE t MODIFY id INT NOT NULL")
+    scene.tables = {"t": by("id", pull_overlap=0)}
+    scene.pull()
+    scene.source.run("TRUNCATE t", "INSERT INTO t (id, name) VALUES (2, 'new')")
+    assert scene.run().tables[0].truncated
+    assert shown(scene) == {2: "new"}

@@ -1,0 +1,37 @@
+"""A table that changes between its pulls, from a real server into the embedded BigQuery."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.check_scene import CheckScene
+from support.pulls import by
+from support.source_database import SourceDatabase
+
+from onefold.extract.report import PullReport
+
+NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
+DAILY = NOON + timedelta(hours=16)
+"""The hour of the daily load of the day of NOON."""
+
+
+@pytest.fixture
+def scene(source: SourceDatabase, dataset: EmulatedDataset, tmp_path: Path) -> CheckScene:
+    source.run(
+        "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(20), at DATETIME(3), KEY (at))",
+        "INSERT INTO t VALUES (1, 'a', '2026-05-03 10:00'), (2, 'b', '2026-05-03 10:00'), (3, 'c', '2026-05-03 10:00')",
+    )
+    return CheckScene(source, dataset, tmp_path, {"t": by("at")}, at=NOON)
+
+
+def shown(scene: CheckScene, column: str = "name", table: str = "t") -> dict[int, Any]:
+    """What people read, by key."""
+    return {row["id"]: row[column] for row in scene.view(table)}
+
+
+def outcomes(report: PullReport) -> dict[str, str]:
+    return {table.table: table.outcome for table in report.tables}
