@@ -23,6 +23,8 @@ variables {
     shop-db = { host = "10.0.0.3", user = "onefold", secret = "shop-db-password", dataset = "shop", tls = { ca = "shop-ca" }, metrics_port = 9464, network = "projects/host/global/networks/n" }
   }
   events = { dataset = "events", runs = "gs://acme-events/shredded/" }
+
+  settings_folder = "./tests/settings"
   pulls = {
     fraud = { databases = ["models"], secret = "fraud-password" }
     ads   = { databases = ["clicks"], secret = "ads-password", parallel = 16, gzip = true }

@@ -9,7 +9,7 @@ variables {
   project         = "a-project-with-thirty-letters1"
   region          = "europe-west1"
   prefix          = "abcd-"
-  datasets        = ["shop", "a_source_of_twenty_c_a_database_whose_name_is_as_long_as_that_of_a_database_of_mysql_can_be_64", "d_${join("", [for number in range(100) : "0123456789"])}"]
+  datasets        = ["shop", "a_source_of_twenty_c_a_database_whose_name_is_as_long_as_that_of_mysql_can_be_64_char", "d_${join("", [for number in range(100) : "0123456789"])}"]
   capture_image   = "europe-west1-docker.pkg.dev/p/onefold-capture/capture@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
   schema_registry = { keys = "registry-keys" }
   events          = { dataset = "shop", runs = "gs://acme-events" }
@@ -19,8 +19,10 @@ variables {
   captures = {
     a-source-of-17-ch = { host = "h", user = "u", secret = "s", dataset = "shop" }
   }
+
+  settings_folder = "./tests/settings/longest"
   pulls = {
-    a-source-of-twenty-c = { databases = ["a-database-whose-name-is-as-long-as-that-of-a-database-of-mysql-can-be-64"], secret = "s" }
+    a-source-of-twenty-c = { databases = ["a-database-whose-name-is-as-long-as-that-of-mysql-can-be-64-char"], secret = "s" }
   }
   shreds = {
     a-name-of-20-letters = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "self-describing" }

@@ -524,3 +524,14 @@ run "a_shred_at_an_impossible_time" {
 
   expect_failures = [var.shreds]
 }
+
+run "a_shred_with_a_key_in_the_address_of_its_registry" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "https://registry.example.com/api?apikey=secret" } }
+  }
+
+  expect_failures = [var.shreds]
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from support.hcl_text import resources
 from support.terraform import INFRA, ROOT, Outcome, found_terraform
 
@@ -20,6 +22,7 @@ FILES = sorted(path.name for path in (INFRA / "tests").glob("*.tftest.hcl") if p
 OWNERS = ("OWNER", "projectOwners")
 SHOP, ADS = "shop__views_clean", "ads_clicks__views_full"
 REFRESH = "onefold-refresh-view@my-project.iam.gserviceaccount.com"
+SOURCES = "sources: {ads: {host: db, user: u, password: projects/my-project/secrets/s, databases: [clicks]}}\n"
 VIEWS = "projects/my-project/roles/onefold_views"
 DEFAULT = [
     {"role": "READER", "special_group": "projectReaders"},
@@ -96,6 +99,10 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> str:
     state = {"version": 4, "serial": 1, "lineage": "l", "terraform_version": "1.9.0", "outputs": {}}
     made = [existing("clean", "shop", SHOP), existing("full", "ads clicks", ADS)]
     (terraform.folder / "terraform.tfstate").write_text(json.dumps({**state, "resources": made}))
+    # A plan refuses pulls of sources that the tables' settings do not have.
+    (terraform.folder.parent / "onefold.yaml").write_text(SOURCES)
+    checked = {"yaml_sha256": hashlib.sha256(SOURCES.encode()).hexdigest(), "settings": yaml.safe_load(SOURCES)}
+    (terraform.folder.parent / "onefold.checked.json").write_text(json.dumps(checked))
     variables = {
         "project": "my-project",
         "region": "europe-west1",
@@ -147,14 +154,14 @@ def test_the_open_access_of_an_existing_dataset_is_listed_with_the_command_that_
     )
 
 
-def plan_of(access: list[dict[str, Any]], *grants: dict[str, str], dataset: str = SHOP) -> str:
-    before = {"project": "my-project", "dataset_id": dataset, "access": access}
-    changes = [{"type": "google_bigquery_dataset", "address": "a", "change": {"before": before, "after": before}}]
-    changes += [
-        {"type": "google_bigquery_dataset_iam_member", "address": "b", "change": {"before": None, "after": grant}}
-        for grant in grants
-    ]
-    return json.dumps({"resource_changes": [{**one, "change": {"actions": ["no-op"], **one["change"]}} for one in changes]})
+def unchanged(type_: str, address: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    change = {"actions": ["no-op"], "before": values, "after": values}
+    return {"type": f"google_bigquery_dataset{type_}", "address": address, "change": change}
+
+
+def plan_of(access: list[dict[str, Any]], *grants: Mapping[str, str], dataset: str = SHOP) -> str:
+    made = unchanged("", "a", {"project": "my-project", "dataset_id": dataset, "access": access})
+    return json.dumps({"resource_changes": [made, *(unchanged("_iam_member", "b", grant) for grant in grants)]})
 
 
 OWN = {"dataset_id": SHOP, "role": VIEWS, "member": f"serviceAccount:{REFRESH}"}
