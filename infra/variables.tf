@@ -314,7 +314,7 @@ variable "pulls" {
     condition = length(var.pulls) == 0 || alltrue([
       for name in ["mariadb-java-client.jar", "pymysql.zip"] : fileexists("${coalesce(var.package_folder, "${path.module}/../build")}/${name}")
     ])
-    error_message = "pulls: mariadb-java-client.jar and pymysql.zip are not in the folder of packages: run `make package` where they can be downloaded."
+    error_message = "pulls: mariadb-java-client.jar and pymysql.zip are not in the folder of packages: run `make package` where they can be downloaded; in Cloud Build set _MAVEN."
   }
 }
 

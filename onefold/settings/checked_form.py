@@ -67,9 +67,16 @@ def form_problem(path: Path) -> str | None:
         return left if form.exists() else None
     if not form.is_file():
         return f"{path.name} has no checked form {form.name}: {_WRITE}"
-    if _digest_in(form) != hashlib.sha256(path.read_bytes()).hexdigest():
+    if _digest_in(form) != _digest_of(path):
         return f"{form.name} was made from another {path.name}: {_WRITE}"
     return None
+
+
+def _digest_of(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return "unreadable"
 
 
 def _digest_in(form: Path) -> object:

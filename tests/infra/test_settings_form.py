@@ -70,6 +70,14 @@ def test_the_deploying_build_refuses_a_checked_form_that_is_not_that_of_the_file
     assert not (checkout / "build" / "functions.zip").exists()
 
 
+def test_a_file_that_is_there_and_cannot_be_read_is_not_an_absent_one(checkout: Path) -> None:
+    write_settings(checkout, RULES)
+    (checkout / "onefold.yaml").unlink()
+    (checkout / "onefold.yaml").symlink_to("nowhere")
+    done = packaged(checkout)
+    assert (done.returncode, "was made from another onefold.yaml" in done.stderr) == (1, True), done.stderr
+
+
 def test_the_deploying_build_has_the_driver_and_the_checked_form_without_any_package(checkout: Path) -> None:
     jar = driver_jar().read_bytes()
     write_settings(checkout, RULES)
