@@ -165,8 +165,9 @@ def candidates(kind: str, schema: dict[str, Any]) -> list[Any]:
         sizes = {schema.get("minLength", 0), schema.get("maxLength", 41)}
         return [*FORMATTED, *(letter * size for letter in "a1ä" for size in sizes), "ab", "7b"]
     low, high = schema.get("minimum", -5), schema.get("maximum", 10**12)
-    numbers = [low, low + 1, high, 0, -7, 7, 9, 40_000]
-    return {"boolean": [True, False], "null": [None], "number": [*numbers, low + 3.5, 0.5, 2.25]}.get(kind, numbers)
+    numbers: list[Any] = [low, low + 1, high, 0, -7, 7, 9, 40_000]
+    others: dict[str, list[Any]] = {"boolean": [True, False], "null": [None], "number": [*numbers, low + 3.5, 0.5, 2.25]}
+    return others.get(kind, numbers)
 
 
 def takes(schema: dict[str, Any], value: Any) -> bool:

@@ -16,9 +16,10 @@ from onefold.adapters.bigquery.event_tables import BigQueryEventTables
 from onefold.adapters.connect import connect
 from onefold.adapters.folder_objects import FolderObjects
 from onefold.load.shredded.load import Loader
+from onefold.load.shredded.plan import TablePlan
 from onefold.load.shredded.report import RunReport
 from onefold.load.shredded.runs import Runs, runs_address
-from onefold.ports.event_tables import EventTable, EventWarehouse
+from onefold.ports.event_tables import EventWarehouse
 
 TABLE = "com_acme_click_1"
 
@@ -29,7 +30,7 @@ class EventScene:
 
     dataset: EmulatedDataset
     folder: Path
-    announced: list[EventTable] = field(default_factory=list)
+    announced: list[TablePlan] = field(default_factory=list)
 
     @property
     def warehouse(self) -> BigQueryEventTables:
