@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.changelogs import METADATA_TYPE, change, oracle, position_of
@@ -18,7 +19,7 @@ from support.zetasql_judge import Judge, literals
 from onefold.changelog.metadata import DELETIONS, LANDED_AT, METADATA
 from onefold.core.names import TableId
 from onefold.merge.base_table import BaseTable, base_of
-from onefold.merge.current_view import current_query, current_query_over_base
+from onefold.merge.current_view import current_query, current_query_above_floor, current_query_over_base
 from onefold.merge.merge_log import LOG_COLUMNS
 from onefold.schema.columns import Column
 from onefold.schema.types import Scalar, Type, parse_type, render_type
@@ -130,6 +131,29 @@ def test_what_is_at_or_below_the_floor_comes_only_to_keys_that_are_known(judge: 
     base = [change("INSERT", "1", id=2, name="a")]
     assert view(judge, base, [below, known, above], floor=position_of(below)) == [(2, "x"), (3, "x")]
     assert view(judge, [], [above], floor=position_of(above)) == []
+
+
+@pytest.mark.parametrize("key", ["INT64", "STRING"])
+def test_a_view_of_the_history_alone_shows_no_key_below_the_floor_that_no_base_has(judge: Judge, key: str) -> None:
+    """The key may have another type than in the base, which is not replaced yet."""
+    wanted = BaseTable(TABLE, (Column("id", parse_type(key)), *BASE.columns[1:]), ("id",))
+    columns = [*wanted.columns, *COLUMNS[2:]]
+    query = current_query_above_floor(wanted, BASE.stored, TABLE, columns, "UTC", BASE.id)
+    below, known, above, gone = (
+        change(kind, sequence, id=number, name="x")
+        for number, (kind, sequence) in enumerate((("INSERT", "5"), ("INSERT", "5"), ("INSERT", "6"), ("DELETE", "7")), 1)
+    )
+    entry = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{position_of(below)}'", *["NULL"] * 8]
+    landed = [(column.name, str(column.type)) for column in columns]
+    quoted = "'{}'" if key == "STRING" else "{}"
+    cells = [[quoted.format(row["id"]), "'x'", _metadata(row), "NULL"] for row in (below, known, above, gone)]
+    content = {
+        str(BASE.id): literals(tables(BASE)[str(BASE.id)], [["2", "'a'", "'1'", "FALSE"]]),
+        str(BASE.log): literals(tables(BASE)[str(BASE.log)], [entry]),
+        str(TABLE): literals(landed, cells),
+    }
+    found = sorted(judge.rows(query, {**tables(BASE), str(TABLE): landed}, content))
+    assert found == ([("2", "x"), ("3", "x")] if key == "STRING" else [(2, "x"), (3, "x")])
 
 
 def test_a_row_of_the_base_without_a_position_is_older_than_any(judge: Judge) -> None:

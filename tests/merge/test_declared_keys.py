@@ -108,8 +108,8 @@ def test_without_one_declared_key_the_key_is_read_from_the_rows(
 
 def test_a_declared_key_makes_the_view_and_the_base(run: Run, dataset: EmulatedDataset) -> None:
     declare(dataset, {ONE: (*TENANT, "code")})
-    rows = (("1", {"id": 1, "name": "a"}), ("2", {"id": 2, "name": "b"}))
-    land(dataset, ONE, *(row("eu/a", sequence, ("code",), code=7, **data) for sequence, data in rows))
+    rows = ((1, "a"), (2, "b"))
+    land(dataset, ONE, *(row("eu/a", f"{id_}", ("code",), id=id_, code=7, name=name) for id_, name in rows))
     assert run("current", dataset.name, "customer").code == 0
     assert current_rows(dataset) == [("eu", "a", 2, "b")]
     merged = run("merge", dataset.name, "customer", "--json")

@@ -13,6 +13,7 @@ from support.merge_shop import CUSTOMER, LONG_AGO, Shop
 
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import SchemaConflict
+from onefold.merge.apply import merge_snapshot
 from onefold.merge.reconcile import reconcile
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
@@ -136,8 +137,7 @@ def test_a_zone_in_which_nothing_is_read_changes_no_base(dataset: EmulatedDatase
 # Copies of the source.
 
 
-@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
-@pytest.mark.parametrize("at", [None, "5"])
+@pytest.mark.parametrize(("order", "at"), [((1, 2), None), ((2, 1), "5")])
 def test_of_two_copies_at_one_position_the_later_one_counts(
     dataset: EmulatedDataset, order: tuple[int, int], at: str | None
 ) -> None:
@@ -146,8 +146,9 @@ def test_of_two_copies_at_one_position_the_later_one_counts(
     shop.land("a", change("INSERT", at, timestamp=None, id=3, name="change"))
     for number in (1, 2):
         dataset.land(f"copy_{number}", {"id": "INT64", "name": "STRING"}, f"1, 'copy {number}'", f"3, 'copy {number}'")
+    plan, _ = shop.plan_and_merge()
     for number in order:
-        reconcile(shop.warehouse, shop.table, shop.settings, ["id"], snapshot=shop.table.sibling(f"copy_{number}"), at=at)
+        merge_snapshot(shop.warehouse, plan, shop.table.sibling(f"copy_{number}"), at)
     assert names(shop.people_see()) == {1: "copy 2", 3: "change"}
 
 

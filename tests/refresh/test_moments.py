@@ -27,8 +27,8 @@ SECOND = {
     "a column that is gone": {},
     "another key type": {"id": "STRING"},
 }
-QUICK = ("a column that is gone", "a type for which the base is rebuilt")
-"""Those of `make test`; each takes half a minute."""
+QUICK = "a type for which the base is rebuilt"
+"""The one of `make test`: its merge writes most, and only its view leaves the base out meanwhile."""
 
 
 class ReadBetween(EmulatedWarehouse):
@@ -65,17 +65,21 @@ class ReadBetween(EmulatedWarehouse):
 
 
 class Scene:
-    """A shop with two versions, a base and both views; and a third version that is not handled yet."""
+    """A shop with a base and both views, and a version `c` that is not handled yet.
+
+    Only a rebuild needs two versions before it. Each version more makes every read of the view slower.
+    """
 
     def __init__(self, dataset: EmulatedDataset, second: dict[str, str]) -> None:
         self.shop = Shop(dataset)
         self.shop.rules = type(self.shop.rules)(keys=("id",), overlap_minutes=0)
         self.shop.create("a", {**CUSTOMER, "seen": "DATE", "flag": "BOOL"})
-        self.shop.create("b", {**CUSTOMER, "flag": "INT64"})
+        if "flag" in second:
+            self.shop.create("b", {**CUSTOMER, "flag": "INT64"})
         rows = [change("INSERT", str(number), id=number, name="a", seen="2020-01-01", flag=True) for number in (1, 2, 3)]
         self.shop.land("a", *rows, at=LONG_AGO)
         reconcile(self.shop.warehouse, self.shop.table, self.shop.settings)
-        self.deliver("b")
+        self.deliver()
         self.shop.create("c", {**CUSTOMER, **second})
         self.shop.land("a", change("UPDATE-INSERT", "7", id=3, name="pending", seen=None, flag=False))
 
@@ -108,7 +112,7 @@ class Scene:
 
 
 @pytest.mark.parametrize(
-    "second", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in SECOND]
+    "second", [name if name == QUICK else pytest.param(name, marks=pytest.mark.long) for name in SECOND]
 )
 def test_the_view_can_be_read_between_any_two_writes(dataset: EmulatedDataset, second: str) -> None:
     scene = Scene(dataset, SECOND[second])

@@ -114,6 +114,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("alerts.tf", "lag_seconds>$", "seconds_since_last_change>$", f'{ALERT}["capture is late"]'),
         mutant("captures.tf", 'path = "/healthz"', 'path = "/metrics"', 'pool capture["crm-db"] liveness_probe'),
         mutant("alerts.tf", 'severity=CRITICAL AND jsonPayload.event=\\"quarantined', 'severity>=WARNING AND jsonPayload.event=\\"quarantined', f'{ALERT}["table in quarantine"]'),
+        mutant("alerts.tf", 'severity=CRITICAL AND jsonPayload.event=\\"key_differs', 'severity=ERROR AND jsonPayload.event=\\"key_differs', f'{ALERT}["table with another key"]'),
     ),
     (
         mutant("captures.tf", "[each.key, each.value.records]", "[each.key, local.large_records_folder]", *everywhere("condition", (f'{BUCKET}.capture["{name}"]' for name in SOURCES))),
