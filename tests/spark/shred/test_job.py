@@ -273,7 +273,7 @@ def test_every_end_of_a_line_in_a_text_survives(spark: SparkSession, scene: Shre
 
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
-@pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"x" * 9_999)[:-9]])
+@pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"x" * 9_999)[:-9]], ids=["no gzip", "cut off"])
 def test_a_file_that_cannot_be_unpacked_is_named(
     spark: SparkSession, scene: ShredScene, content: bytes, more: tuple[str, ...]
 ) -> None:
