@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast test-long lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
+.PHONY: help install demo test test-fast test-long test-ids lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
 IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
 PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml cloudbuild.access.yaml capture.Dockerfile
 
@@ -26,11 +26,14 @@ PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 test: install  ## the tests: every module on its real server
 	$(PYTEST) -m "not long"
 
-test-fast: install  ## the tests that start no server, no Spark and no Terraform, for the loop while one writes
-	$(PYTEST) -m "not (emulator or mysql or postgres or spark or judge or terraform or long)"
+test-fast: install  ## the tests that start no server, no Spark and no other program, for the loop while one writes
+	$(PYTEST) -m "not (emulator or mysql or postgres or spark or judge or terraform or process or long)"
 
 test-long: install  ## the long tests: kills, fuzzing, whole histories, property tests with more examples
 	$(PYTEST) -m long
+
+test-ids: install  ## two collections of the tests: an id that differs from run to run is an error
+	PYTHONPATH=tests $(BIN)/python -m support.stable_ids
 
 docs: install  ## the site of the documentation, in build/site: a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

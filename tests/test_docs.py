@@ -6,7 +6,6 @@ import ast
 import datetime
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -111,53 +110,6 @@ def test_every_link_outside_the_site_has_a_target() -> None:
 def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w-]+", "-", heading.lower()).strip("-") for heading in headings}
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    """A copy of everything from which the site is built."""
-    for folder in ("docs", "onefold"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("mkdocs.yml", "README.md"):
-        shutil.copy(ROOT / name, tmp_path)
-    return tmp_path
-
-
-def build(site: Path) -> subprocess.CompletedProcess[str]:
-    (command,) = re.findall(r"\$\(BIN\)/mkdocs (.+)", (ROOT / "Makefile").read_text())
-    arguments = [sys.executable, "-m", "mkdocs", *command.split()]
-    return subprocess.run(arguments, cwd=site, capture_output=True, text=True, check=False)
-
-
-def test_the_site_is_built(site: Path) -> None:
-    done = build(site)
-    assert done.returncode == 0, done.stdout + done.stderr
-    pages = {path.relative_to(site / "docs").with_suffix(".html") for path in (site / "docs").rglob("*.md")}
-    assert {path.relative_to(site / "build" / "site") for path in (site / "build" / "site").rglob("*.html")} >= pages
-    home = (site / "build" / "site" / "index.html").read_text()
-    assert '<pre class="mermaid">' in home
-    assert not re.search(r"fonts\.googleapis|google-analytics|gtag", home)
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("[nowhere](no-such-page.md)", "no-such-page.md"),
-        ("[nowhere](glossary.md#no-such-anchor)", "no-such-anchor"),
-        ('--8<-- "NO-SUCH-FILE.md"', "NO-SUCH-FILE.md"),
-    ],
-)
-def test_a_broken_link_fails_the_build(site: Path, text: str, error: str) -> None:
-    with (site / "docs" / "index.md").open("a") as page:
-        page.write(f"\n{text}\n")
-    done = build(site)
-    assert (done.returncode, error in done.stdout + done.stderr) == (1, True), done.stdout + done.stderr
-
-
-def test_a_page_that_is_missing_in_the_navigation_fails_the_build(site: Path) -> None:
-    (site / "docs" / "how-to" / "forgotten.md").write_text("# Forgotten\n")
-    done = build(site)
-    assert (done.returncode, "how-to/forgotten.md" in done.stdout + done.stderr) == (1, True), done.stdout + done.stderr
 
 
 def test_every_decision_has_a_status_and_a_date_and_is_listed() -> None:

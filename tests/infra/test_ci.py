@@ -66,8 +66,8 @@ def test_everything_runs_and_the_tests_run_even_without_terraform(checkout: Chec
     assert done.returncode == 0, done.stderr
     assert reported in done.stderr
     assert (checkout.folder / "calls").read_text().splitlines() == [
-        "make PYTHON=python3 install", "make lint", "make docs", "make package", "make dist", "terraform ", "make test",
-        "make test-long",
+        "make PYTHON=python3 install", "make lint", "make test-ids", "make docs", "make package", "make dist", "terraform ",
+        "make test", "make test-long",
     ]  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def test_long_tests_that_exceed_the_limit_are_reported_and_fail_nothing(checkout
     assert "the long tests did not end within 1 seconds of the start" in done.stderr
 
 
-@pytest.mark.parametrize("target", ["install", "lint", "docs", "package", "dist", "test", "test-long"])
+@pytest.mark.parametrize("target", ["install", "lint", "test-ids", "docs", "package", "dist", "test", "test-long"])
 def test_a_failed_step_ends_the_run(checkout: Checkout, target: str) -> None:
     checkout.put("bin/make", f'{NOTE}[ "${{!#}}" != {target} ]')
     checkout.put(".ci/terraform", NOTE)

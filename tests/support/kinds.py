@@ -29,14 +29,16 @@ FIXTURES = {
     "spark": {"spark"},
     "judge": {"judge"},
     "terraform": {"terraform"},
+    "process": {"built", "checkout", "installed"},
 }
 """For each marker, the fixtures that start such a system."""
-STARTERS = {"mysql": {"new_server", "new_servers"}}
+STARTERS = {"mysql": {"new_server", "new_servers"}, "process": {"subprocess"}}
 """For each marker, the functions that start such a system; a test may call them itself."""
 FILES = {
     "emulator": ("test_docs", "infra/test_function_package", "infra/test_dist"),
     "spark": ("spark/", "infra/test_packages", "local/test_dataproc", "local/test_main"),
     "terraform": ("infra/test_aws", "infra/test_bucket", "infra/test_plan", "infra/test_apply"),
+    "process": ("infra/test_libraries", "infra/test_packages", "infra/test_shred_libraries", "local/test_main", "test_site"),
 }
 """For each marker, files and folders below tests/ that start such a system in processes of their own."""
 
