@@ -65,6 +65,7 @@ resource "aws_s3_bucket_lifecycle_configuration" "events" {
     }
   }
 
+  # Which files were read is known from _commits/, which no rule may delete.
   dynamic "rule" {
     for_each = var.days == 0 ? [] : [var.days]
     content {

@@ -105,7 +105,7 @@ variable "kms_key" {
 }
 
 variable "days" {
-  description = "The days after which files of runs are deleted; 0 keeps them. Runs have to be loaded by then."
+  description = "The days after which files of runs are deleted; 0 keeps them. Runs have to be loaded by then; _commits/ stays."
   type        = number
   default     = 0
 

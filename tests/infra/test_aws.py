@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -154,6 +155,14 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
     assert {name for name in validated if f"{name} must" in said or f"{name} or cluster must" in said} == validated
     accepted = run(values, "plan", "-input=false", "-no-color", **GIVEN)
     assert not accepted.returncode, accepted.stderr
+
+
+def test_the_lifecycle_deletes_runs_and_never_what_tells_which_files_were_read() -> None:
+    rules = re.findall(r'id += "(.+?)".+?(?=id +=|\Z)', text := (AWS / "bucket.tf").read_text(), re.DOTALL)
+    assert rules == ["old-versions", "loaded-runs"]
+    old, runs = text[text.index('"old-versions"') :].split('"loaded-runs"')
+    assert re.search(r"^ +expiration \{", old, re.MULTILINE) is None
+    assert re.findall(r'prefix += "(.+?)"', runs) == ["${var.folder}/run="]  # and so not _commits/ and _set_aside/
 
 
 @pytest.fixture

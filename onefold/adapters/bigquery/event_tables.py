@@ -11,6 +11,7 @@ from typing import Any
 
 from google.api_core import exceptions as api
 from google.cloud import bigquery
+from google.cloud.bigquery.retry import DEFAULT_RETRY
 
 from onefold.adapters.bigquery.client import TIMEOUT
 from onefold.adapters.bigquery.errors import translated
@@ -36,6 +37,8 @@ from onefold.schema.columns import Column
 from onefold.schema.growth import grown
 from onefold.schema.types import parse_type
 
+_RETRY = DEFAULT_RETRY.with_timeout(2 * TIMEOUT)
+"""The client would retry for ten minutes by itself, longer than a message waits for its answer."""
 _JOBS_AT_ONCE = 16
 _LAYOUTS = (("root_tstamp", "root_id"), ("collector_tstamp", "event_id"))
 """The columns by which a table is partitioned and clustered: of a table of entities, and of the events themselves."""
@@ -77,7 +80,7 @@ class BigQueryEventTables:
         id_ = self._id(name)
         with translated(str(id_)):
             try:
-                table = self._client.get_table(str(id_), timeout=TIMEOUT)
+                table = self._client.get_table(str(id_), retry=_RETRY, timeout=TIMEOUT)
             except api.NotFound:
                 return None
         if table.table_type != "TABLE":
@@ -103,7 +106,7 @@ class BigQueryEventTables:
         new.description = table.uri or None
         new.labels = _labels(table)
         with translated(str(new.reference)):
-            self._client.create_table(new, exists_ok=True, timeout=TIMEOUT)
+            self._client.create_table(new, exists_ok=True, retry=_RETRY, timeout=TIMEOUT)
 
     def change(self, name: str, before: FoundTable, after: EventTable) -> None:
         """Bring a table to more columns, on the condition that nobody else changes it in between.
@@ -113,14 +116,14 @@ class BigQueryEventTables:
         """
         id_ = self._id(name)
         with translated(str(id_)):
-            table = self._client.get_table(str(id_), timeout=TIMEOUT)
+            table = self._client.get_table(str(id_), retry=_RETRY, timeout=TIMEOUT)
             if _found(table) != before:
                 raise TryAgain(f"{id_}: somebody else has changed it since it was looked at")
             table.schema = _grown_schema(table.schema, after)
             table.description = after.uri or table.description
             table.labels = {**table.labels, **_labels(after)}
             # The update has the etag of the table as its condition.
-            self._client.update_table(table, ["schema", "description", "labels"], timeout=TIMEOUT)
+            self._client.update_table(table, ["schema", "description", "labels"], retry=_RETRY, timeout=TIMEOUT)
 
     def load(self, loads: Sequence[TableLoad], wait: float | None = None) -> Sequence[LoadResult]:
         left, begun = _time_left(wait), self._begin(loads)

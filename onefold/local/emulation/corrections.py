@@ -129,15 +129,19 @@ def _correct_views() -> None:
 
 
 def _correct_tables() -> None:
-    """Return the primary key with which a table was created, list labels, and allow all names that BigQuery allows."""
+    """Return declared primary keys, list labels, allow all names that BigQuery allows, and follow renamed tables."""
     from bqemulator.api.routes import tables
+    from bqemulator.catalog import ddl_sync
     from bqemulator.storage import sql_identifiers
 
     from onefold.local.emulation.constraints import list_item, table_meta, table_resource
+    from onefold.local.emulation.renames import sync_renamed_table
 
     _replace(tables._rest_to_table_meta, functools.partial(table_meta, tables._rest_to_table_meta))
     _replace(tables._table_to_list_item, functools.partial(list_item, tables._table_to_list_item))
     _replace(tables._table_to_rest, functools.partial(table_resource, tables._table_to_rest))
+    dropped = ddl_sync.sync_dropped_object
+    _replace(dropped, functools.partial(sync_renamed_table, dropped))
     only_ascii = sql_identifiers._validate_sql_id
 
     def valid(value: str, kind: str) -> str:

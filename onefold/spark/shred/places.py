@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput
@@ -90,8 +91,8 @@ def _matches(spark: SparkSession, place: str) -> list[str]:
         statuses = path.getFileSystem(java.hadoopConfiguration()).globStatus(path) or []
         found = [str(status.getPath().toString()) for status in statuses]
     except Py4JJavaError as error:
-        if "Relative path in absolute URI" not in str(error.java_exception.getMessage()):
-            raise InvalidInput(f"--events {place} cannot be read: {error.java_exception.getMessage()}") from error
+        raise InvalidInput(f"--events {place} cannot be read: {error.java_exception.getMessage()}") from error
+    except IllegalArgumentException:  # a name with a colon, which is no name of a file for Hadoop
         found = _listed_matches(spark, hadoop_address(place))
     found = [one for one in found if not _hidden_by_pattern(one, place)]
     if not found and not any(sign in place for sign in "*?"):

@@ -178,6 +178,16 @@ def test_a_name_that_a_view_has_is_an_error_of_that_table(events: EventScene) ->
     assert "expected a table, got a view" in str(report.tables[0].error)
 
 
+def test_a_table_that_was_renamed_is_created_anew_without_its_rows(events: EventScene) -> None:
+    events.shred(FIRST, "1-0-0", [ID], {"id": 1})
+    events.load()
+    events.dataset.run(f"ALTER TABLE {events.dataset.quoted(TABLE)} RENAME TO {TABLE}_old")
+    events.shred(SECOND, "1-0-0", [ID], {"id": 2})
+    assert states(events.load()) == ["loaded"]
+    assert events.rows("id") == [(2,)]
+    assert events.rows("id", table=f"{TABLE}_old") == [(1,)]
+
+
 def test_a_load_that_bigquery_refuses_is_tried_anew_when_the_files_are_right(events: EventScene) -> None:
     events.shred(FIRST, "1-0-0", [ID], {"id": 1}, {"id": 2})
     files = sorted(events.folder.rglob("*.parquet"))

@@ -306,7 +306,7 @@ def test_names_that_tell_that_a_file_cannot_be_read_set_it_aside(spark: SparkSes
     scene.write("a.txt", [click(1)])
     for name in ("x.snappy", "x.lz4", "day=1/b:c.txt"):
         scene.write(name, [click(2)])
-    for events in (scene.events, f"{scene.events}/*", f"{scene.events}/day=1/b:c.txt"):
+    for events in (scene.events, f"{scene.events}/*", f"file:{scene.events}/day=1/b:c.txt"):
         scene.shred(spark, events=[events])
     (manifest,) = scene.manifests()
     assert manifest.inputs == (f"file:{scene.events}/a.txt",)
@@ -319,7 +319,7 @@ def test_names_that_tell_that_a_file_cannot_be_read_set_it_aside(spark: SparkSes
 def test_a_folder_of_a_colon_is_matched_by_a_pattern(spark: SparkSession, scene: ShredScene) -> None:
     scene.write("a:1/a.txt", [click(1)])
     scene.write("b/_b:2.txt", [click(2)])
-    report = scene.shred(spark, events=[f"{scene.events}/?:*", f"{scene.events}/b/*2.txt"])
+    report = scene.shred(spark, events=[f"file:{scene.events}/?:*", f"{scene.events}/b/*2.txt"])
     assert list(report.set_aside) == [f"file:{scene.events}/a:1/a.txt"]
 
 
