@@ -20,6 +20,7 @@ from onefold.adapters.connect import connect
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
 from onefold.extract.clock import micros
+from onefold.load.run_log import LOG_COLUMNS, LOG_TABLE
 from onefold.ports.load_jobs import PULLED_LABEL, NotPulled
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
@@ -99,6 +100,17 @@ def test_the_log_tells_the_next_pull_its_watermark(shop: PulledShop) -> None:
     (row,) = (row for row in shop.rows("_loads") if row["state"] == "loaded")
     assert (row["state"], row["rows_loaded"], row["pull_window"], len(row["files"])) == ("loaded", 1, "15m", 1)
     assert json.loads(shop.publisher.topics["table-created"][0].data)["dataset"] == DATASET
+
+
+def test_a_log_of_an_older_release_gets_the_columns_that_it_lacks(shop: PulledShop) -> None:
+    warehouse = connect(DEFAULT_PROJECT)
+    older = [column for column in LOG_COLUMNS if column.name not in ("source_table", "columns_read", "rows_at_source")]
+    warehouse.create_table(TableId(DEFAULT_PROJECT, DATASET, LOG_TABLE), older, partition="logged_at")
+    shop.source.put(1, "Ada", NOON)
+    for minutes in (5, 10):
+        shop.pull("15m", NOON + timedelta(minutes=minutes))
+    state = shop.loads().state_of(BASE, "15m")
+    assert (state.source_table, state.columns, state.watermark) == ("score", ("id", "name", "changed_at"), micros(NOON))
 
 
 def test_a_key_watermark_is_replaced_by_the_keys_that_the_log_knows(shop: PulledShop) -> None:
