@@ -70,7 +70,7 @@ def _settings(console: Console, source: PulledSource, folder: Path) -> Settings:
     console.print(f"A MariaDB has the database {DATABASE}. [bold]onefold sources init[/] proposes for its tables:")
     listed = Table.grid(padding=(0, 2, 0, 1))
     for choice in chosen:
-        mark = choice.load.watermark
+        mark = choice.load.watermark if choice.load else None
         listed.add_row("", choice.table, f"by {mark.column}" if mark else "full", choice.reason)
     console.print(listed, highlight=False)
     return load_settings({"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_CONFIG": str(path)})

@@ -148,7 +148,7 @@ class Pull:
                 continue
             self.loads.load(pulled, SourceRows(self.connect))
             return pulled
-        raise TryAgain(f"{table} was altered each of {TRIES} times while it was read: pull it again when that is over")
+        raise TryAgain(f"{table} was changed each of {TRIES} times while it was read: pull it again when that is over")
 
     def _read(self, plan: TablePlan, threads: ThreadPoolExecutor) -> Iterable[PartResult]:
         return list(threads.map(lambda part: self._read_part(plan, part), range(len(plan.parts))))

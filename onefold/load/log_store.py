@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -55,6 +56,7 @@ class LoadLog:
         self._rows = rows
         self._recent: dict[str, list[Mapping[str, Any]]] | None = None
         self._whole: dict[str, list[Mapping[str, Any]]] | None = None
+        self._lock = threading.Lock()
 
     def state_of(self, table: str, window: Window, now: datetime) -> LoadState:
         """Return what the log says about a table; nothing where the log does not exist.
@@ -64,18 +66,24 @@ class LoadLog:
             window: of the pull that asks.
             now: the present time.
         """
-        if self._recent is None:
-            self._add_columns()
-            self._recent = read_states(self._fetch(state_query(self.id, now - RECENT)))
-        found = self._recent.get(table, [])
-        if not is_loaded(found):
-            if self._whole is None:
-                self._whole = read_states(self._fetch(state_query(self.id, None)))
-            found = self._whole.get(table, [])
+        found = self._rows_of(table, now)
         state = load_state(found, window)
         if window != "day" or state.version is None:
             return state
         return with_history(state, self._fetch(history_query(self.id, table, now - HISTORY)))
+
+    def _rows_of(self, table: str, now: datetime) -> list[Mapping[str, Any]]:
+        """Return the rows of a table. The threads of a pull wait for the first of them, which reads the log for all."""
+        with self._lock:
+            if self._recent is None:
+                self._add_columns()
+                self._recent = read_states(self._fetch(state_query(self.id, now - RECENT)))
+            found = self._recent.get(table, [])
+            if is_loaded(found):
+                return found
+            if self._whole is None:
+                self._whole = read_states(self._fetch(state_query(self.id, None)))
+            return self._whole.get(table, [])
 
     def _add_columns(self) -> None:
         """Add the columns that the log of an older release lacks, so that its rows can be asked for them."""

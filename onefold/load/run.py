@@ -92,11 +92,11 @@ class TableLoads:
         """
         self.announcements.check_key(plan)
         self._begun[plan.load_id] = at = self.now()
-        if is_announced(plan):
-            self.log.append(begun_row(plan, at))
         if not replaces(plan) and plan.range.low is None and plan.previous.version is not None:
             # Rows of a replaced day would be among those of the whole table, which would be read for nothing.
             self._check_none_replaces(plan, None, at)
+        if is_announced(plan):
+            self.log.append(begun_row(plan, at))
 
     def load(self, pulled: PulledFiles, present: PresentRows) -> None:
         """Load the files, and write the log. A repeated call does nothing more.

@@ -20,6 +20,7 @@ from onefold.adapters.connect import connect
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
 from onefold.extract.clock import micros
+from onefold.load.run_log import LOG_COLUMNS, LOG_TABLE
 from onefold.ports.load_jobs import PULLED_LABEL, NotPulled
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
@@ -102,6 +103,17 @@ def test_the_log_tells_the_next_pull_its_watermark(shop: PulledShop) -> None:
     assert json.loads(shop.publisher.topics["table-created"][0].data)["dataset"] == DATASET
 
 
+def test_a_log_of_an_older_release_gets_the_columns_that_it_lacks(shop: PulledShop) -> None:
+    warehouse = connect(DEFAULT_PROJECT)
+    older = [column for column in LOG_COLUMNS if column.name not in ("source_table", "columns_read", "rows_at_source")]
+    warehouse.create_table(TableId(DEFAULT_PROJECT, DATASET, LOG_TABLE), older, partition="logged_at")
+    shop.source.put(1, "Ada", NOON)
+    for minutes in (5, 10):
+        shop.pull("15m", NOON + timedelta(minutes=minutes))
+    state = shop.loads().state_of(BASE, "15m")
+    assert (state.source_table, state.columns, state.watermark) == ("score", ("id", "name", "changed_at"), micros(NOON))
+
+
 def test_a_key_watermark_is_replaced_by_the_keys_that_the_log_knows(shop: PulledShop) -> None:
     shop.puller.watermark, shop.puller.load = ID, TableLoad("incremental", pull_overlap=2)
     for key in range(1, 6):
@@ -135,7 +147,7 @@ class File:
 
     def __init__(self, path: Path, rows: Sequence[dict[str, Any]]) -> None:
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        self.name = path.as_uri()
+        self.name, self.rows = path.as_uri(), len(rows)
 
 
 TYPES = {

@@ -19,19 +19,19 @@ pytestmark = on(MariaDb, MySql)
 def test_a_table_that_was_dropped_is_named_until_it_is_excluded(
     scene: CheckScene, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scene.source.run("CREATE TABLE `old-one` (id INT PRIMARY KEY)", "INSERT INTO `old-one` VALUES (1)")
+    scene.source.run("CREATE TABLE `old one` (id INT PRIMARY KEY)", "INSERT INTO `old one` VALUES (1)")
     scene.tables = {"*": by("id")}
     scene.pull()
-    scene.source.run("DROP TABLE `old-one`")
+    scene.source.run("DROP TABLE `old one`")
     capsys.readouterr()
     gone = scene.run()
-    assert (outcomes(gone), gone.ok) == ({"t": "loaded", "old-one": "missing"}, False)
-    assert "old-one: missing; it was pulled before, and is not at the source any more" in gone.summary()
+    assert (outcomes(gone), gone.ok) == ({"t": "loaded", "old one": "missing"}, False)
+    assert "old one: missing; it was pulled before, and is not at the source any more" in gone.summary()
     (line,) = (line for line in capsys.readouterr().out.splitlines() if '"missing"' in line)
     assert '"severity": "WARNING"' in line
     assert shown(scene, "id", "old_one") == {1: 1}
-    assert [one.outcome for one in scene.check(tables=("old-one",)).tables] == ["failed"]
-    scene.exclude = ("old-*",)
+    assert [one.outcome for one in scene.check(tables=("old one",)).tables] == ["failed"]
+    scene.exclude = ("old *",)
     assert (outcomes(scene.run()), scene.run().ok) == ({"t": "loaded"}, True)
 
 

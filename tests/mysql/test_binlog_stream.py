@@ -110,7 +110,8 @@ def test_patterns_choose_tables(
 ) -> None:
     for table in ("a", "ab", "b"):
         source.run(f"CREATE TABLE {table} (id INT)", f"INSERT INTO {table} VALUES (1)")
-    patterns = TableFilter(*(tuple(one.format(db=source.name) for one in some) for some in (include, exclude)))
+    named = [tuple(one.format(db=source.name) for one in some) for some in (include, exclude)]
+    patterns = TableFilter(named[0], named[1])
     assert [change.structure.table for change in source.changes(patterns) if change.database == source.name] == tables
     present = structures(source.connection, patterns)
     assert [name.table for name in present if name.database == source.name] == tables

@@ -11,23 +11,21 @@ import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 from support.in_memory import MemoryPublisher
+from support.memory_log import MemoryLog
 
 from onefold.capture.announce import TableWarehouse
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId, versioned_name
-from onefold.extract.clock import micros
 from onefold.extract.part import Destination
-from onefold.extract.plan import LoadState
 from onefold.extract.pulled import PulledFile, PulledFiles
-from onefold.extract.watermark import NO_DAY, Window
+from onefold.extract.watermark import NO_DAY
 from onefold.load.day_rows import Since
 from onefold.load.deletion_files import StoredDeletions
-from onefold.load.log_state import Replacement
 from onefold.load.missing_keys import LOOKED_UP, KeyColumns, Landed
 from onefold.load.run import TableLoads
 from onefold.load.tables import Announcements
@@ -80,7 +78,7 @@ class MemoryWorld:
         """The loads of a process, which calls `step` before each of its steps."""
         announcements = Announcements(_Warehouse(self, step), self.publisher, TOPIC)
         deletions = StoredDeletions(Destination(self.files, "gs://pulled"))
-        log = _Log(self, step)
+        log = MemoryLog(self.log, step)
         return TableLoads(announcements, _Jobs(self, step), log, lambda base: _Days(self, step, base), deletions, now)
 
     @property
@@ -175,69 +173,6 @@ class _Jobs:
 
 
 @dataclass
-class _Log:
-    world: MemoryWorld
-    step: Callable[[], None]
-
-    def state_of(self, table: str, window: Window, now: datetime) -> LoadState:  # noqa: ARG002
-        self.step()
-        mine = [row for row in self.world.log if row["table_name"] == table]
-        begun = {row["version"]: row["load_id"] for row in sorted(mine, key=lambda row: row["begun_at"])}
-        loaded = [row for row in mine if row["state"] == "loaded"]
-        if not loaded:
-            return LoadState(begun=tuple(begun.items()))
-        newest = max(loaded, key=lambda row: row["begun_at"])
-        marked = [row for row in loaded if row["version"] == newest["version"] and row["watermark_column"]]
-        last = max(marked, key=lambda row: row["begun_at"], default=None)
-        asked = [_asked(row) for row in loaded if row["pull_window"] == window]
-        whole = [row for row in loaded if row["replaces"] and not row["days"]]
-        later = [row for row in loaded if all(row["begun_at"] >= one["begun_at"] for one in whole)]
-        return LoadState(
-            newest["version"],
-            int(last["watermark"]) if last and last["watermark"] else None,
-            max(asked, default=None),
-            _keys_of_days(later),
-            last["watermark_column"] if last else None,
-            # Each version where its last load began.
-            tuple(sorted(begun.items(), key=lambda one: max(row["begun_at"] for row in mine if row["version"] == one[0]))),
-            micros(datetime.fromisoformat(newest["read_at"])),
-            frozenset(
-                date.fromisoformat(day)
-                for row in later
-                if row["pull_window"] == "day"
-                for day in json.loads(row["days"] or "[]")
-            ),
-            max(map(_asked, whole), default=min(map(_asked, loaded))),
-            newest["source_table"],
-            tuple(newest["columns_read"]),
-            tuple(newest["columns_dropped"]),
-        )
-
-    def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
-        self.step()
-        found: dict[str, Replacement] = {}
-        for row in self.world.log:
-            is_recent = datetime.fromisoformat(row["logged_at"]) >= now - timedelta(days=1)
-            if row["table_name"] == table and row["replaces"] and is_recent:
-                days = frozenset(map(date.fromisoformat, json.loads(row["days"]))) if row["days"] else None
-                begun = datetime.fromisoformat(row["begun_at"])
-                done = datetime.fromisoformat(row["logged_at"]) if row["state"] == "loaded" else None
-                if done is None and row["load_id"] in found:
-                    done = found[row["load_id"]].done_at
-                found[row["load_id"]] = Replacement(row["load_id"], begun, done, days)
-        return tuple(found.values())
-
-    def begun_at(self, load_id: str, now: datetime) -> datetime | None:  # noqa: ARG002
-        self.step()
-        begun = [row for row in self.world.log if row["load_id"] == load_id and row["state"] == "begun"]
-        return min((datetime.fromisoformat(row["begun_at"]) for row in begun), default=None)
-
-    def append(self, row: Row) -> None:
-        self.step()
-        self.world.log.append(row)
-
-
-@dataclass
 class _Days:
     world: MemoryWorld
     step: Callable[[], None]
@@ -319,22 +254,6 @@ class _Days:
 
 def _place(sequence: str) -> tuple[int, ...]:
     return tuple(int(section, 16) for section in sequence.split("/"))
-
-
-def _days(row: Row) -> list[date]:
-    return [date.fromisoformat(day) for day in json.loads(row["days"] or "[]")]
-
-
-def _asked(row: Row) -> datetime:
-    return datetime.fromisoformat(row["requested_at"])
-
-
-def _keys_of_days(loaded: Iterable[Row]) -> tuple[tuple[date, int, int], ...]:
-    ranges: dict[date, list[int]] = {}
-    for row in loaded:
-        for day, first, last in json.loads(row["keys_of_days"] or "[]"):
-            ranges.setdefault(date.fromisoformat(day), []).extend((first, last))
-    return tuple((day, min(keys), max(keys)) for day, keys in sorted(ranges.items()))
 
 
 def files_of(world: MemoryWorld) -> Destination:

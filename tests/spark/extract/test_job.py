@@ -84,9 +84,10 @@ def test_one_batch_pulls_all_tables_and_one_that_fails_stops_no_other(pulled: Pu
         f"UPDATE big SET name = NULL, changed = '{at(NOON + timedelta(hours=1))}' WHERE id <= 10",
         f"INSERT INTO big VALUES (5000, 'new', -0.25, '{at(DAILY - timedelta(hours=2))}')",
         "INSERT INTO events (what) VALUES ('c')",
+        "DROP TABLE empty_one",
     )
-    often = pulled.run("15m", "--tables", "big", "ev*", "--at", at(DAILY - timedelta(minutes=45)))
-    assert (often.code, often.outcomes) == (0, {"big": "loaded", "events": "loaded"})
+    often = pulled.run("15m", "--tables", "big", "e*", "--at", at(DAILY - timedelta(minutes=45)))
+    assert (often.code, often.outcomes) == (2, {"big": "loaded", "events": "loaded", "empty_one": "missing"})
     assert often.tables["events"]["rows"] == 2  # the border is inclusive
     check_views(pulled)
 
@@ -109,6 +110,8 @@ def test_a_day_and_a_full_load_follow_the_source(pulled: PulledDatabase) -> None
     assert (full.code, full.tables["big"]["rows"]) == (0, 800)
     check_views(pulled)
     assert pulled.view("keyless", "a, b") == [(1, "y"), (1, "y")]
+    counted = f"SELECT rows_at_source FROM `{pulled.name}._loads` WHERE state = 'loaded' AND table_name = 'keyless'"
+    assert pulled.dataset.run(counted) == [(2,), (2,)]
     older = pulled.run("day", *words, at(DAILY - timedelta(hours=1)))
     assert (older.code, set(older.outcomes.values())) == (0, {"skipped"})
     folder = f"json/fraud/{pulled.source.name}/big"
