@@ -212,29 +212,22 @@ resource "google_storage_bucket_iam_member" "batch_folders" {
 # Without the right to list a bucket, Cloud Storage answers 403 instead of 404 for an object that is not there, and under a condition
 # on the prefix of a request nobody has the right while an object is read. A load job and the connector look at the bucket itself, too
 # ("Batch loading data", https://cloud.google.com/bigquery/docs/batch-loading-data; "IAM permissions for JSON methods",
-# https://cloud.google.com/storage/docs/access-control/iam-json; read 2026). The right shows names in the bucket, and no content.
+# https://cloud.google.com/storage/docs/access-control/iam-json; read 2026). The role has these two permissions, shows names and no
+# content, and can be granted on a bucket of another project, which a role of this project cannot.
 locals {
-  sees_names = ["storage.buckets.get", "storage.objects.list"]
+  folder_buckets = distinct([for folder in concat(values(local.batch_folders), values(local.shred_grants)) : folder.bucket])
   names = merge(
-    { for folder in concat(values(local.batch_folders), values(local.shred_grants)) : "batch ${folder.bucket}" => { bucket = folder.bucket, account = "batch" }... },
-    { for bucket in local.has_events ? [local.events_bucket] : [] : "load_shredded ${bucket}" => [{ bucket = bucket, account = "load_shredded" }] },
+    { for bucket in local.folder_buckets : "batch ${bucket}" => { bucket = bucket, account = "batch" } },
+    { for bucket in local.has_events ? [local.events_bucket] : [] : "load_shredded ${bucket}" => { bucket = bucket, account = "load_shredded" } },
   )
-}
-
-resource "google_project_iam_custom_role" "names" {
-  count = length(local.names) > 0 ? 1 : 0
-
-  role_id     = "${local.role_prefix}_names"
-  title       = "Onefold: sees which objects there are"
-  permissions = local.sees_names
 }
 
 resource "google_storage_bucket_iam_member" "names" {
   for_each = local.names
 
-  bucket = each.value[0].bucket
-  role   = google_project_iam_custom_role.names[0].name
-  member = "serviceAccount:${local.accounts[each.value[0].account]}"
+  bucket = each.value.bucket
+  role   = "roles/storage.legacyBucketReader"
+  member = "serviceAccount:${local.accounts[each.value.account]}"
 
   depends_on = [google_storage_bucket.registry]
 }

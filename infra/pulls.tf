@@ -221,7 +221,7 @@ resource "google_project_iam_custom_role" "pull_bucket" {
 
   role_id     = "${local.role_prefix}_pull_bucket"
   title       = "Onefold: sees which files of pulled rows there are"
-  permissions = local.sees_names
+  permissions = ["storage.buckets.get", "storage.objects.list"]
 }
 
 resource "google_storage_bucket_iam_member" "pull_names" {

@@ -16,7 +16,7 @@ GRANTS = {
     ("my-project", "roles/bigquery.jobUser"),
     ("events", "projects/my-project/roles/onefold_events"),
     ("acme-events", "roles/storage.objectViewer"),
-    ("acme-events", "projects/my-project/roles/onefold_names"),
+    ("acme-events", "roles/storage.legacyBucketReader"),
     ("table-created", "roles/pubsub.publisher"),
     ("dead-letter", "roles/pubsub.publisher"),
 }
@@ -61,9 +61,7 @@ def test_a_manifest_that_is_not_there_is_not_found_and_a_load_job_sees_the_bucke
     plan = tested("events.tftest.hcl").plans[run]
     grant = plan.of("google_storage_bucket_iam_member")['names["load_shredded acme-events"]']
     assert (grant["bucket"], grant["member"], grant["condition"]) == ("acme-events", MEMBER, [])
-    assert grant["role"] == "projects/my-project/roles/onefold_names"
-    role = plan.of("google_project_iam_custom_role")["names[0]"]
-    assert set(role["permissions"]) == {"storage.buckets.get", "storage.objects.list"}
+    assert grant["role"] == "roles/storage.legacyBucketReader", "storage.buckets.get and storage.objects.list, and no more"
 
 
 def test_a_new_object_of_the_folder_sends_a_message_and_cloud_storage_may_publish_it(events_plan: Plan) -> None:

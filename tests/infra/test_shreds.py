@@ -46,7 +46,7 @@ def test_a_batch_may_list_every_bucket_that_it_uses_under_no_condition(shreds_pl
     used = {one["bucket"] for name, one in grants.items() if name.startswith("shred[")}
     names = [one for name, one in grants.items() if name.startswith("names[")]
     assert {one["bucket"] for one in names} == used == {"lake", "my-project-onefold-registry", "schemas", "shredded"}
-    role = "projects/my-project/roles/onefold_names"
+    role = "roles/storage.legacyBucketReader"
     assert [(one["member"], one["role"], one["condition"]) for one in names] == [(BATCH, role, [])] * len(used)
 
 

@@ -38,7 +38,6 @@ PERMISSIONS: Mapping[str, set[str]] = {
     "capture_objects": {"storage.objects.create", "storage.objects.delete", "storage.objects.get"},
     "capture_names": {"storage.objects.list"},
     "registry[0]": {"storage.objects.delete"},
-    "names[0]": {"storage.buckets.get", "storage.objects.list"},
 }
 
 _TABLE = 'resource.type == "bigquery.googleapis.com/Table"'

@@ -20,7 +20,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("pulls.tf", "/objects/${folder}/${each.key}/", "/objects/${folder}/", f"{MEMBER}.pull"),
         mutant("pulls.tf", "google_storage_bucket.pull_staging[each.key].name\n  role ", "google_storage_bucket.staging.name\n  role ", f"{MEMBER}.pull_staging"),
         mutant("pulls.tf", "format(local.staging_only, google_storage_bucket.pull_staging[each.key].name)", "format(local.staging_only, google_storage_bucket.staging.name)", "google_project_iam_member.pull_worker"),
-        mutant("buckets.tf", '["storage.buckets.get", "storage.objects.list"]', '["storage.buckets.get", "storage.objects.list", "storage.objects.get"]', "google_project_iam_custom_role.names", "google_project_iam_custom_role.pull_bucket"),
+        mutant("pulls.tf", '["storage.buckets.get", "storage.objects.list"]', '["storage.buckets.get", "storage.objects.list", "storage.objects.get"]', "google_project_iam_custom_role.pull_bucket"),
         mutant("buckets.tf", 'account = "load_shredded" }', 'account = "batch" }', f"{MEMBER}.names"),
         mutant("access.tf", '["iam.roles.get", "resourcemanager.projects.getIamPolicy"]', '["iam.roles.get", "resourcemanager.projects.setIamPolicy"]', "google_project_iam_custom_role.access_bypasses"),
         mutant("access.tf", "role    = google_project_iam_custom_role.access_bypasses[0].name", 'role    = "roles/editor"', "google_project_iam_member.access_bypasses"),

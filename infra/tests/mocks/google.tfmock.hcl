@@ -153,11 +153,6 @@ override_resource {
 }
 
 override_resource {
-  target = google_project_iam_custom_role.names
-  values = { name = "projects/my-project/roles/onefold_names" }
-}
-
-override_resource {
   target = google_project_iam_custom_role.capture_objects
   values = { name = "projects/my-project/roles/onefold_capture_objects" }
 }
