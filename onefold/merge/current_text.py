@@ -63,10 +63,10 @@ class CurrentText:
         Raises:
             SchemaConflict: the base can be read no more, and the history lacks rows of it.
         """
+        check_floor(plan)
         if plan.schema_plan.migration == "rebuild":
             check_nothing_is_lost(warehouse, plan)
             return cls(plan.base.keys, columns, plan, left_out=_reasons(plan), copied=_is_copied(warehouse, plan))
-        check_floor(plan)
         check_positions(warehouse, plan)
         return cls(plan.base.keys, columns, plan, copied=_is_copied(warehouse, plan))
 

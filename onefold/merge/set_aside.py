@@ -19,7 +19,7 @@ from onefold.views.view_plan import Announce
 
 
 def set_base_aside(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings, announce: Announce | None) -> None:
-    """Have the current view read something else than a base that is about to be replaced with other types.
+    """Have the current view read something else than a base that is about to be replaced with other types or values.
 
     Args:
         warehouse: where the tables are.
@@ -31,9 +31,10 @@ def set_base_aside(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings
         OnefoldError: as `keep_current`; the base must not be replaced then.
     """
     stored = _own_view(warehouse, plan, settings)
-    if plan.stored is None or stored is None or not plan.schema_plan.retyped:
+    migration = plan.schema_plan.migration
+    if plan.stored is None or stored is None or migration == "none":
         return
-    if plan.schema_plan.migration == "convert" or plan.state.floor is not None:
+    if plan.schema_plan.retyped and (migration == "convert" or plan.state.floor is not None):
         copy = copy_of(plan.base.table)
         former = warehouse.read_table(copy)
         if former and former.created < plan.stored.created:  # of a base that was replaced since

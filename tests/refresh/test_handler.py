@@ -168,19 +168,6 @@ def test_a_key_that_only_rows_tell_is_that_of_the_latest_rows(keyless: RefreshVi
     assert dataset.run(f"SELECT code FROM {dataset.quoted('customer_current')} ORDER BY code") == [(1,), (2,), (3,)]
 
 
-def test_a_key_that_is_widened_while_the_columns_stay_is_found_by_the_nightly_check(
-    keyless: RefreshView, dataset: EmulatedDataset
-) -> None:
-    create_with_key(dataset, ONE, "source_name", "database_name", "id")
-    land(dataset, ONE, row("s/a", "1", id=1, code=1, name="x"))
-    keyless.deliver(ONE.version)
-    land(dataset, ONE, *(row("s/a", str(code), ("id", "code"), id=1, code=code, name="y") for code in (2, 3)))
-    assert len(dataset.rows("customer_current")) == 1
-    keyless.deliver()
-    assert len(dataset.rows("customer_current")) == 3
-    assert not keyless.dead_letters()
-
-
 def test_a_version_that_declares_another_key_has_the_key_looked_for_again(
     keyless: RefreshView, dataset: EmulatedDataset
 ) -> None:

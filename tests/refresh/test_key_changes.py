@@ -93,6 +93,19 @@ def test_a_captured_table_whose_key_gets_a_column_has_a_view_of_all_versions(
     assert rows == [(1, 1, "y"), (2, 2, "y")]
 
 
+def test_a_key_that_is_widened_while_the_columns_stay_is_found_by_the_nightly_check(
+    keyless: RefreshView, dataset: EmulatedDataset
+) -> None:
+    declare(dataset, ONE, "id")
+    land(dataset, ONE, row("s/a", "1", id=1, code=1, name="x"))
+    keyless.deliver(ONE.version)
+    land(dataset, ONE, *(row("s/a", str(code), ("id", "code"), id=1, code=code, name="y") for code in (2, 3)))
+    assert len(dataset.rows("customer_current")) == 1
+    keyless.deliver()
+    assert len(dataset.rows("customer_current")) == 3
+    assert not keyless.dead_letters()
+
+
 # A message before the rows.
 
 
