@@ -8,7 +8,7 @@ of the two is the case.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,11 +63,6 @@ class Cascades:
         """Return the tables whose rows any change of a table may change without a row in the log."""
         return self._with_descendants(link.child for link in self.links.get(table, ()))
 
-    def leading_to(self, patterns: TableFilter) -> frozenset[TableName]:
-        """Return the children that are captured, or that captured tables follow in turn."""
-        children = {link.child for links in self.links.values() for link in links}
-        return frozenset(one for one in children if _any_captured(self._with_descendants([one]), patterns))
-
     def _with_descendants(self, children: Iterable[TableName]) -> set[TableName]:
         """Return tables together with the tables that follow them in turn. Foreign keys may form circles."""
         found: set[TableName] = set()
@@ -92,12 +87,34 @@ class WatchedTables(TableFilter):
 
 def read_cascades(connection: Any, patterns: TableFilter) -> Cascades:
     """Read the cascading foreign keys of the server's present tables, as far as they lead to captured tables."""
-    keys = list(foreign_key_columns(connection))
-    children = cascades_of(((key, _UNKNOWN) for key in keys), patterns).leading_to(patterns)
-    rules = {child: rules_of(connection, child) for child in sorted(children)}
-    of_children = ((key, rules[key.child].get(key.name, _UNKNOWN)) for key in keys if key.child in children)
-    found = cascades_of(of_children, patterns)
+    found = cascades_of(_keys_above(connection, patterns), patterns)
     return replace(found, hidden=frozenset(name for name in found.watched if definition(connection, name) is None))
+
+
+def _keys_above(connection: Any, patterns: TableFilter) -> Iterator[tuple[ForeignKeyColumn, Rules]]:
+    """Yield the cascading foreign keys of captured tables, then those of their parents, and so on.
+
+    A server may have very many foreign keys, of which only these are kept in memory.
+    """
+    wanted: _Captured | set[TableName] = _Captured(patterns)
+    known: set[TableName] = set()
+    while wanted:
+        keys = [key for key in foreign_key_columns(connection) if key.child in wanted]
+        rules = {child: rules_of(connection, child) for child in sorted({key.child for key in keys})}
+        acting = [(key, found) for key in keys if not _ACTS.isdisjoint(found := rules[key.child].get(key.name, _UNKNOWN))]
+        yield from acting
+        known |= rules.keys()
+        wanted = {key.parent for key, _ in acting if not _any_captured([key.parent], patterns)} - known
+
+
+@dataclass(frozen=True)
+class _Captured:
+    """All captured tables, as far as `in` asks for them."""
+
+    patterns: TableFilter
+
+    def __contains__(self, table: TableName) -> bool:
+        return self.patterns.choose(table.database, table.table)
 
 
 def hidden_problems(connection: Any, cascades: Cascades) -> list[str]:

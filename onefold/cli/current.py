@@ -132,7 +132,11 @@ def _outcome(table: TableId, made: CurrentView) -> TableOutcome:
 @click.option("--out", metavar="DIR", required=True, type=click.Path(path_type=Path), help="A new folder.")
 @as_json
 def workload(mix: str, form: Format, out: Path, as_json: bool, **options: int | float | bool | None) -> int:
-    """Make a change log and its known result: files DIR/changes/VERSION, DIR/base, DIR/truth and DIR/types.json."""
+    """Make a change log and its known result, in files of a new folder.
+
+    DIR/changes/VERSION.jsonl holds the changes of a version, DIR/base.jsonl the table at a chosen time, DIR/truth.jsonl the
+    table at the end, and DIR/types.json the type of each column. With --format parquet, each .jsonl is .parquet.
+    """
     from onefold.changelog.generator import WorkloadOptions, make_workload
     from onefold.changelog.generator_files import write_workload
 

@@ -14,6 +14,8 @@ from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.adapters.bigquery.errors import EMULATOR, translated
 from onefold.core.errors import InvalidInput, OnefoldError
 
+_USAGE = 'usage: python -m onefold.local.query "SELECT ..."'
+
 
 def query_table(sql: str) -> Table:
     """Return the result of a query as a table.
@@ -39,8 +41,11 @@ def main(arguments: Sequence[str]) -> int:
     Args:
         arguments: the query.
     """
-    if len(arguments) != 1:
-        sys.stderr.write('usage: python -m onefold.local.query "SELECT ..."\n')
+    if list(arguments) in (["--help"], ["-h"]):
+        print(f"{__doc__}\n\n{_USAGE}")  # noqa: T201
+        return 0
+    if len(arguments) != 1 or (arguments[0].startswith("-") and not arguments[0].split()[1:]):
+        sys.stderr.write(f"{_USAGE}\n")
         return 1
     try:
         Console(highlight=False, emoji=False).print(query_table(arguments[0]))

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.capture_checkpoint import FULL, POSITION
 
-from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, check_owner
+from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, RuledTable, check_owner
 from onefold.capture.checkpoint_json import from_json, to_json
 from onefold.capture.epochs import epoch_with_copies
+from onefold.capture.landing import AppliedRules
 from onefold.capture.quarantine import DroppedColumns, KnownStructure, Problem, Quarantined
 from onefold.core.errors import InvalidInput
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.gtid import GtidSet
 from onefold.mysql.table import SourceColumn, SourceType, Structure
+from onefold.settings.captures import ColumnRules
 
 
 @pytest.mark.parametrize("checkpoint", [FULL, Checkpoint("shop-db", "shop")], ids=["full", "empty"])
@@ -37,6 +41,43 @@ def test_a_checkpoint_of_an_older_version_without_patterns_and_prepared_transact
 def test_an_invalid_checkpoint_is_refused(data: bytes) -> None:
     with pytest.raises(InvalidInput, match="the checkpoint cannot be read"):
         from_json(data)
+
+
+T, COLUMNS = TableName("shop", "t"), frozenset({"a", "b"})
+STRUCTURE = Structure("t", (SourceColumn("id", SourceType("int")),), ("id",))
+EVERY = replace(
+    FULL, reached=replace(FULL.reached, as_of=1_700_000_000), saved_at=1_700_000_001,
+    quarantine=(Quarantined(Problem(T, "grant", "why", "do"), POSITION, POSITION),),
+    structures=((T, KnownStructure("abc", POSITION, STRUCTURE)),), owners=(("a_b", "a b"),),
+    dropped_columns=(DroppedColumns(T, COLUMNS, POSITION),),
+    rules=AppliedRules((ColumnRules("t", ("a",), ("b",), ("c",)),), "key", ((T, ColumnRules("", ("d",))),)),
+    ruled_tables=(RuledTable(T, COLUMNS), RuledTable(TableName("x", "t"), COLUMNS)),
+)  # fmt: skip
+"""A checkpoint in which every field has a value, those of rules, too."""
+
+
+def leaves(body: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of each value of a document that is neither a list nor an object."""
+    for name, value in body.items() if isinstance(body, dict) else enumerate(body):
+        if isinstance(value, dict | list):
+            yield from leaves(value, (*path, name))
+        else:
+            yield (*path, name)
+
+
+def test_a_value_of_another_type_is_refused_wherever_it_is() -> None:
+    document = to_json(EVERY)
+    assert from_json(document) == EVERY
+    keys = [path for path in leaves(json.loads(document)) if "after" not in path]  # a key may have any value
+    assert len(keys) > 60
+    for path in keys:
+        body = json.loads(document)
+        place = body
+        for name in path[:-1]:
+            place = place[name]
+        place[path[-1]] = [{"x": 1}]
+        with pytest.raises(InvalidInput):
+            from_json(json.dumps(body).encode())
 
 
 def test_a_checkpoint_of_a_later_format_is_refused() -> None:

@@ -105,13 +105,24 @@ def test_an_event_is_published_when_a_table_is_truncated_or_dropped(
     bench: Bench, source: SourceDatabase, statement: str, kind: str
 ) -> None:
     start = begin(source)
-    source.run(CREATE, statement)
+    source.run("CREATE TABLE other (id INT)", CREATE, statement)
     bench.once(start=start)
     (body,) = bench.publisher.bodies("schema-changes")
     assert (body["severity"], body["table"], body["database"]) == ("CRITICAL", "t", source.name)
     assert [change["kind"] for change in body["changes"]] == [kind]
     (message,) = bench.publisher.topics["schema-changes"]
     assert message.attributes == {"severity": "CRITICAL", "dataset": "shop", "table": "t"}
+
+
+def test_a_running_capture_warns_that_no_table_fits_and_waits_for_one(
+    bench: Bench, source: SourceDatabase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with bench.running():
+        eventually(lambda: (bench.folder / "checkpoint" / "checkpoint.json").exists())
+        source.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
+        eventually(bench.publisher.count)
+    (line,) = [one for one in map(json.loads, capsys.readouterr().out.splitlines()) if one["event"] == "no_table_fits"]
+    assert (line["severity"], f"--include {source.name}.*" in line["reason"]) == ("WARNING", True)
 
 
 def test_changes_are_published_while_capture_runs(bench: Bench, source: SourceDatabase) -> None:
@@ -176,6 +187,7 @@ def test_capture_begins_behind_gtids(bench: Bench, source: SourceDatabase) -> No
 
 
 def test_a_start_that_the_log_does_not_have_is_an_error(bench: Bench, source: SourceDatabase) -> None:
+    source.run(CREATE)
     place = replace(end_of_log(source.connection), offset=10**9)
     with pytest.raises(NotFound, match="does not have the position"):
         bench.once(start=Progress(place))

@@ -161,6 +161,7 @@ def test_problems_of_single_tables_are_reported_and_stop_no_other_table(source: 
 def test_capture_once_ends_at_once_if_there_is_nothing_to_read(
     source: SourceDatabase, shop: EmulatedDataset, run: Run, tmp_path: Path
 ) -> None:
+    source.run("CREATE TABLE t (id INT PRIMARY KEY)")
     places = ("--source", "shop-db", "--dataset", shop.name, "--checkpoint", "state")
     assert run(*command(source, *places, "--once")).code == 0
     assert (tmp_path / "state" / "checkpoint.json").exists()
@@ -169,6 +170,20 @@ def test_capture_once_ends_at_once_if_there_is_nothing_to_read(
         1,
         True,
     )
+
+
+@pytest.mark.usefixtures("shop")
+def test_patterns_that_no_table_fits_are_an_error_with_near_names(source: SourceDatabase, run: Run, tmp_path: Path) -> None:
+    source.run("CREATE TABLE customer (id INT PRIMARY KEY)")
+    typo = f"{source.name}.custmer"
+    address = ("capture", "--host", "127.0.0.1", "--port", source.server.port, "--user", READER, "--include", typo)
+    expected = f"no table that the user sees fits --include {typo}; near names are {source.name}.customer"
+    once = run(*address, *PLACES, "--once")
+    assert (once.code, expected in once.err) == (1, True)
+    assert not (tmp_path / "state" / "checkpoint.json").exists()
+    check = run(*address, *PLACES, "--check", "--json")
+    (tables,) = [one for one in check.result["checks"] if one["name"] == "tables"]
+    assert (check.code, expected in tables["problems"][0]) == (1, True)
 
 
 @pytest.mark.usefixtures("shop")

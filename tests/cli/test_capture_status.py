@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +51,22 @@ def test_quarantine_is_shown_with_its_remedy_and_2(run: Run, tmp_path: Path) -> 
     store.save(fresh(quarantine=(ENTRY,)))
     done = run("capture", "status", "--checkpoint", tmp_path)
     assert (done.code, "run: GRANT ..." in done.out) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("saved_at", [1]), ("as_of", "x"), ("source", {}), ("epoch", "1"), ("patterns", {"include": [1], "exclude": []})],
+)
+def test_a_checkpoint_with_a_value_of_another_type_is_an_error_that_names_it(
+    run: Run, tmp_path: Path, key: str, value: object
+) -> None:
+    store = store_at(str(tmp_path), GcsObjects())
+    store.load()
+    store.save(fresh())
+    path = tmp_path / "checkpoint.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    done = run("capture", "status", "--checkpoint", tmp_path)
+    assert (done.code, "the checkpoint cannot be read (TypeError: expected " in done.err, key in done.err) == (1, True, True)
 
 
 def test_an_error_is_json_of_the_command_below_capture(run: Run, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,15 @@ def test_workload_prints_counts_in_the_width_of_the_terminal(
     assert outcome.out.split() == expected.split()
     one = run("workload", "--operations", 1, "--out", "one").out
     assert one == "one: 1 change of 1 insert; 0 rows in the base, 1 at the end\n"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_help_of_workload_names_the_files_that_it_writes(run: Run, tmp_path: Path, form: str) -> None:
+    text = " ".join(run("workload", "--help").out.split())
+    named = {name.replace(".jsonl", f".{form}") for name in re.findall(r"DIR/([\w/]+\.\w+)", text)}
+    assert run("workload", "--operations", 5, "--format", form, "--out", tmp_path / "made").code == 0
+    files = (path.relative_to(tmp_path / "made") for path in (tmp_path / "made").rglob("*") if path.is_file())
+    assert named == {str(file.with_stem("VERSION") if file.parent.name == "changes" else file) for file in files}
 
 
 def test_workload_refuses_a_folder_that_is_not_empty(run: Run, tmp_path: Path) -> None:

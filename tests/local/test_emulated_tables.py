@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -40,6 +41,15 @@ SECOND = {
     "json": "STRING", "text": "STRING", "list": "ARRAY<STRING>", "f": "STRING", "same": "BYTES",
 }  # fmt: skip
 _SECOND_S = [({"b": "x"}, "STRUCT('x')"), ({"b": None}, "STRUCT(CAST(NULL AS STRING))")]
+
+
+def test_columns_whose_names_duckdb_reserves_need_no_quotes_in_a_new_table(dataset: EmulatedDataset) -> None:
+    table = dataset.quoted("t")
+    dataset.run(f"CREATE TABLE {table} (id INT64, at TIMESTAMP, s STRUCT<at INT64, `end` INT64>)")
+    dataset.run(f"INSERT INTO {table} VALUES (1, TIMESTAMP '2026-11-23 10:00:00+00', STRUCT(2, 3))")
+    assert dataset.run(f"SELECT t.`at`, t.s.`at` AS a, t.s.`end` AS e FROM {table} AS t") == [
+        (datetime(2026, 11, 23, 10, tzinfo=UTC), 2, 3)
+    ]
 
 
 class Landed:

@@ -27,9 +27,10 @@ _UTC = exp.Literal.string("UTC")
 
 
 def rewrite(sql: str) -> str:
-    """Return the statement with corrected expressions. A statement that cannot be parsed is returned unchanged.
+    """Return the statement with corrected expressions and with quoted names of new columns.
 
-    The translation of the server reports the syntax error.
+    DuckDB reserves words, such as `at`, that a column of BigQuery may have. A statement that cannot be parsed is returned
+    unchanged: the translation of the server reports the syntax error.
     """
     try:
         tree = sqlglot.parse_one(sql, read="bigquery")
@@ -40,7 +41,10 @@ def rewrite(sql: str) -> str:
     found = [node for node in reversed(list(tree.walk())) if isinstance(node, _CORRECTED)]
     for node in found:
         node.replace(_corrected(node))
-    return root.expressions[0].sql(dialect="bigquery") if found else sql
+    defined = [column.this for column in tree.find_all(exp.ColumnDef)]
+    for name in defined:
+        name.set("quoted", True)
+    return root.expressions[0].sql(dialect="bigquery") if found or defined else sql
 
 
 def _corrected(node: exp.Expression) -> exp.Expression:
