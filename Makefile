@@ -27,7 +27,7 @@ test: install  ## the tests: every module on its real server
 	$(PYTEST) -m "not long"
 
 test-fast: install  ## the tests that start no server, no Spark and no other program, for the loop while one writes
-	$(PYTEST) -m "not (emulator or mysql or postgres or spark or judge or terraform or process or long)"
+	TEST_PROFILE=fast $(BIN)/pytest -n 2 --dist loadfile -m "not (emulator or mysql or postgres or spark or judge or terraform or process or long)"
 
 test-long: install  ## the long tests: kills, fuzzing, whole histories, property tests with more examples
 	$(PYTEST) -m long

@@ -1,8 +1,8 @@
 """Random values of a test run: the seed, a new one in each run and repeated by TEST_SEED, and the number of examples.
 
-Property tests try 100 examples in `make test`, and 500 in `make test-long`, which runs them again for that. A test whose
-examples are expensive takes a share of these numbers by `examples`. Only tests that start a Spark job for each example set
-a number by hand: they run once, in `make test`.
+Property tests try 100 examples in `make test`, 25 in `make test-fast`, and 500 in `make test-long`, which runs them again
+for that. A test whose examples are expensive takes a share of these numbers by `examples`. Only tests that start a Spark job
+for each example set a number by hand: they run once, in `make test`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 SEED = "TEST_SEED"
-EXAMPLES = {"short": 100, "long": 500}
-"""The number of examples of a property test, by the profile of Hypothesis."""
+PROFILE = "TEST_PROFILE"
+EXAMPLES = {"fast": 25, "short": 100, "long": 500}
+"""The number of examples of a property test, by the profile of Hypothesis. TEST_PROFILE names one for a run."""
 
 
 def seed_the_run(config: pytest.Config) -> None:
@@ -27,7 +28,7 @@ def seed_the_run(config: pytest.Config) -> None:
     for profile, count in EXAMPLES.items():
         # No deadline: a slow machine is not a failure. The printed blob repeats the example that failed.
         settings.register_profile(profile, deadline=None, print_blob=True, max_examples=count)
-    settings.load_profile("long" if only_long_tests(config) else "short")
+    settings.load_profile(os.environ.get(PROFILE) or ("long" if only_long_tests(config) else "short"))
 
 
 def only_long_tests(config: pytest.Config) -> bool:
