@@ -13,7 +13,7 @@ def test_a_renamed_table_is_read_and_described_by_its_new_name(dataset: Emulated
     before = client.get_table(old)
     dataset.run(f"ALTER TABLE {dataset.quoted('old')} RENAME TO new")
     with pytest.raises(NotFound):
-        client.get_table(old, retry=None)
+        client.get_table(old)
     found = client.get_table(new)
     assert (found.schema, found.created, found.table_type) == (before.schema, before.created, "TABLE")
     assert [table.table_id for table in client.list_tables(dataset.name)] == ["new"]
