@@ -131,7 +131,6 @@ def _place_bad(spark: SparkSession, run: Folder, form: FileForm, size: int) -> N
     lines.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").text(f"{run.uri}/{BAD}")
     run.remove(_top(BAD_ROWS))
     texts = [entry.path for entry in Folder(spark, f"{run.uri}/{BAD}").files() if entry.path.endswith(".txt")]
-    run.make(BAD)
     _rename(run, {f"{BAD}/{name}": f"{BAD}/{name.removesuffix('.txt')}.json" for name in texts})
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from support.event_loads import EventScene, states
 
+from onefold.shred.manifest import MANIFEST
+
 ID = ("id", "INT64")
 ZIP = ("zip", "STRING")
 FIRST, SECOND, THIRD = (f"2026-11-23-08-00-0{number}" for number in range(3))
@@ -16,6 +18,16 @@ def test_a_run_creates_its_table_and_loads_its_rows_once(events: EventScene) -> 
     assert events.rows("id") == [(1,), (None,), (3,)]
     assert events.load() == []
     assert events.rows("id") == [(1,), (None,), (3,)]
+
+
+def test_a_run_of_an_earlier_release_whose_files_of_parquet_end_in_txt_is_loaded(events: EventScene) -> None:
+    events.shred(FIRST, "1-0-0", [ID], {"id": 1}, {"id": 2})
+    manifest = events.folder / f"run={FIRST}" / MANIFEST
+    for path in events.folder.rglob("*.parquet"):
+        path.rename(path.with_suffix(".txt"))
+    manifest.write_text(manifest.read_text().replace(".parquet", ".txt"))
+    assert states(events.load()) == ["loaded"]
+    assert events.rows("id") == [(1,), (2,)]
 
 
 def test_a_later_run_brings_its_columns_and_an_older_one_loads_after_it(events: EventScene) -> None:

@@ -1,7 +1,8 @@
-"""The job ends between any two of its steps: nothing is lost, and nothing is in two finished runs."""
+"""The job ends between any two of its steps, or runs are deleted: nothing is lost, and nothing is in two finished runs."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,19 @@ def test_whatever_the_last_step_was_the_next_run_finishes(
     assert [sum(manifest.bad.values()) for manifest in scene.manifests()].count(0) == 0
     assert sum(manifest.events for manifest in scene.manifests()) == 2 * (crashes + 1)
     assert sum(len(scene.bad_rows(manifest)) for manifest in scene.manifests()) == crashes + 1
+
+
+def test_what_was_read_is_known_when_the_runs_are_deleted(spark: SparkSession, tmp_path: Path) -> None:
+    scene = scene_with_clicks(tmp_path)
+    scene.write("a.txt", [click(1)])
+    scene.shred(spark)
+    for run in scene.output.glob("run=*"):
+        shutil.rmtree(run)
+    scene.write("b.txt", [click(2)])
+    report = scene.shred(spark)
+    assert (report.inputs, report.taken) == (1, 1)
+    (manifest,) = scene.manifests()
+    assert [row["id"] for row in scene.rows(manifest, "com_acme_ad_click_1")] == ["2"]
 
 
 @pytest.mark.long

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import random
-import shutil
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -272,75 +270,6 @@ def test_every_end_of_a_line_in_a_text_survives(spark: SparkSession, scene: Shre
     (manifest,) = scene.manifests()
     assert [row["page"] for row in scene.rows(manifest, "com_acme_ad_click_1")] == [text]
     assert [row["original"] for row in scene.bad_rows(manifest)] == ["x\ra\rb\rcd\u2028e\x85f"]
-
-
-CUT = "cut off"
-BROKEN = {"not gzip": b"not gzip", CUT: gzip.compress(random.Random(1).randbytes(9_999), mtime=0)[:-9]}
-
-
-@pytest.mark.parametrize("content", BROKEN)
-def test_files_that_cannot_be_read_are_set_aside_and_the_others_go_on(
-    spark: SparkSession, scene: ShredScene, content: str
-) -> None:
-    scene.write("a.txt", [click(1)])
-    broken, other = scene.events / "broken one%20.gz", scene.events / "other.gz"
-    broken.write_bytes(BROKEN[content])
-    other.write_bytes(BROKEN[content])
-    dry = scene.shred(spark, "--dry-run")
-    assert (dry.inputs, sorted(dry.set_aside)) == (1, [f"file:{broken}", f"file:{other}"])
-    report = scene.shred(spark)
-    assert (report.inputs, report.events, report.found_unreadable) == (1, 1, tuple(dry.set_aside))
-    assert f"set aside: file:{broken}: java.io." in report.summary()
-    (manifest,) = scene.manifests()
-    assert manifest.inputs == (f"file:{scene.events}/a.txt",)
-    assert [path.name for path in scene.output.glob("run=*")] == [manifest.folder]
-    scene.write("b.txt", [click(2)])
-    later = scene.shred(spark)
-    assert (later.inputs, later.taken, later.found_unreadable, later.set_aside) == (1, 1, (), report.set_aside)
-    broken.write_bytes(gzip.compress(f"{click(3)}\n".encode()))
-    repaired = scene.shred(spark)
-    assert (repaired.events, list(repaired.set_aside)) == (1, [f"file:{other}"])
-
-
-def test_names_that_tell_that_a_file_cannot_be_read_set_it_aside(spark: SparkSession, scene: ShredScene) -> None:
-    scene.write("a.txt", [click(1)])
-    for name in ("x.snappy", "x.lz4", "day=1/b:c.txt"):
-        scene.write(name, [click(2)])
-    for events in (scene.events, f"{scene.events}/*", f"file:{scene.events}/day=1/b:c.txt"):
-        scene.shred(spark, events=[events])
-    (manifest,) = scene.manifests()
-    assert manifest.inputs == (f"file:{scene.events}/a.txt",)
-    reasons = scene.shred(spark).set_aside
-    assert [address.rpartition("/")[2] for address in sorted(reasons)] == ["b:c.txt", "x.lz4", "x.snappy"]
-    assert reasons[f"file:{scene.events}/x.snappy"].startswith("its name ends in .snappy")
-    assert "its name has a colon" in reasons[f"file:{scene.events}/day=1/b:c.txt"]
-
-
-def test_a_folder_of_a_colon_is_matched_by_a_pattern(spark: SparkSession, scene: ShredScene) -> None:
-    scene.write("a:1/a.txt", [click(1)])
-    scene.write("b/_b:2.txt", [click(2)])
-    report = scene.shred(spark, events=[f"file:{scene.events}/?:*", f"{scene.events}/b/*2.txt"])
-    assert list(report.set_aside) == [f"file:{scene.events}/a:1/a.txt"]
-
-
-def test_a_run_where_no_file_can_be_read_writes_none(spark: SparkSession, scene: ShredScene) -> None:
-    (scene.events).mkdir()
-    (scene.events / "a.gz").write_bytes(b"not gzip")
-    report = scene.shred(spark)
-    assert (report.run, report.inputs, len(report.found_unreadable)) == (None, 0, 1)
-    assert scene.manifests() == []
-
-
-def test_what_was_read_is_known_when_the_runs_are_deleted(spark: SparkSession, scene: ShredScene) -> None:
-    scene.write("a.txt", [click(1)])
-    scene.shred(spark)
-    for run in scene.output.glob("run=*"):
-        shutil.rmtree(run)
-    scene.write("b.txt", [click(2)])
-    report = scene.shred(spark)
-    assert (report.inputs, report.taken) == (1, 1)
-    (manifest,) = scene.manifests()
-    assert [row["id"] for row in scene.rows(manifest, "com_acme_ad_click_1")] == ["2"]
 
 
 def test_files_of_parquet_say_so_by_their_names(spark: SparkSession, scene: ShredScene) -> None:

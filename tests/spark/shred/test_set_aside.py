@@ -1,0 +1,86 @@
+"""Files of events that cannot be read are named and set aside, and all others go on."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from support.shred_job import ShredScene, click, scene_with_clicks
+
+from spark_jobs.shred import main
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> ShredScene:
+    return scene_with_clicks(tmp_path)
+
+
+CUT = "cut off"
+BROKEN = {"not gzip": b"not gzip", CUT: gzip.compress(random.Random(1).randbytes(9_999), mtime=0)[:-9]}
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_files_that_cannot_be_read_are_set_aside_and_the_others_go_on(
+    spark: SparkSession, scene: ShredScene, content: str
+) -> None:
+    scene.write("a.txt", [click(1)])
+    broken, other = scene.events / "broken one%20.gz", scene.events / "other.gz"
+    broken.write_bytes(BROKEN[content])
+    other.write_bytes(BROKEN[content])
+    dry = scene.shred(spark, "--dry-run")
+    assert (dry.inputs, sorted(dry.set_aside)) == (1, [f"file:{broken}", f"file:{other}"])
+    report = scene.shred(spark)
+    assert (report.inputs, report.events, report.found_unreadable) == (1, 1, tuple(dry.set_aside))
+    assert f"set aside: file:{broken}: java.io." in report.summary()
+    (manifest,) = scene.manifests()
+    assert manifest.inputs == (f"file:{scene.events}/a.txt",)
+    assert [path.name for path in scene.output.glob("run=*")] == [manifest.folder]
+    scene.write("b.txt", [click(2)])
+    later = scene.shred(spark)
+    assert (later.inputs, later.taken, later.found_unreadable, later.set_aside) == (1, 1, (), report.set_aside)
+    broken.write_bytes(gzip.compress(f"{click(3)}\n".encode()))
+    repaired = scene.shred(spark)
+    assert (repaired.events, list(repaired.set_aside)) == (1, [f"file:{other}"])
+
+
+def test_names_that_tell_that_a_file_cannot_be_read_set_it_aside(spark: SparkSession, scene: ShredScene) -> None:
+    scene.write("a.txt", [click(1)])
+    for name in ("x.snappy", "x.lz4", "day=1/b:c.txt"):
+        scene.write(name, [click(2)])
+    for events in (scene.events, f"{scene.events}/*", f"file:{scene.events}/day=1/b:c.txt"):
+        scene.shred(spark, events=[events])
+    (manifest,) = scene.manifests()
+    assert manifest.inputs == (f"file:{scene.events}/a.txt",)
+    reasons = scene.shred(spark).set_aside
+    assert [address.rpartition("/")[2] for address in sorted(reasons)] == ["b:c.txt", "x.lz4", "x.snappy"]
+    assert reasons[f"file:{scene.events}/x.snappy"].startswith("its name ends in .snappy")
+    assert "its name has a colon" in reasons[f"file:{scene.events}/day=1/b:c.txt"]
+
+
+def test_a_folder_of_a_colon_is_matched_by_a_pattern(spark: SparkSession, scene: ShredScene) -> None:
+    scene.write("a:1/a.txt", [click(1)])
+    scene.write("b/_b:2.txt", [click(2)])
+    report = scene.shred(spark, events=[f"file:{scene.events}/?:*", f"{scene.events}/b/*2.txt"])
+    assert list(report.set_aside) == [f"file:{scene.events}/a:1/a.txt"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_job_fails_once_where_it_finds_a_file_that_cannot_be_read(
+    scene: ShredScene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene.events.mkdir()
+    (scene.events / "a.gz").write_bytes(b"not gzip")
+    assert main(scene.words()) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert (report["run"], report["inputs"], report["found_unreadable"]) == (None, 0, [f"file:{scene.events}/a.gz"])
+    assert main(scene.words()) == 0
+    assert scene.manifests() == []
