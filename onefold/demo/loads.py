@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -20,13 +21,13 @@ from onefold.demo.clean_views import DemoCleanViews
 from onefold.demo.pulled_source import DATABASE, PulledSource, at
 from onefold.demo.pulls import CLUSTER, DATASET, DemoPulls
 from onefold.demo.source_checks import DemoChecks
-from onefold.extract.inspect import choices, draft
+from onefold.extract.inspect import Choice, choices, draft
 from onefold.extract.part import Destination
 from onefold.local.mariadb import mariadb_server
 from onefold.local.processes import bigquery_emulator, ended_in_order, function_server
 from onefold.local.pubsub import Listener, LocalTopics
 from onefold.settings.environment import Settings, load_settings
-from onefold.settings.sources import Source, Tls
+from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn
 
 NEXT = "docs/tutorials/clean-views-and-alerts.md"
 """The page that shows the same with commands."""
@@ -62,18 +63,26 @@ def run_loads_demo(console: Console) -> None:
 def _settings(console: Console, source: PulledSource, folder: Path) -> Settings:
     """Draft the settings of the source as `onefold sources init` does, and return them."""
     with closing(source.connect(at("10:00"))) as connection:
-        chosen = choices(connection, DATABASE)
+        chosen = [_decided(choice) for choice in choices(connection, DATABASE)]
     address = source.address
     head = Source(CLUSTER, address.host, address.port, address.user, "env:PASSWORD", Tls("off"), databases=(DATABASE,))
     path = folder / _CONFIG
     path.write_text(draft(head, [(DATABASE, chosen)]))
-    console.print(f"A MariaDB has the database {DATABASE}. [bold]onefold sources init[/] proposes for its tables:")
+    console.print(f"A MariaDB has the database {DATABASE}. [bold]onefold sources init[/] proposes, and a person decides:")
     listed = Table.grid(padding=(0, 2, 0, 1))
     for choice in chosen:
         mark = choice.load.watermark if choice.load else None
         listed.add_row("", choice.table, f"by {mark.column}" if mark else "full", choice.reason)
     console.print(listed, highlight=False)
     return load_settings({"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_CONFIG": str(path)})
+
+
+def _decided(choice: Choice) -> Choice:
+    """Return a choice as a person has it who knows what no catalogue tells: rows of `payment` are never changed."""
+    if choice.table != "payment":
+        return choice
+    load = TableLoad("incremental", WatermarkColumn("id"))
+    return replace(choice, load=load, reason="rows are only inserted, as a person knows; the draft is full")
 
 
 @contextlib.contextmanager

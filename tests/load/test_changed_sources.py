@@ -50,6 +50,8 @@ class KilledBeforeTheLog:
 
 
 def test_a_pull_that_was_killed_before_its_line_in_the_log_does_not_hide_values(scene: CheckScene) -> None:
+    # No overlap reads the other rows again.
+    scene.source.run("UPDATE t SET at = '2026-05-03 11:00' WHERE id = 3")
     scene.source.run("ALTER TABLE t ADD COLUMN filled INT NOT NULL DEFAULT 7")
     scene.pull()
     scene.source.run("ALTER TABLE t DROP COLUMN filled")

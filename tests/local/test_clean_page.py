@@ -70,7 +70,7 @@ def test_the_commands_of_the_page_run(terminals: Terminals) -> None:
 
 def check_views(described: str, full: str, clean: str) -> None:
     assert '"laptop_members.member": {mode: incremental, watermark: "changed_at"}' in described
-    assert '"laptop_members.payment": {mode: incremental, watermark: "id"}' in described
+    assert '"laptop_members.payment": {mode: full}' in described
     assert "club: 1 database can be pulled" in described
     for row in ("Ada +│ ada@example.com +│ London +│ 4711", "Edsger +│ NULL +│ Nuenen +│ 1930"):
         assert_row(row, full)
