@@ -38,7 +38,7 @@ def only_long_tests(config: pytest.Config) -> bool:
 
 def examples(percent: int) -> int:
     """Return a share of the number of examples of this run, for tests whose examples are expensive."""
-    return settings().max_examples * percent // 100
+    return max(settings().max_examples * percent // 100, 1)
 
 
 def mark_property_tests(items: Iterable[pytest.Item]) -> None:
