@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
-from support.memory_loads import MemoryFiles
+from support.memory_files import MemoryFiles
 from support.pulled_source import CLUSTER, DATABASE, STRUCTURE
 from support.zetasql_judge import Columns, Judge
 

@@ -12,10 +12,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from pathlib import Path
 from typing import Any
 
 from support.in_memory import MemoryPublisher
+from support.memory_files import MemoryFiles
 from support.memory_log import MemoryLog
 
 from onefold.capture.announce import TableWarehouse
@@ -30,33 +30,12 @@ from onefold.load.missing_keys import LOOKED_UP, KeyColumns, Landed
 from onefold.load.run import TableLoads
 from onefold.load.tables import Announcements
 from onefold.ports.load_jobs import PULLED_LABEL, LoadedJob, LoadFile, NotPulled
-from onefold.ports.objects import StoredObject
 from onefold.ports.rows import Row
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.columns import Column
 from onefold.schema.versions import Version
 
 PROJECT, TOPIC = "my-project", "table-created"
-
-
-class MemoryFiles:
-    """`onefold.ports.objects.FileStore` in memory."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-
-    def create(self, address: str, path: Path) -> bool:
-        if address in self.files:
-            return False
-        self.files[address] = path.read_bytes()
-        return True
-
-    def find(self, address: str) -> StoredObject | None:
-        data = self.files.get(address)
-        return None if data is None else StoredObject(data, 1)
-
-    def rows(self, files: Iterable[LoadFile]) -> list[dict[str, Any]]:
-        return [json.loads(line) for file in files for line in self.files[file.name].decode().splitlines()]
 
 
 @dataclass

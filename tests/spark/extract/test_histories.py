@@ -21,7 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.database_servers import DatabaseServer
 from support.jdbc_driver import driver_jar
-from support.memory_loads import MemoryFiles, MemoryWorld
+from support.memory_files import MemoryFiles
+from support.memory_loads import MemoryWorld
 from support.pulled_source import landed_rows
 from support.pulls import by
 from support.turns import Killed, Turns, any_order
