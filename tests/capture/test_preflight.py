@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.capture_receiver import Receiver, receiving
-from support.cli import Outcome, Run
+from support.capture_receiver import receiving
+from support.cli import Run
 from support.database_servers import MariaDb, MySql
 from support.fake_gcs import ObjectStore
+from support.preflight_scene import Scene
 from support.source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.checkpoint import Checkpoint, Progress
@@ -21,59 +21,10 @@ from onefold.capture.checkpoint_json import to_json
 from onefold.capture.versioned_table import versioned_table
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName, structure_of
-from onefold.mysql.connection import Address, connect, query
+from onefold.mysql.connection import connect, query
 from onefold.mysql.table_filter import SYSTEM
 
-FOLDER = "gs://a-bucket/shop-db"
 READS = ("REPLICATION SLAVE", "REPLICATION CLIENT", "SELECT")
-
-
-@dataclass
-class Scene:
-    """A source, a user who may only read it, and the receivers of messages and tables."""
-
-    source: SourceDatabase
-    receiver: Receiver
-    objects: ObjectStore
-    run: Run
-    user: str = ""
-
-    @property
-    def address(self) -> Address:
-        return replace(self.source.server.address, user=self.user)
-
-    def grant(self, *rights: str, on: str = "*.*") -> None:
-        """A user with these rights and no others."""
-        self.user = self.user or f"reads_{self.source.name}"
-        self.source.run(f"CREATE USER IF NOT EXISTS {self.user}@'%'")
-        self.source.run(*(f"GRANT {right} ON {on} TO {self.user}@'%'" for right in rights))
-
-    def command(self, *more: str) -> Outcome:
-        address = ("capture", "--host", "127.0.0.1", "--port", str(self.source.server.port), "--user", self.user)
-        places = ("--source", "shop-db", "--checkpoint", FOLDER, "--bucket", "gs://a-bucket/records")
-        dataset = () if "--dataset" in more else ("--dataset", "shop")
-        return self.run(*address, "--include", self.source.name, *places, *dataset, "--check", *more)
-
-    def check(self, *more: str) -> dict[str, Any]:
-        """The report, and whether the exit code says the same."""
-        done = self.command("--json", *more)
-        report: dict[str, Any] = done.result
-        assert done.code == (0 if report["ok"] else 1), done.err
-        return report
-
-    def state(self) -> dict[str, Any]:
-        """Everything that a process of capture could change, and what the server was asked to do."""
-        asked = self.source.rows("SHOW GLOBAL STATUS LIKE 'Com\\_%'")
-        return {
-            "log": end_of_log(self.source.connection),
-            "tables": self.source.rows("SHOW TABLES"),
-            "objects": dict(self.objects.objects),
-            "arrived": list(self.receiver.arrived),
-            "asked": {name: int(count) for name, count in asked},
-        }
-
-    def problems(self, report: dict[str, Any]) -> dict[str, str]:
-        return {one["name"]: " ".join(one["problems"]) for one in report["checks"] if not one["ok"]}
 
 
 @pytest.fixture
