@@ -9,7 +9,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
-import material  # type: ignore[import-untyped]
+import material
 import pytest
 
 ROOT = Path(__file__).parents[1]
