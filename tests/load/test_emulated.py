@@ -134,7 +134,7 @@ class File:
 
     def __init__(self, path: Path, rows: Sequence[dict[str, Any]]) -> None:
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        self.name = path.as_uri()
+        self.name, self.rows = path.as_uri(), len(rows)
 
 
 TYPES = {
