@@ -38,7 +38,15 @@ FILES = {
     "emulator": ("test_docs", "infra/test_function_package", "infra/test_dist"),
     "spark": ("spark/", "infra/test_packages", "local/test_dataproc", "local/test_main"),
     "terraform": ("infra/test_aws", "infra/test_bucket", "infra/test_plan", "infra/test_apply"),
-    "process": ("infra/test_libraries", "infra/test_packages", "infra/test_shred_libraries", "local/test_main", "test_site"),
+    "process": (
+        "functions/test_launch_batch",
+        "infra/test_deploy",
+        "infra/test_libraries",
+        "infra/test_packages",
+        "infra/test_shred_libraries",
+        "local/test_main",
+        "test_site",
+    ),
 }
 """For each marker, files and folders below tests/ that start such a system in processes of their own."""
 
