@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 """One for each job: a job that is sent twice at the same time runs once."""
 _written: ContextVar[list[int]] = ContextVar("_written")
-"""The rows of each file that the present job has loaded."""
+"""The rows of each file that the present job has loaded; not set for an upload, which is no job by `run_once`."""
 
 
 async def run_once(
@@ -65,7 +65,7 @@ def load_files(usual: Callable[..., None], path: str, job: Any, ctx: Any) -> Non
     """
     before = _count(job, ctx)
     _load(usual, path, job, ctx)
-    _written.get().append(_count(job, ctx) - before)
+    _written.get([]).append(_count(job, ctx) - before)
 
 
 def _load(usual: Callable[..., None], path: str, job: Any, ctx: Any) -> None:
