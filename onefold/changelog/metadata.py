@@ -40,6 +40,8 @@ NEEDED_FIELDS = ("change_sequence_number", "change_type", "source_timestamp")
 
 CHANGE_TYPES = ("INSERT", "UPDATE-INSERT", *DELETIONS)
 _SORT_KEYS = "sort_keys"
+_BELOW_DIGESTS = "' !'"
+"""Ends a position without a digest: below the same position with one, and above the time of a copy of the source."""
 _NO_KEYS = "CAST([] AS ARRAY<STRING>)"
 
 UNUSED_BY_CAPTURE: Mapping[str, Any] = {"uuid": None, "sort_keys": []}
@@ -184,7 +186,8 @@ def _tie_break(row: str, metadata: Struct, landed: Sequence[Column]) -> str:
     # identifiers without characters that sort at or below the blank between the two.
     readable = f"REGEXP_REPLACE({metadata_sql(row, 'uuid')}, r'{LOW}', '!')"
     identifier = f"IFNULL({readable}, '')" if metadata.get("uuid") else "''"
-    return f"CONCAT({identifier}, ' ', {digest_sql(row, landed)})" if landed else identifier
+    last = f"' ', {digest_sql(row, landed)}" if landed else _BELOW_DIGESTS
+    return f"CONCAT({identifier}, {last})"
 
 
 def metadata_problems(table: str, columns: Sequence[Column], *, casts_sort_keys: bool = False) -> Iterator[str]:

@@ -203,7 +203,7 @@ def sequence_sql(x: str) -> str:
     return (
         f"CASE WHEN {x} IS NULL THEN '0' WHEN REGEXP_CONTAINS({x}, r'{SHORT_HEXADECIMAL}') THEN CONCAT('2', {padded}) "
         f"WHEN REGEXP_CONTAINS({x}, r'{HEXADECIMAL}') THEN CONCAT('2', {_sections_sql(x)}) "
-        f"ELSE CONCAT('{TEXT_PREFIX}', {_natural_sql(x)}) END"
+        f"ELSE CONCAT('{TEXT_PREFIX}', {natural_sql(x)}) END"
     )
 
 
@@ -280,7 +280,7 @@ def _key_sql(x: str) -> str:
         f"WHEN REGEXP_CONTAINS({x}, r'{NUMBER}') THEN IF(STARTS_WITH({x}, '-'), {negative}, CONCAT('2', {number})) "
         f"WHEN REGEXP_CONTAINS({x}, r'{KEY_LSN}') THEN CONCAT('2', LPAD(UPPER({x}), {WIDTH}, '0'), '.') "
         f"WHEN REGEXP_CONTAINS({x}, r'{KEY_HEXADECIMAL}') THEN CONCAT('4', {_sections_sql(x)}) "
-        f"ELSE CONCAT('3', {_natural_sql(x)}) END, ' ')"
+        f"ELSE CONCAT('3', {natural_sql(x)}) END, ' ')"
     )
 
 
@@ -290,7 +290,8 @@ def _padded_sql(x: str) -> str:
     return f"IF(LENGTH({digits}) <= {WIDTH}, LPAD({digits}, {WIDTH}, '0'), {many})"
 
 
-def _natural_sql(x: str) -> str:
+def natural_sql(x: str) -> str:
+    """Return text as an expression of type STRING that sorts with its runs of digits as numbers."""
     pieces = f"REGEXP_EXTRACT_ALL(REGEXP_REPLACE({x}, r'{LOW}', '!'), r'{PIECES}')"
     piece = f"IF(REGEXP_CONTAINS(piece, r'^[0-9]'), {_padded_sql('piece')}, piece)"
     return f"ARRAY_TO_STRING(ARRAY(SELECT {piece} FROM UNNEST({pieces}) AS piece WITH OFFSET AS place ORDER BY place), '')"

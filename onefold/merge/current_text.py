@@ -20,7 +20,7 @@ from onefold.merge.positions_check import check_floor, check_positions
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Column
 
-RENDERER = 3
+RENDERER = 4
 """The number of the form of the text around the versions. Raise it with every change of that text."""
 
 _KEYS = "-- keys: "

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from onefold.changelog.digest import digest_sql
 from onefold.changelog.key_columns import key_problems
 from onefold.changelog.metadata import LANDED_AT, source_columns
+from onefold.changelog.position import natural_sql
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
 from onefold.core.text import shown_list
@@ -135,8 +136,8 @@ def latest_row_query(
     by_key = ", ".join(f"c.{quote(key)}" for key in keys)
     parts = [f"c.{quote(name)}" for name in order_by]
     if version:
-        # 9 comes before 10, and 20260503 before 20260504.
-        parts += [f"LENGTH(c.{quote(version)})", f"c.{quote(version)}"]
+        # 9 comes before 10, 20260503 before 20260504, and 2026_5_30 before 2026_12_1.
+        parts.append(natural_sql(f"c.{quote(version)}"))
     parts.append(digest_sql("c", source_columns(columns).minus([version] if version else [])))
     order = ",\n      ".join(f"{part} DESC" for part in parts)
     item = rows.quoted if isinstance(rows, TableId) else f"(\n{rows}\n)"

@@ -68,8 +68,10 @@ def captured_keys(
     if not captured:
         return ()
     declared = _declared_key(warehouse, captured)
-    if declared and not _is_outdated(warehouse, captured, declared):
-        _check_declared(table, base_keys, declared)
+    fits = not base_keys or same_columns(base_keys, (SOURCE_NAME, DATABASE_NAME, *declared))
+    if declared and not _is_outdated(warehouse, captured, declared, fits):
+        if not fits:
+            raise SchemaConflict([_other_key_is_declared(table, base_keys, declared)])
         return tuple(base_keys) or (SOURCE_NAME, DATABASE_NAME, *declared)
     found = read_primary_keys(warehouse, captured)
     if not base_keys:
@@ -114,15 +116,16 @@ def _declared_key(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> 
     return keys[0] if _are_same([keys[0], *in_rows.values()]) else ()
 
 
-def _is_outdated(warehouse: BaseWarehouse, captured: Sequence[ChangeTable], declared: Sequence[str]) -> bool:
+def _is_outdated(warehouse: BaseWarehouse, captured: Sequence[ChangeTable], declared: Sequence[str], fits: bool) -> bool:
     """Return whether all tenants name one other key than versions declare, by which rows would hide each other.
 
     One tenant with another key does not stop the others: capture reports it, and its rows are merged by the declared key.
+    A base that the declared key does not fit may have the present key, which its window need not tell.
     """
-    if _are_same([declared, *read_primary_keys(warehouse, captured).values()]):
+    if fits and _are_same([declared, *read_primary_keys(warehouse, captured).values()]):
         return False
-    whole = read_primary_keys(warehouse, [replace(source, since=None) for source in captured])
-    return _are_same(list(whole.values()))
+    whole = [*read_primary_keys(warehouse, [replace(source, since=None) for source in captured]).values()]
+    return _are_same(whole) and not _are_same([declared, *whole])
 
 
 def _are_same(keys: Sequence[Sequence[str]]) -> bool:
@@ -130,19 +133,11 @@ def _are_same(keys: Sequence[Sequence[str]]) -> bool:
     return bool(keys) and all(same_columns(key, keys[0]) for key in keys)
 
 
-def _check_declared(table: TableId, base_keys: Sequence[str], declared: Sequence[str]) -> None:
-    """Check that a base was made with the key that its versions declare.
-
-    Raises:
-        SchemaConflict: the base was made with another key.
-    """
-    if base_keys and not same_columns(base_keys, (SOURCE_NAME, DATABASE_NAME, *declared)):
-        raise SchemaConflict(
-            [
-                f"{table}: its versions declare the key {', '.join(declared)}, and its base was made with "
-                f"{', '.join(base_keys)}: {_other_key_advice(table)}"
-            ]
-        )
+def _other_key_is_declared(table: TableId, base_keys: Sequence[str], declared: Sequence[str]) -> str:
+    return (
+        f"{table}: its versions declare the key {', '.join(declared)}, and its base was made with "
+        f"{', '.join(base_keys)}: {_other_key_advice(table)}"
+    )
 
 
 def is_captured(columns: Iterable[Column]) -> bool:

@@ -163,9 +163,19 @@ def read_state(rows: Iterable[Mapping[str, Any]], base_created: datetime | None,
         floor=next((row["floor"] for row in rows if row["floor"]), None),
         unknown_rows=any(row["finished_as"] == "snapshot" for row in merges),
         comparable=any(row.get("comparable") for row in of_base),
-        zones=frozenset(zone for row in of_base if row["finished_as"] in _WRITES for zone in _zones(row)),
+        zones=frozenset(zone for row in _written(of_base) or _interrupted(merges) for zone in _zones(row)),
         lacks=tuple(lacks),
     )
+
+
+def _written(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [row for row in rows if row["finished_as"] in _WRITES]
+
+
+def _interrupted(merges: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows of rebuilds after all that was finished: they wrote a base of which the log says nothing else."""
+    finished = [row["started_at"] for row in _written(merges)]
+    return [row for row in merges if row["finished_as"] == "rebuilding" and all(row["started_at"] > end for end in finished)]
 
 
 def _zones(row: Mapping[str, Any]) -> Iterator[str]:

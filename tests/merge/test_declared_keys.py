@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
@@ -74,6 +75,21 @@ def test_a_base_of_a_key_that_all_tenants_have_widened_takes_no_more_rows(run: R
         assert refused.code == 1
         assert "the key is id, code by now in eu/a, and its base was made with source_name, database_name, id" in refused.err
         assert "as `keys` of the table in onefold.yaml" in refused.err
+
+
+def test_a_base_that_was_made_anew_by_a_widened_key_goes_on(run: Run, dataset: EmulatedDataset) -> None:
+    """As the refusal advises. No row of the window names the key after that."""
+    Path("onefold.yaml").write_text("overlap_minutes: 0")
+    declare(dataset, {ONE: (*TENANT, "id")})
+    land(dataset, ONE, row("eu/a", "1", id=1, code=1, name="a"))
+    assert run("merge", dataset.name, "customer").code == 0
+    land(dataset, ONE, row("eu/a", "2", ("id", "code"), landed_at=now(), id=1, code=2, name="b"))
+    assert run("merge", dataset.name, "customer").code == 1
+    dataset.run(f"DROP TABLE {dataset.quoted('customer_base')}")
+    for command in ("merge", "merge", "current"):
+        outcome = run(command, dataset.name, "customer")
+        assert outcome.code == 0, outcome.err
+    assert current_rows(dataset) == [("eu", "a", 1, "a"), ("eu", "a", 1, "b")]
 
 
 def test_the_rows_of_a_version_without_a_declared_key_have_to_agree(dataset: EmulatedDataset) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from support.zetasql_judge import Judge
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId
 from onefold.merge.change_tables import ChangeTable
-from onefold.merge.direct_rows import check_direct, latest_row_query
+from onefold.merge.direct_rows import check_direct, latest_row_query, version_problems
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
@@ -25,8 +26,8 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "direct" / "latest_row.sql"
 TABLE = TableId("p", "events", "clicks")
 COLUMNS = {"id": "STRING", "Page": "STRING", "at": "TIMESTAMP", "_onefold_version": "STRING", "_landed_at": "TIMESTAMP"}
 LANDED = "2026-05-03 00:00:00 UTC"
-VERSIONS = ["9", "10", "20260503", "20260504", "ä"]
-"""In the order of the rule: a shorter one is earlier, and of one length the greater text is later; "ä" has one character."""
+VERSIONS = ["9", "10", "20260503", "20260504", "2026_5_30", "2026_12_1", "1_0_10", "2_0_0", "010", "11", "ä"]
+"""Their runs of digits are numbers, of any width."""
 
 keys = st.sampled_from([None, "", "a", "ä"])
 times = st.sampled_from([None, dt.date.min, dt.date(1969, 12, 31), dt.date(2026, 5, 3), dt.date.max])
@@ -60,10 +61,22 @@ def shown(judge: Judge, found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return sorted(judge.rows(query(), tables, {"p.events.clicks": content}), key=str)
 
 
+def natural(version: str) -> list[Any]:
+    """Text and numbers by turns."""
+    return [int(piece) if place % 2 else piece for place, piece in enumerate(re.split("([0-9]+)", version))]
+
+
 def rank(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """The documented order: the time, NULL lowest, then the version."""
     _, _, at, version = row
-    return (at is not None, at or dt.date.min, len(version), version)
+    return (at is not None, at or dt.date.min, natural(version))
+
+
+@pytest.mark.parametrize(("earlier", "later"), [("2026_5_30", "2026_12_1"), ("1_0_10", "2_0_0"), ("010", "11"), ("9", "10")])
+def test_of_versions_that_are_several_numbers_the_later_one_counts(judge: Judge, earlier: str, later: str) -> None:
+    assert [*version_problems(TABLE, [earlier, later], [])] == []
+    found = [("a", version, None, version) for version in (later, earlier)]
+    assert [row[1] for row in shown(judge, found)] == [later]
 
 
 def test_the_text_equals_its_golden_file() -> None:

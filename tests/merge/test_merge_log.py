@@ -113,6 +113,16 @@ def test_a_log_of_an_earlier_release_is_not_asked_for_a_column_that_it_lacks() -
     assert not any(column.name in state_query(LOG, lacks) for column in lacks)
 
 
+def test_a_base_of_a_rebuild_that_was_killed_before_its_row_has_the_zone_of_that_rebuild() -> None:
+    """Otherwise a `time_zone` that is set back afterwards would leave the reading of the killed rebuild in the base."""
+    berlin = {"first_zone": "Europe/Berlin", "last_zone": "Europe/Berlin"}
+    finished = [{**entry(kind, day, "[]"), **dict.fromkeys(berlin, "UTC")} for day, kind in enumerate(("create", "merge"))]
+    killed = {**entry("rebuilding", 2, "[]"), **berlin}
+    rows = [NOW, killed, {**entry("rebuilding", 1, "[]"), **dict.fromkeys(berlin, "Asia/Tokyo")}, *finished]
+    assert read_state(rows, TIME).zones == {"UTC"}, "the statement of the rebuild did not run"
+    assert read_state(rows, TIME + timedelta(days=3)).zones == {"Europe/Berlin"}
+
+
 def test_the_zones_of_a_base_are_those_of_what_was_written_into_it() -> None:
     rows = [
         {**entry("merge", 1, "[]", created=TIME), "first_zone": "UTC", "last_zone": "Europe/Berlin"},

@@ -150,6 +150,10 @@ def test_of_two_copies_at_one_position_the_later_one_counts(
     for number in order:
         merge_snapshot(shop.warehouse, plan, shop.table.sibling(f"copy_{number}"), at)
     assert names(shop.people_see()) == {1: "copy 2", 3: "change"}
+    shop.land("a", change("UPDATE-INSERT", at, timestamp=None, id=1, name="change"))
+    before = shop.current()
+    shop.merge()
+    assert names(shop.people_see()) == names(before) == {1: "change", 3: "change"}
 
 
 # Positions with characters and numbers that sources rarely write.
