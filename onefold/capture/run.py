@@ -111,13 +111,14 @@ class Capture:
         """Log which tables are left out, and that none is captured: a database may come later.
 
         Raises:
-            NotFound: none fits the patterns, none was captured before, and with `once` nothing comes later.
+            NotFound: none fits the patterns, and with `once` nothing comes later. The log from a given start may have tables
+                that are gone, and a source with a checkpoint had some.
         """
         if checked.ghosts:
             ghosts = sorted(map(str, checked.ghosts))
             text = f"tables of online schema changes are left out, unless --include names them: {', '.join(ghosts)}"
             log("NOTICE", text, event="ghosts_left_out", tables=ghosts)
-        if checked.none_fits and self.options.once and not (self._saved and self._saved.structures):
+        if checked.none_fits and self.options.once and self._is_new and self.options.start is None:
             raise NotFound(checked.none_fits)
         if checked.none_fits:
             log("WARNING", f"nothing is captured yet: {checked.none_fits}", event="no_table_fits", reason=checked.none_fits)

@@ -77,9 +77,8 @@ def test_a_broken_connection_raises_try_again(
 
 
 def test_an_emulator_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        onefold.adapters.bigquery.client, "_RETRY", DEFAULT_RETRY.with_delay(initial=0, maximum=0).with_timeout(0.1)
-    )
+    monkeypatch.setattr(onefold.adapters.bigquery.client, "TIMEOUT", 0.1)
+    monkeypatch.setattr(onefold.adapters.bigquery.client, "_RETRY", DEFAULT_RETRY.with_delay(initial=0, maximum=0))
     monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", "http://127.0.0.1:9")
     expected = r"no answer from http://127\.0\.0\.1:9 \(ConnectionError\): start .*, or unset BIGQUERY_EMULATOR_HOST$"
     with pytest.raises(TryAgain, match=expected):

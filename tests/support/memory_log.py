@@ -29,7 +29,12 @@ class MemoryLog:
         if not loaded:
             return LoadState(begun=tuple(begun.items()))
         newest = max(loaded, key=lambda row: row["begun_at"])
-        marked = [row for row in loaded if row["version"] == newest["version"] and row["watermark_column"]]
+        # A repair reads chunks, and has no watermark.
+        marked = [
+            row
+            for row in loaded
+            if row["version"] == newest["version"] and row["watermark_column"] and row["pull_window"] != "dq"
+        ]
         last = max(marked, key=lambda row: row["begun_at"], default=None)
         asked = [_asked(row) for row in loaded if row["pull_window"] == window]
         whole = [row for row in loaded if row["replaces"] and not row["days"]]

@@ -27,7 +27,8 @@ class BigQueryClient:
     """The requests to the BigQuery of one project. All threads may share one.
 
     Attributes:
-        patience: the seconds in which a request is answered; a query has twice as many.
+        patience: the seconds in which a request is answered; a query has twice as many. A request that failed is repeated
+            for TIMEOUT in any case: where nothing answers, nobody waits for minutes.
     """
 
     patience: ClassVar[float] = TIMEOUT
@@ -75,7 +76,7 @@ class BigQueryClient:
         """Yield the rows of a query that ends within a minute; the caller translates errors."""
         self._calls.add()
         limits: dict[str, Any] = {
-            "retry": self._limits["retry"], "job_retry": _QUERY_RETRY and _QUERY_RETRY.with_timeout(2 * self.patience),
+            "retry": self._limits["retry"], "job_retry": _QUERY_RETRY and _QUERY_RETRY.with_timeout(2 * TIMEOUT),
             "api_timeout": self.patience, "wait_timeout": 2 * self.patience,
         }  # fmt: skip
         rows = self._client.query_and_wait(sql, page_size=page_size, **limits)
@@ -88,4 +89,4 @@ class BigQueryClient:
 
     @property
     def _limits(self) -> dict[str, Any]:
-        return {"retry": _RETRY and _RETRY.with_timeout(self.patience), "timeout": self.patience}
+        return {"retry": _RETRY and _RETRY.with_timeout(TIMEOUT), "timeout": self.patience}

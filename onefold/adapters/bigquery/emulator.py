@@ -17,6 +17,7 @@ from google.cloud.bigquery.retry import DEFAULT_RETRY
 from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 
+from onefold.adapters.bigquery.client import TIMEOUT
 from onefold.adapters.bigquery.errors import EMULATOR, message_of, translated
 from onefold.adapters.bigquery.row_values import RowValues
 from onefold.adapters.bigquery.schema import columns_of, rest_field
@@ -36,7 +37,8 @@ from onefold.schema.versions import Version
 DEFAULT_PROJECT = "local"
 PATIENCE = 600.0
 """Seconds for an answer: the emulator shares a laptop with all else, and a request that is sent again makes it later."""
-_RETRY = DEFAULT_RETRY.with_timeout(PATIENCE)
+# The client would repeat a request for ten minutes by itself.
+_RETRY = DEFAULT_RETRY.with_timeout(TIMEOUT)
 _REMEDY = "set another type for the column under `types` of its table in onefold.yaml, or use BigQuery itself"
 
 
