@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
-from onefold.capture.versioned_table import canonical_text, table_name
+from onefold.capture.versioned_table import canonical_text
+from onefold.core.names import table_name
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import SourceColumn, SourceType, Structure

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.quarantine import DroppedColumns, KnownStructure, Quarantined, shape_of
-from onefold.capture.versioned_table import table_name
+from onefold.core.names import table_name
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure

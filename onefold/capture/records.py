@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from onefold.capture.landing import Landing
 from onefold.capture.quarantine import Quarantined
-from onefold.capture.versioned_table import VersionedTable, table_name
+from onefold.capture.versioned_table import VersionedTable
 from onefold.changelog.metadata import ChangeMetadata
+from onefold.core.names import table_name
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.catalog import TableName

@@ -12,8 +12,9 @@ import pymysql
 
 from onefold.capture.alterations import KnownTable
 from onefold.capture.quarantine import Problem, holder_of_name
-from onefold.capture.versioned_table import free_names, table_name, versioned_table
+from onefold.capture.versioned_table import free_names, versioned_table
 from onefold.core.errors import SchemaConflict
+from onefold.core.names import table_name
 from onefold.mysql.catalog import BASE, ColumnRow, TableDescription, TableName, describe, describe_one, tables
 from onefold.mysql.charsets import SUPPORTED
 from onefold.mysql.connection import quoted

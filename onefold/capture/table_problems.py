@@ -10,8 +10,8 @@ from onefold.capture.quarantine_state import QuarantineState
 from onefold.capture.running_rules import RunningRules
 from onefold.capture.source import Source
 from onefold.capture.table_checks import exclusion, name_problem
-from onefold.capture.versioned_table import table_name
 from onefold.core.errors import SchemaConflict, TableRefused
+from onefold.core.names import table_name
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
 

@@ -13,7 +13,7 @@ from itertools import chain, count
 from onefold.changelog.declared_keys import key_to_declare
 from onefold.changelog.metadata import CAPTURE_FIELDS, DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME, metadata_type
 from onefold.core.errors import SchemaConflict
-from onefold.core.names import fold_case, is_table_character, versioned_name
+from onefold.core.names import fold_case, table_name, versioned_name
 from onefold.mysql.table import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceType, Structure
 from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Scalar
@@ -108,16 +108,6 @@ def versioned_table(structure: Structure) -> VersionedTable:
         tuple(RenamedColumn(source, name) for source, name in names.items() if source != name),
         frozenset(names[column.name] for column in structure.columns if column.type == HASHED),
     )
-
-
-def table_name(source: str) -> str:
-    """Return the base name of a source table. Source tables that differ only in other characters share a base name.
-
-    Examples:
-        >>> table_name("order line")
-        'order_line'
-    """
-    return "".join(character if is_table_character(character) else "_" for character in source)
 
 
 def column_name(source: str) -> str:

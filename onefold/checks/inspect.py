@@ -9,10 +9,9 @@ from typing import Any, Protocol
 import pymysql
 
 from onefold.capture.landing import NO_RULES, LandingRules
-from onefold.capture.versioned_table import table_name
 from onefold.checks.request import CheckedTable, CheckRequest
 from onefold.core.errors import NotFound, SchemaConflict
-from onefold.core.names import TableId, quote_text, time_literal
+from onefold.core.names import TableId, quote_text, table_name, time_literal
 from onefold.extract.clock import micros
 from onefold.extract.plan import LoadState
 from onefold.extract.planner import Skipped

@@ -179,6 +179,16 @@ def is_table_character(character: str) -> bool:
     return character in "_-" or unicodedata.category(character)[0] in "LMN"
 
 
+def table_name(source: str) -> str:
+    """Return the base name of a source table. Source tables that differ only in other characters share a base name.
+
+    Examples:
+        >>> table_name("order line")
+        'order_line'
+    """
+    return "".join(character if is_table_character(character) else "_" for character in source)
+
+
 def _is_table(name: str) -> bool:
     # The characters first: half of a surrogate pair has no bytes in UTF-8.
     return all(map(is_table_character, name)) and 0 < len(name.encode()) <= _MAX_TABLE_BYTES

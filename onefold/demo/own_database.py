@@ -19,9 +19,8 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.connect import connect
 from onefold.capture.quarantine import Problem
 from onefold.capture.source import Source
-from onefold.capture.versioned_table import table_name
 from onefold.core.errors import TryAgain
-from onefold.core.names import TableId, versioned_name
+from onefold.core.names import TableId, table_name, versioned_name
 from onefold.core.text import counted
 from onefold.demo.capture_thread import (
     CHANGE_RECORDS,

@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 
 import pymysql
 
-from onefold.capture.versioned_table import table_name
 from onefold.core.errors import InvalidInput
-from onefold.core.names import TableId, fold_hidden
+from onefold.core.names import TableId, fold_hidden, table_name
 from onefold.extract.pulled_table import pulled_table
+from onefold.extract.shared_names import holder_of_base, shared_name
 from onefold.extract.table_settings import check_keys, find_column, pulled_structure, settings_problems, watermark_of
 from onefold.mysql.catalog import TableDescription, TableName, describe, tables
 from onefold.mysql.connection import query
@@ -171,8 +171,11 @@ def source_problems(
             right = grant("SELECT", f"`{database}`.*", connection)
             yield f"sources.{source.cluster}: the user sees no table of the database {database}: {right}"
         indexed = indexed_columns(connection, database)
+        names = [table.name.table for table in found]
         for table in found:
             where = f"sources.{source.cluster}: {table.name}"
+            if source.load_of(database, table.name.table) and (holder := holder_of_base(source, table.name, names)):
+                yield f"sources.{source.cluster}: {': '.join(shared_name(table.name, holder))}"
             for problem in _table_problems(connection, source, table, indexed.get(table.name.table, set()), keys_of):
                 yield f"{where}: {problem}"
     yield from _unmatched(connection, source)

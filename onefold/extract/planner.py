@@ -10,9 +10,8 @@ from typing import Any
 
 import pymysql
 
-from onefold.capture.versioned_table import table_name
 from onefold.core.errors import NotFound, TableRefused
-from onefold.core.names import TableId
+from onefold.core.names import TableId, table_name
 from onefold.extract.clock import micros
 from onefold.extract.dropped_columns import check_renamed, dropped_columns
 from onefold.extract.key_ranges import PART_ROWS, key_ranges

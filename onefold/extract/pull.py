@@ -6,7 +6,7 @@ two structures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -15,10 +15,9 @@ from typing import Protocol
 
 import pymysql
 
-from onefold.capture.versioned_table import table_name
 from onefold.core.errors import NotFound, OnefoldError, TryAgain
 from onefold.core.log import LogSeverity, log
-from onefold.core.names import TableId
+from onefold.core.names import TableId, table_name
 from onefold.extract.part import PartResult, finished_part, note_part, pulled_files
 from onefold.extract.plan import TablePlan
 from onefold.extract.planner import Planner, Skipped
@@ -26,6 +25,7 @@ from onefold.extract.present_rows import SourceRows
 from onefold.extract.pulled import Loads, PulledFiles
 from onefold.extract.queries import count_query
 from onefold.extract.report import PullReport, TableReport
+from onefold.extract.shared_names import check_name
 from onefold.extract.table_settings import describes_same
 from onefold.mysql.catalog import TableName, describe_one, tables
 from onefold.mysql.connection import query
@@ -93,7 +93,7 @@ class Pull:
             ThreadPoolExecutor(request.parallel, "table") as of_tables,
             ThreadPoolExecutor(request.parallel, "part") as of_parts,
         ):
-            pulled = tuple(of_tables.map(lambda table: self._report(table, of_parts), asked.present))
+            pulled = tuple(of_tables.map(lambda table: self._report(table, asked.seen, of_parts), asked.present))
         reports = (*pulled, *self._missing(asked.gone))
         return PullReport(self._dataset, request.window, reports)
 
@@ -112,9 +112,10 @@ class Pull:
             log_table(self._dataset, report)
             yield report
 
-    def _report(self, table: str, threads: ThreadPoolExecutor) -> TableReport:
+    def _report(self, table: str, seen: Collection[str], threads: ThreadPoolExecutor) -> TableReport:
         """Pull a table, and log what became of it. No error leaves this function, or it would stop the other tables."""
         try:
+            self._check_name(table, seen)
             report = TableReport.of(table, self.pull(table, threads))
         except Skipped as skipped:
             report = TableReport(table, "skipped", reasons=(str(skipped),))
@@ -124,6 +125,19 @@ class Pull:
             report = TableReport(table, "failed", reasons=(self.failure(error),))
         log_table(self._dataset, report)
         return report
+
+    def _check_name(self, table: str, seen: Collection[str]) -> None:
+        """Check that no other table that is pulled has the name of this one in BigQuery: their rows would mix.
+
+        Raises:
+            Skipped: the request does not pull the table.
+            TableRefused: names both tables.
+        """
+        self.planner.load_of(table)
+        owner = self.loads.state_of(
+            TableId(None, self._dataset, table_name(table)), self.planner.request.window
+        ).source_table
+        check_name(self.planner.source, TableName(self.planner.request.database, table), seen, owner)
 
     def pull(self, table: str, threads: ThreadPoolExecutor) -> PulledFiles:
         """Pull one table and load it.
@@ -186,10 +200,12 @@ class AskedTables:
     Attributes:
         present: those that the user sees, in order.
         gone: those that were loaded before, and that the user does not see any more.
+        seen: all tables that the user sees, whether the request names them or not.
     """
 
     present: tuple[str, ...]
     gone: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
 
 
 def asked_tables(
@@ -211,7 +227,7 @@ def asked_tables(
     bases = set(loads.pulled_tables(dataset)) - {table_name(name) for name in names} if loads else set()
     states = [(base, loads.state_of(TableId(None, dataset, base), "15m")) for base in sorted(bases)] if loads else []
     gone = [state.source_table or base for base, state in states if state.version]
-    found = AskedTables(_named(names, patterns), _named(gone, patterns))
+    found = AskedTables(_named(names, patterns), _named(gone, patterns), tuple(names))
     if not found.present and not found.gone:
         named = f" matches {' or '.join(patterns)}" if patterns else " is visible to the user"
         raise NotFound(f"no table of the database {database}{named}; it has {', '.join(names[:20]) or 'none'}")

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 from unicodedata import normalize
 
-from onefold.core.names import TableId
+from onefold.core.names import TableId, table_name
 
 Mode = Literal["incremental", "full"]
 DEFAULT_OVERLAP = timedelta(minutes=15)
@@ -18,6 +18,7 @@ DEFAULT_OVERLAP = timedelta(minutes=15)
 DEFAULT_KEY_OVERLAP = 1_000
 """The overlap of a key watermark, in keys: a transaction may commit after one that took a greater key."""
 _NOT_IN_DATASET = re.compile(r"[^A-Za-z0-9_]")
+_PART = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -113,10 +114,40 @@ class Source:
         found = (load for pattern, load in self.tables.items() if _matches(pattern, database, table))
         return next(found, None)
 
+    def settings_of_base(self, database: str, base: str) -> TableLoad | None:
+        """Return the settings of a table by its name in BigQuery, which has `_` for characters of the source's name.
+
+        Examples:
+            >>> Source("fraud", "db", tables={"order[[]1]": TableLoad("full")}).settings_of_base("models", "order_1_")
+            TableLoad(mode='full', watermark=None, pull_overlap=None, drop=(), reload_days=1)
+        """
+        found = (load for pattern, load in self.tables.items() if _matches_base(pattern, database, base))
+        return next(found, None)
+
 
 def _matches(pattern: str, database: str, table: str) -> bool:
     # A pattern in another form of Unicode would leave the table to a later pattern, without its `drop`.
     return fnmatchcase(normalize("NFC", f"{database}.{table}" if "." in pattern else table), normalize("NFC", pattern))
+
+
+def _matches_base(pattern: str, database: str, base: str) -> bool:
+    if _matches(pattern, database, base):
+        return True
+    written = "".join(_base_token(part) for part in _PART.findall(normalize("NFC", pattern)))
+    name = table_name(f"{database}_{base}") if "." in pattern else base
+    return fnmatchcase(normalize("NFC", name), written)
+
+
+def _base_token(part: str) -> str:
+    """Return a part of a pattern as it matches names in BigQuery."""
+    if part in ("*", "?"):
+        return part
+    if len(part) == 1 or part == "[!]":
+        return table_name(part)
+    members = part[1:-1]
+    if len(members) == 1:  # brackets escape it
+        return table_name(members)
+    return part if members[0] == "!" or table_name(members) == members else f"[{members}_]"
 
 
 def dataset_of(cluster: str, database: str) -> str:
@@ -154,5 +185,5 @@ def pull_of(sources: Iterable[Source], base: TableId) -> TableLoad | None:
     for source in sources:
         for database in source.databases:
             if dataset_of(source.cluster, database) == base.dataset:
-                return source.settings_of(database, base.table) or TableLoad()
+                return source.settings_of_base(database, base.table) or TableLoad()
     return None

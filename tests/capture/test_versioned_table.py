@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from onefold.capture.versioned_table import ADDED, RenamedColumn, column_name, table_name, version_of, versioned_table
+from onefold.capture.versioned_table import ADDED, RenamedColumn, column_name, version_of, versioned_table
 from onefold.changelog.metadata import metadata_problems
 from onefold.core.errors import SchemaConflict
-from onefold.core.names import problems_of_name
+from onefold.core.names import problems_of_name, table_name
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.types import parse_type, render_type
 

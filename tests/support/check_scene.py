@@ -15,11 +15,10 @@ from support.source_database import SourceDatabase
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.capture.landing import NO_RULES, LandingRules
-from onefold.capture.versioned_table import table_name
 from onefold.checks.report import CheckReport, TableCheck
 from onefold.checks.request import CheckRequest
 from onefold.checks.run import Checks
-from onefold.core.names import TableId
+from onefold.core.names import TableId, table_name
 from onefold.extract.plan import PullRequest
 from onefold.extract.planner import Planner
 from onefold.extract.pull import Pull
