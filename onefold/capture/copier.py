@@ -44,6 +44,8 @@ class Copier:
     """The name of the source."""
     stop: Stop
     guard: QuarantineGuard
+    may_begin: Callable[[], bool] = lambda: True
+    """Whether tables may be copied by now."""
     on_progress: ProgressCallback = lambda _, __, ___: None
     pace: CopyPace = field(default_factory=CopyPace)
     clock: Callable[[], float] = time.monotonic
@@ -94,6 +96,8 @@ class Copier:
             TryAgain: an error that may pass, of the source or the warehouse.
             Stopped: the process ends.
         """
+        if not self.may_begin():
+            return False
         if self._current and not self.state.is_valid(self._current[0]):
             self._current = None
         is_open = self._is_open()

@@ -25,7 +25,7 @@ from onefold.capture.requirements import Requirement, check
 from onefold.capture.running_rules import RunningRules
 from onefold.capture.source import GtidsLost, LogLost, Source
 from onefold.capture.start import CheckpointLoader
-from onefold.capture.state import CaptureState
+from onefold.capture.state import CaptureState, is_before
 from onefold.capture.statement_effects import EventPublisher
 from onefold.capture.status import CaptureStatus, log_status, status_of
 from onefold.capture.table_checks import CheckedTables
@@ -33,6 +33,7 @@ from onefold.core.errors import NotFound, TryAgain
 from onefold.core.log import log
 from onefold.core.retry import OUTAGE_BACKOFF, Result, retry_until_stopped
 from onefold.core.shutdown import Stopped
+from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.gtid import GtidSet
 
 _TICK_SECONDS = 0.5
@@ -66,6 +67,9 @@ class Capture:
     _is_new: bool = field(default=False, repr=False)
     """Whether there was no checkpoint."""
     _saving: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _end: LogPosition | None = field(default=None, repr=False)
+    _is_read: bool = field(default=False, repr=False)
+    """Whether the log is read to its end, with the option `once`."""
     _is_ready: bool = field(default=False, repr=False)
     """Whether there is a reader, with its state."""
 
@@ -83,7 +87,7 @@ class Capture:
             checked = self._wait_for(self._check)
             self._begin()
             self._report_tables(checked)
-            end = self._wait_for(lambda: self.source.written_end(self._state.epoch))
+            end = self._end = self._wait_for(lambda: self.source.written_end(self._state.epoch))
             self._reader.known.start(self._state.quarantine.logged_structures(), checked.known, end)
             self._wait_for(lambda: self._guard.start(checked))
             self._capture()
@@ -111,8 +115,7 @@ class Capture:
         """Log which tables are left out, and that none is captured: a database may come later.
 
         Raises:
-            NotFound: none fits the patterns, and with `once` nothing comes later. The log from a given start may have tables
-                that are gone, and a source with a checkpoint had some.
+            NotFound: none fits, and with `once` none comes later; a checkpoint or a start in the log may have had some.
         """
         if checked.ghosts:
             ghosts = sorted(map(str, checked.ghosts))
@@ -151,6 +154,7 @@ class Capture:
                 for thread in threads:
                     thread.start()
                 self._read()
+                self._is_read = True
                 if self.options.once:
                     self._finish()
         except BaseException as error:
@@ -168,8 +172,18 @@ class Capture:
     def _copier(self) -> Copier:
         return Copier(
             self.source, self._state, self._copies, self.warehouse, self.options.dataset, self.options.source,
-            self.publishing.stop, self._guard, self.on_progress, self.options.pace, self.clock, self.now,
+            self.publishing.stop, self._guard, self._knows_names, self.on_progress, self.options.pace, self.clock, self.now,
         )  # fmt: skip
+
+    def _knows_names(self) -> bool:
+        """Return whether rules of columns know the names that tables had at the start: renames before that are in the log.
+
+        A copy reads tables as they are. One that was renamed while no process ran would be copied without its rules.
+        """
+        if self._is_read or not self.options.rules.rules:
+            return True
+        read = self._state.read_position
+        return read is not None and self._end is not None and not is_before(read, self._end)
 
     def _read(self) -> None:
         """Read the log. After an error, reading goes on where the last transaction ended.

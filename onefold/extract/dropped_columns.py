@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from onefold.core.errors import TableRefused
 from onefold.core.names import fold_hidden
 from onefold.extract.plan import LoadState
@@ -46,3 +48,34 @@ def check_renamed(name: TableName, structure: Structure, load: TableLoad, state:
             f"{name}: {old}, which `drop` names, is gone; {new} is new, and may hold the same values",
             f"set `drop: [{both}]` for the table in onefold.yaml, or, if it holds other values, take {old} out of `drop`",
         )
+
+
+def check_no_copy(name: TableName, structure: Structure, load: TableLoad, others: Iterable[LoadState]) -> None:
+    """Check that a table that is pulled for the first time is no other one, or a copy, with columns that `drop` names.
+
+    A rename, a swap and an online schema change give the rows of a table another name, by which `drop` does not know them. A
+    table that has every column of another one, and more that would land, may hold its rows.
+
+    Args:
+        name: the table.
+        structure: its structure, with all columns.
+        load: its settings.
+        others: what the log of loads knows of the other tables.
+
+    Raises:
+        TableRefused: names both tables, and the line to add.
+    """
+    ruled = set(map(fold_hidden, load.drop))
+    landing = {
+        fold_hidden(column.name): column.name for column in structure.columns if fold_hidden(column.name) not in ruled
+    }
+    for other in others:
+        known = set(map(fold_hidden, other.columns))
+        more = [column for folded, column in landing.items() if folded not in known]
+        if other.dropped and known and known <= landing.keys() | ruled and more:
+            of, dropped, new = f"{name.database}.{other.source_table}", ", ".join(other.dropped), ", ".join(more)
+            raise TableRefused(
+                f"{name}: it has every column of {of}, and {new} besides, and may hold what `drop` names there: {dropped}",
+                f"name {name.table} under `tables` in onefold.yaml, before every pattern that matches it, with `drop` of "
+                "what must not land; or name it under `exclude`",
+            )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +13,7 @@ import pymysql
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId, table_name
 from onefold.extract.clock import micros
-from onefold.extract.dropped_columns import check_renamed, dropped_columns
+from onefold.extract.dropped_columns import check_no_copy, check_renamed, dropped_columns
 from onefold.extract.key_ranges import PART_ROWS, key_ranges
 from onefold.extract.layout import progress_file, schema_file
 from onefold.extract.part import Destination, table_folder
@@ -122,7 +122,15 @@ class Planner:
         rows = description.rows if description else ()
         state = self.loads.state_of(base, self.request.window)
         check_renamed(name, structure, load, state)
+        if state.version is None and not self.source.names_one(name.database, table):
+            check_no_copy(name, structure, load, self._others(base))
         return _Table(name, rows, pulled, load, target, keys, bool(named), state, dropped_columns(structure, load))
+
+    def _others(self, table: TableId) -> Iterator[LoadState]:
+        """Yield what the log of loads says about the other tables, where `drop` names columns of any."""
+        if table.dataset and any(load.drop for load in self.source.tables.values()):
+            for other in sorted(set(self.loads.pulled_tables(table.dataset)) - {table.table}):
+                yield self.loads.state_of(table.sibling(other), "15m")
 
     def load_of(self, table: str) -> TableLoad:
         """Return the settings of a table that this request pulls.

@@ -13,7 +13,6 @@ from typing import Literal
 from onefold.core.errors import NoCurrentView, NotFound
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
-from onefold.merge.current_kind import CurrentKind
 from onefold.merge.current_text import left_out
 from onefold.merge.newest_load import kind_of
 from onefold.merge.plan import MergePlan
@@ -69,20 +68,12 @@ def refresh_current(
         raise NoCurrentView(f"{table} has no current view: onefold.yaml sets `current: false` for it")
     kind = kind_of(warehouse, table, settings, tuple(keys))
     try:
-        plan = _refresh(warehouse, kind, announce, sleep)
+        plan = refresh(warehouse, kind.table, kind.settings, announce=announce, sleep=sleep, kind=kind)
     except NotFound as error:
         raise NotFound(f"there is no change table {table}, and {error}") from error
+    # Also where the current view is up to date: a process that died may have left the clean view closed.
+    complete_clean(warehouse, table, settings, announce)
     return _done(plan, table)
-
-
-def _refresh(
-    warehouse: BaseWarehouse, kind: CurrentKind, announce: Announce | None, sleep: Callable[[float], None] = time.sleep
-) -> ViewPlan:
-    """Bring the current view up to date, and then the clean view that reads it."""
-    plan = refresh(warehouse, kind.table, kind.settings, announce=announce, sleep=sleep, kind=kind)
-    if plan.action != "none":
-        complete_clean(warehouse, kind.table, kind.settings, announce)
-    return plan
 
 
 def keep_current(
@@ -104,7 +95,10 @@ def keep_current(
     stored = warehouse.get_view(kind.id)
     if not settings.rules_for(table).current or stored is None or not kind.is_ours(stored):
         return None
-    return _done(_refresh(warehouse, kind, announce), table)
+    written = refresh(warehouse, table, settings, announce=announce, kind=kind)
+    if written.action != "none":
+        complete_clean(warehouse, table, settings, announce)
+    return _done(written, table)
 
 
 def _done(plan: ViewPlan, table: TableId) -> CurrentView:

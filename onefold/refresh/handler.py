@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from onefold.core.errors import InvalidMessage, KeyUnknown, NoCleanViews, NoCurrentView, NotFound, OnefoldError, TryAgain
-from onefold.core.log import in_lines
+from onefold.core.log import LogSeverity, in_lines
 from onefold.core.names import TableId
 from onefold.core.text import counted, cut
 from onefold.merge.current_kind import left_over_current
@@ -191,18 +192,17 @@ class TableCreatedHandler:
     def _refresh_clean(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
         """Bring the clean view up to date, where onefold.yaml has or had policies; log what keeps it from that."""
         if self.settings.policies is None:
-            if not keeps_clean(self.warehouse, base, self.settings):
-                return
             view = self.settings.clean_view_of(base)
+            unseen = partial(self._log_without_clean, "NOTICE", view.sibling(""), message_log)
+            if not keeps_clean(self.warehouse, base, self.settings, unseen):
+                return
             message_log.log("WARNING", without_policies(view), "no_policies", view=str(view))
         elif version and base in self._without_clean:
             return
         try:
             plan = self._refresh(base, version, message_log, CleanKind(self.warehouse, base, self.settings))
         except (NoCurrentView, NoCleanViews) as error:
-            if self._without_clean.get(base) != str(error):
-                self._without_clean[base] = str(error)
-                message_log.log("WARNING", str(error), "no_clean", reason=str(error))
+            self._log_without_clean("WARNING", base, message_log, str(error))
             return
         self._without_clean.pop(base, None)
         message_log.log(
@@ -212,6 +212,11 @@ class TableCreatedHandler:
             **_fields(plan),
             waiting=list(waiting_columns(plan.view.query))[:MAX_LOGGED_CHANGES] if plan.view else None,
         )
+
+    def _log_without_clean(self, severity: LogSeverity, of: TableId, message_log: MessageLog, reason: str) -> None:
+        if self._without_clean.get(of) != reason:
+            self._without_clean[of] = reason
+            message_log.log(severity, reason, "no_clean", reason=reason)
 
     def _refresh(self, base: TableId, version: str | None, message_log: MessageLog, kind: ViewKind | None) -> ViewPlan:
         def refused(content: Mapping[str, Any], error: OnefoldError) -> None:

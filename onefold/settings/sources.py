@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -123,6 +124,19 @@ class Source:
         """
         found = (load for pattern, load in self.tables.items() if _matches_base(pattern, database, base))
         return next(found, None)
+
+    def names_one(self, database: str, table: str) -> bool:
+        """Return whether the settings of a table are its own: the pattern that matches first has no wildcard.
+
+        Examples:
+            >>> Source("fraud", "db", tables={"score": TableLoad(), "*": TableLoad()}).names_one("models", "score")
+            True
+        """
+        first = next((one for one in self.tables if _matches(one, database, table)), None)
+        own = (table, glob.escape(table))
+        return first is not None and normalize("NFC", first) in {
+            normalize("NFC", one) for name in own for one in (name, f"{database}.{name}", f"{glob.escape(database)}.{name}")
+        }
 
 
 def _matches(pattern: str, database: str, table: str) -> bool:

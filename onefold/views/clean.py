@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
+from typing import Any
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote, quote_text
@@ -28,6 +29,7 @@ RENDERER = 1
 _MOST_SHOWN = 1_000
 """Characters of the names in a warning: a table may have 10,000 columns."""
 _WAITING = "-- waiting for a decision: "
+_CLOSED = "-- closed: "
 _BYTES = Scalar("BYTES")
 
 
@@ -51,20 +53,20 @@ def clean_query(source: TableId, treatments: Sequence[Treatment], key: TableId) 
     return f"{_waiting_note(treatments)}SELECT\n  {f',{chr(10)}  '.join(items)}\nFROM {source.quoted} AS v{join}"
 
 
-def closed_query(columns: Iterable[Column], former: str, missing: TableId) -> str:
-    """Return the query of a clean view whose current view is missing: it reads nothing, and every query of it is an error.
+def closed_query(columns: Iterable[Column], former: str, reason: str) -> str:
+    """Return the query of a clean view that cannot be as the policies say: it reads nothing, and each query is an error.
 
-    So the view cannot show what the current view will have once it is written, before the policies were applied to that.
+    So the view cannot go on showing what former policies showed, nor what a current view will have once it is written.
 
     Args:
         columns: those of the clean view.
         former: the text of the clean view, whose notes are kept, but for the versions that it read.
-        missing: the current view.
+        reason: what is wrong, and what to do.
     """
-    notes = [line for line in takewhile(_is_note, former.splitlines()) if not line.startswith(COVERS)]
+    notes = [line for line in takewhile(_is_note, former.splitlines()) if not line.startswith((COVERS, _CLOSED))]
     nulls = ",\n  ".join(f"{typed_null(column.type)} AS {quote(column.name)}" for column in columns)
-    problem = quote_text(f"{missing} does not exist: `onefold refresh` writes it, and this view again")
-    return "\n".join([*notes, f"SELECT\n  {nulls}\nFROM UNNEST([0])\nWHERE CAST(ERROR({problem}) AS BOOL)"])
+    error = f"SELECT\n  {nulls}\nFROM UNNEST([0])\nWHERE CAST(ERROR({quote_text(reason)}) AS BOOL)"
+    return "\n".join([*notes, _noted(_CLOSED, reason), error])
 
 
 def clean_columns(treatments: Iterable[Treatment]) -> tuple[Column, ...]:
@@ -79,28 +81,45 @@ def waiting_columns(query: str) -> tuple[str, ...]:
         >>> waiting_columns('-- waiting for a decision: ["address.zip"]\nSELECT 1')
         ('address.zip',)
     """
-    head = takewhile(_is_note, query.splitlines())
-    noted = next((line.removeprefix(_WAITING) for line in head if line.startswith(_WAITING)), "[]")
-    try:
-        found = json.loads(noted)
-    except ValueError:  # somebody edited the text
-        return ()
+    found = _note(_WAITING, query)
     return tuple(str(path) for path in found) if isinstance(found, list) else ()
 
 
-def waiting_warnings(query: str) -> tuple[str, ...]:
-    """Return the warning about the columns that wait for a decision; none for the text of another kind of view.
+def clean_warnings(query: str) -> tuple[str, ...]:
+    """Return the warnings about a clean view, from its text: that it is closed, and the columns that wait for a decision.
+
+    There is none for the text of another kind of view.
 
     Examples:
-        >>> waiting_warnings('-- waiting for a decision: ["address.zip"]')
+        >>> clean_warnings('-- waiting for a decision: ["address.zip"]')
         ('1 column is masked until a policy names it: address.zip',)
+        >>> clean_warnings('-- closed: "no such view: write it"')
+        ('every query of the view is an error: no such view: write it',)
     """
+    reason = _note(_CLOSED, query)
+    closed = (f"every query of the view is an error: {reason}",) if isinstance(reason, str) else ()
     waiting = waiting_columns(query)
-    if not waiting:
-        return ()
+    if closed or not waiting:
+        return closed
     verb, names = ("is", "it") if len(waiting) == 1 else ("are", "them")
     shown = cut(", ".join(waiting), _MOST_SHOWN)
     return (f"{counted(len(waiting), 'column')} {verb} masked until a policy names {names}: {shown}",)
+
+
+def _note(start: str, query: str) -> Any:
+    """Return what a note of a clean view holds; None where there is no such note."""
+    noted = next(
+        (line.removeprefix(start) for line in takewhile(_is_note, query.splitlines()) if line.startswith(start)), "null"
+    )
+    try:
+        return json.loads(noted)
+    except ValueError:  # somebody edited the text
+        return None
+
+
+def _noted(start: str, content: object) -> str:
+    # A backtick is escaped because the tables that a view reads are found in its text by their backticks.
+    return f"{start}{json.dumps(content)}".replace("`", "\\u0060")
 
 
 def _is_note(line: str) -> bool:
@@ -109,8 +128,7 @@ def _is_note(line: str) -> bool:
 
 def _waiting_note(treatments: Sequence[Treatment]) -> str:
     waiting = [path for one in treatments for path in one.all_waiting]
-    # A backtick is escaped because the tables that a view reads are found in its text by their backticks.
-    return f"{_WAITING}{json.dumps(waiting)}\n".replace("`", "\\u0060") if waiting else ""
+    return f"{_noted(_WAITING, waiting)}\n" if waiting else ""
 
 
 def _item(treatment: Treatment, key: str) -> str:

@@ -6,7 +6,15 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from onefold.core.errors import LimitExceeded, NoCleanViews, NoCurrentView, NotFound, SettingsChanged, ViewNameTaken
+from onefold.core.errors import (
+    LimitExceeded,
+    NoCleanViews,
+    NoCurrentView,
+    NotFound,
+    SchemaConflict,
+    SettingsChanged,
+    ViewNameTaken,
+)
 from onefold.core.names import TableId, fold_case
 from onefold.ports.warehouse import StoredView, Warehouse
 from onefold.schema.bigquery import MAX_TEXT
@@ -32,7 +40,7 @@ class CleanKind:
         base: the base name of the versioned tables.
         settings: those of the installation.
         closing: whether a clean view that exists is closed where there is no current view, instead of staying as it is.
-            Without policies it is closed in any case.
+            Without policies it is closed in any case, and where it reads something else than the current view.
     """
 
     warehouse: Warehouse
@@ -86,15 +94,29 @@ class CleanKind:
             NoCurrentView: there is no view to read.
             NoCleanViews: the dataset of clean views does not exist.
             SettingsChanged: a person's command would write the view with other policies.
-            SchemaConflict: the policies drop every column.
-            LimitExceeded: the text is too long.
+            SchemaConflict: the policies drop every column. A view that exists is closed: former policies showed some.
+            LimitExceeded: the text is too long. A view that exists is closed, too.
         """
         if stored is None:
             self._check_dataset()
         source = self.warehouse.get_view(self.source)
         if source is None or not source.is_view:
-            return self._closed(stored)
+            return self._without_source(stored)
         self._check_policies(stored)
+        try:
+            return self._over(source, found, stored)
+        except (SchemaConflict, LimitExceeded) as error:
+            if stored is None:
+                raise
+            return self._closed(stored, str(error))
+
+    def _over(self, source: StoredView, found: Sequence[Version], stored: StoredView | None) -> UnifiedView:
+        """Return the view over a current view.
+
+        Raises:
+            SchemaConflict: the policies drop every column.
+            LimitExceeded: the text is too long.
+        """
         landed = all_landed(source.columns, [version.columns for version in found], stored.query if stored else "")
         policies = (self.settings.policies or ColumnPolicies()).of_table(self.base)
         treatments = [treat(column, landed[fold_case(column.name)], policies) for column in source.columns]
@@ -112,17 +134,22 @@ class CleanKind:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters: drop some of its columns")
         return UnifiedView(self.id, clean_columns(treatments), tuple(covered), (), "spelled", query)
 
-    def _closed(self, stored: StoredView | None) -> UnifiedView:
+    def _without_source(self, stored: StoredView | None) -> UnifiedView:
         """Return the clean view without a current view.
 
         Raises:
             NoCurrentView: there is no clean view to close, or it is to stay as it is.
             SettingsChanged: as `build`.
         """
-        if stored is None or not (self.closing or self.settings.policies is None):
+        # A view that reads something else, such as the current view of former settings, would show by former policies.
+        reads_it = stored is not None and self.source.quoted in stored.query
+        if stored is None or (reads_it and not self.closing and self.settings.policies is not None):
             raise NoCurrentView(f"{self.base} gets no clean view: the view {self.source} does not exist")
         self._check_policies(stored)
-        query = closed_query(stored.columns, stored.query, self.source)
+        return self._closed(stored, f"{self.source} does not exist: `onefold refresh` writes it, and this view again")
+
+    def _closed(self, stored: StoredView, reason: str) -> UnifiedView:
+        query = closed_query(stored.columns, stored.query, reason)
         return UnifiedView(self.id, stored.columns, (), (), "spelled", query)
 
     def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:  # noqa: ARG002 see `_check_policies`

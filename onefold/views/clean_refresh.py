@@ -49,7 +49,9 @@ def refresh_clean(
     return refresh(warehouse, base, settings, version=version, announce=announce, sleep=sleep, kind=kind)
 
 
-def keeps_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> bool:
+def keeps_clean(
+    warehouse: Warehouse, base: TableId, settings: Settings, unseen: Callable[[str], None] = lambda _: None
+) -> bool:
     """Return whether the clean view of a table has to be kept: because there are policies, or since it was written by some.
 
     A clean view outlives the policies of onefold.yaml. Then every column of it is undecided, and masked therefore.
@@ -58,6 +60,7 @@ def keeps_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> bool
         warehouse: where the views are.
         base: the base name of the versioned tables.
         settings: those of the installation.
+        unseen: called with a note where the account may not even see whether there is a clean view.
     """
     if settings.policies is not None:
         return True
@@ -65,6 +68,7 @@ def keeps_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> bool
     try:
         stored = warehouse.get_view(kind.id)
     except AccessDenied:  # BigQuery's answer for a dataset that does not exist, to an account without rights on the project
+        unseen(_unseen_views(kind.id))
         return False
     return stored is not None and kind.is_ours(stored)
 
@@ -109,6 +113,14 @@ def without_policies(view: TableId) -> str:
     return (
         f"onefold.yaml has no `policies`, so every column of {view} is masked: put the policies back, or remove the view if "
         "nobody needs it any more"
+    )
+
+
+def _unseen_views(view: TableId) -> str:
+    """Return the note about a dataset of clean views that the account may not see, where onefold.yaml has no policies."""
+    return (
+        f"the account may not see whether dataset {view.dataset} exists. If it has clean views, they are not kept without "
+        "`policies` in onefold.yaml, and may show what a new version brings: give the account its role there again"
     )
 
 

@@ -22,7 +22,7 @@ from onefold.ports.warehouse import StoredView, ViewDraft, Warehouse
 from onefold.schema.diff import change_id, compare, view_created, view_removed
 from onefold.schema.versions import Version, active_versions, mixed_number_columns, unused_rules
 from onefold.settings.environment import Settings
-from onefold.views.clean import waiting_warnings
+from onefold.views.clean import clean_warnings
 from onefold.views.creations import check_shown, creations_label, still_holds, was_read
 from onefold.views.description import describe
 from onefold.views.kinds import UnifiedKind, ViewKind
@@ -107,7 +107,7 @@ def plan_refresh(
         warnings=(
             *unused_rules(found, settings.rules_for(base)),
             *unused_order(found, settings.rules_for(base)),
-            *waiting_warnings(view.query),
+            *clean_warnings(view.query),
         ),
         versions=tuple(found),
         advice=tuple(mixed_number_columns(versions, settings.rules_for(base))),

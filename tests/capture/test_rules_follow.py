@@ -121,6 +121,16 @@ def test_a_process_that_is_killed_between_both_names_reads_the_log_again_under_t
     check_no_card(bench)
 
 
+def test_a_copy_that_a_start_asks_for_waits_for_the_renames_before_it(bench: Bench, source: SourceDatabase) -> None:
+    source.run("ALTER TABLE cust CHANGE card credit VARCHAR(30)", "RENAME TABLE cust TO kunden")
+    bench.once(rules=RULES, again=TableFilter(("*",)))
+    source.run("RENAME TABLE kunden TO clients", f"INSERT INTO clients VALUES {SECOND}")
+    with bench.running(rules=RULES, again=TableFilter(("*",))):
+        eventually(lambda: len(rows(bench, "clients")) == 2)
+    assert [row["credit"] for _, row in sorted(rows(bench, "clients").items())] == HASHES[:2]
+    check_no_card(bench)
+
+
 def test_column_that_a_statement_drops_needs_nothing(bench: Bench, source: SourceDatabase) -> None:
     source.run(
         "ALTER TABLE cust DROP card", "ALTER TABLE cust ADD nick VARCHAR(30)", "INSERT INTO cust VALUES (2, 'b', 'c')"

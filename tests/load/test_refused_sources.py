@@ -92,3 +92,33 @@ def test_a_dropped_column_that_is_gone_alone_needs_nothing(scene: CheckScene) ->
     scene.source.run("ALTER TABLE t ADD COLUMN more INT NOT NULL DEFAULT 7")
     scene.pull()
     assert shown(scene, "more") == {1: 7, 2: 7, 3: 7}
+
+
+@pytest.mark.parametrize(
+    ("table", "statements"),
+    [
+        ("kunden", ["RENAME TABLE t TO kunden"]),
+        ("kunden", ["RENAME TABLE t TO kunden", "ALTER TABLE kunden CHANGE card credit VARCHAR(20)"]),
+        ("t_2025", ["CREATE TABLE fresh LIKE t", "RENAME TABLE t TO t_2025, fresh TO t"]),
+        (
+            "_t_gho",
+            ["CREATE TABLE _t_gho LIKE t", "INSERT INTO _t_gho SELECT * FROM t", "ALTER TABLE _t_gho CHANGE card c INT"],
+        ),
+    ],
+    ids=["a table with another name", "a column as well", "a swap", "an online schema change"],
+)
+def test_a_dropped_column_does_not_come_out_under_another_table(
+    scene: CheckScene, table: str, statements: list[str]
+) -> None:
+    scene.source.run("ALTER TABLE t ADD COLUMN card VARCHAR(20)", "UPDATE t SET card = '47114711'")
+    scene.tables = {"t": by("at", drop=("Card",)), "*": by("at")}
+    scene.pull()
+    scene.source.run(*statements)
+    refused = scene.run()
+    assert outcomes(refused)[table] == "failed"
+    assert f"it has every column of {scene.source.name}.t, and " in refused.summary()
+    assert f"name {table} under `tables` in onefold.yaml, before every pattern that matches it" in refused.summary()
+    assert not any(b"47114711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
+    scene.tables = {table: by("at", drop=("card", "credit", "c")), **scene.tables}
+    assert outcomes(scene.run())[table] == "loaded"
+    assert not any(b"47114711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())

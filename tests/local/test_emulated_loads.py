@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,6 +51,12 @@ def test_a_job_takes_all_of_its_files_or_none(dataset: EmulatedDataset, tmp_path
     with pytest.raises(api.GoogleAPICallError):
         load(dataset, "1", good, bad)
     assert dataset.rows("t") == []
+
+
+def test_a_file_that_is_uploaded_is_loaded(dataset: EmulatedDataset) -> None:
+    columns = LoadJobConfig(schema=[SchemaField("a", "INT64")], source_format="NEWLINE_DELIMITED_JSON")
+    dataset.client.load_table_from_file(io.BytesIO(b'{"a": 1}\n'), f"{dataset.name}.t", job_config=columns).result()
+    assert dataset.rows("t") == [(1,)]
 
 
 def test_an_unknown_column_fails_the_job(dataset: EmulatedDataset, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from google.api_core.exceptions import GoogleAPICallError
 from support.bigquery_emulator import EmulatedDataset
 from support.clean_shop import KEY, policies
 from support.in_memory import push_body
@@ -70,3 +71,18 @@ def test_a_column_of_a_new_version_is_masked(shop: PulledShop) -> None:
     refresh(shop)
     (row,) = shop.rows("score", CLEAN)
     assert (row["name"], row["note"]) == (KEY.hash(b"Ada"), None)
+
+
+def test_the_view_is_closed_where_the_settings_do_not_name_the_source_any_more(shop: PulledShop) -> None:
+    """Then nobody knows the full view, which the clean view reads, and the policies of today cannot be written."""
+    shop.source.put(1, "Ada", NOON)
+    shop.pull("15m", NOON)
+    refresh(shop)
+    settings = replace(shop.settings, sources={}, policies=policies(id="clear", name="mask"))
+    handler = TableCreatedHandler(settings, EmulatedWarehouse(shop.dataset.client), shop.publisher)
+    handler.handle(push_body(shop.publisher.topics["table-created"][-1].data))
+    with pytest.raises(GoogleAPICallError, match="score_current does not exist"):
+        shop.rows("score", CLEAN)
+    refresh(shop)
+    (row,) = shop.rows("score", CLEAN)
+    assert row["name"] == KEY.hash(b"Ada")

@@ -12,7 +12,7 @@ from support.changelogs import change
 from support.clean_shop import BY_ID, CleanShop
 from support.cli import Run
 from support.functions import RefreshView
-from support.in_memory import MemoryWarehouse
+from support.in_memory import MemoryPublisher, MemoryWarehouse, push_body
 from support.merge_shop import Shop
 
 from onefold.adapters.bigquery.emulator import EmulatedWarehouse
@@ -20,10 +20,11 @@ from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import AccessDenied
 from onefold.core.names import TableId
 from onefold.merge.refresh import refresh_current
+from onefold.messages.table_created import table_message
 from onefold.ports.warehouse import StoredView, ViewDraft
+from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
 from onefold.views.clean import waiting_columns
-from onefold.views.clean_refresh import keeps_clean
 
 CUSTOMER = {"id": "INT64", "address": "STRUCT<zip STRING>", LANDED_AT: "TIMESTAMP"}
 WIDER = {**CUSTOMER, "address": "STRUCT<zip STRING, phone STRING>"}
@@ -147,5 +148,13 @@ class Denied(MemoryWarehouse):
         return super().get_view(id_)
 
 
-def test_an_account_without_a_right_on_clean_views_keeps_none() -> None:
-    assert not keeps_clean(Denied(), TableId("my-project", "shop", "customer"), Settings())
+def test_an_account_without_a_right_on_clean_views_keeps_none_and_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:
+    warehouse = Denied()
+    for table in ("customer", "orders"):
+        warehouse.land("shop", f"{table}_v_a1", {"id": "INT64"})
+    handler = TableCreatedHandler(Settings(), warehouse, MemoryPublisher())
+    for table in ("customer", "orders"):
+        handler.handle(push_body(table_message("shop", table)))
+    (line,) = lines(capsys, "no_clean")
+    assert line["severity"] == "NOTICE"
+    assert "may not see whether dataset shop__views_clean exists" in line["message"]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 """One for each job: a job that is sent twice at the same time runs once."""
-_written: ContextVar[list[int]] = ContextVar("_written")
-"""The rows of each file that the present job has loaded; not set for an upload, which is no job by `run_once`."""
+_written: ContextVar[list[int] | None] = ContextVar("_written", default=None)
+"""The rows of each file that the present job of `jobs.insert` has loaded; None where a file is uploaded."""
 
 
 async def run_once(
@@ -46,10 +46,11 @@ async def run_once(
     async with _locks[project_id, job_id]:
         if ctx.catalog.get_job(project_id, job_id) is not None:
             raise AlreadyExistsError(f"Already Exists: Job {project_id}:{job_id}")
-        _written.set([])
+        written: list[int] = []
+        _written.set(written)
         job = await usual(project_id, job_id, config, ctx)
         if job.error_result is None:
-            job = job.model_copy(update={"statistics": {"load": {"outputRows": str(sum(_written.get()))}}})
+            job = job.model_copy(update={"statistics": {"load": {"outputRows": str(sum(written))}}})
         ctx.catalog.upsert_job(job)
         return job
 
@@ -65,7 +66,8 @@ def load_files(usual: Callable[..., None], path: str, job: Any, ctx: Any) -> Non
     """
     before = _count(job, ctx)
     _load(usual, path, job, ctx)
-    _written.get([]).append(_count(job, ctx) - before)
+    if (written := _written.get()) is not None:
+        written.append(_count(job, ctx) - before)
 
 
 def _load(usual: Callable[..., None], path: str, job: Any, ctx: Any) -> None:
