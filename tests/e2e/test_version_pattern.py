@@ -97,7 +97,9 @@ def test_a_message_and_an_audit_entry_refresh_the_view(shop: EmulatedDataset, wa
     with Path("onefold.yaml").open("a") as file:
         file.write(f"\ntables: {{{BASE}: {{current: false}}}}")
     TableCreatedHandler(load_settings({}), warehouse, publisher).handle(push_body(second))
-    assert warehouse.calls == 2, "the view covers the version: a look at the view and one at the table are all it takes"
+    assert warehouse.calls == 3, (
+        "the view covers the version: a look at it, at the table and at the clean view is all it takes"
+    )
     assert publisher.topics == {}
 
 

@@ -169,7 +169,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("registry.tf", '"roles/storage.objectCreator"]', '"roles/storage.objectAdmin"]', f'grant {BUCKET}.registry["roles/storage.objectCreator"]', f'grant {BUCKET}.registry["roles/storage.objectAdmin"]'),
         mutant("registry.tf", "roles/secretmanager.secretAccessor", "roles/secretmanager.admin", 'grant google_secret_manager_secret_iam_member.registry["registry-keys"]'),
         mutant("registry.tf", 'version = "latest"', 'version = "1"', "registry secret_volumes"),
-        mutant("registry.tf", 'ONEFOLD_REGISTRY_PUBLIC  = join(",", local.registry.public)', 'ONEFOLD_REGISTRY_PUBLIC  = "*"', "registry environment_variables"),
+        mutant("registry.tf", 'ONEFOLD_REGISTRY_PUBLIC     = join(",", local.registry.public)', 'ONEFOLD_REGISTRY_PUBLIC     = "*"', "registry environment_variables"),
         mutant("registry.tf", "    google_secret_manager_secret_iam_member.registry,\n", "", "order google_cloudfunctions2_function.registry"),
         mutant("registry.tf", "days_since_noncurrent_time = 90", "age = 90", "deleted registry[0]"),
         mutant("registry.tf", "member   = each.value", 'member   = "allAuthenticatedUsers"', 'grant google_cloud_run_service_iam_member.registry["allUsers"]'),

@@ -81,6 +81,6 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("pulls.tf", '    title       = "temporary tables only"\n    description = "Temporary tables of loads, onefold_tmp_…"\n    expression  = "${local.is_table} && ${local.is_temporary[each.value.dataset]}"', '    title       = "temporary tables only"\n    description = "Temporary tables of loads, onefold_tmp_…"\n    expression  = "true"', f"{DATASET}.pull_staging", GRANTS),
         mutant("batches.tf", "substr(local.spark_digest, 0, 16)", '"latest"', f"{OBJECTS}_object.spark", "google_cloudfunctions2_function.function"),
         mutant("pulls.tf", "var.late_pull_minutes}m", "var.late_pull_minutes}s", f"{ALERT}.late_pulls"),
-        mutant("registry.tf", 'ONEFOLD_REGISTRY         = "gs://${local.registry_name}"', 'ONEFOLD_REGISTRY         = "https://user:key@example.com/${local.registry_name}"', "google_cloudfunctions2_function.registry", f"{JOB}.shred", f"{MEMBER}.shred", f"{MEMBER}.names"),
+        mutant("registry.tf", 'ONEFOLD_REGISTRY            = "gs://${local.registry_name}"', 'ONEFOLD_REGISTRY            = "https://user:key@example.com/${local.registry_name}"', "google_cloudfunctions2_function.registry", f"{JOB}.shred", f"{MEMBER}.shred", f"{MEMBER}.names"),
     ),
 )  # fmt: skip
