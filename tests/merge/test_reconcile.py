@@ -85,6 +85,8 @@ CURRENT_VIEW = [
     "table _base",  # another merge may have replaced the base meanwhile
     "table _merges",
     "log's rows",  # this merge was logged: the view reads what landed since
+    "view itself",  # is there a clean view, which has to hide first what the current view is about to show?
+    "view itself",  # and which has to be written again after it?
 ]
 
 
