@@ -96,18 +96,16 @@ def test_a_later_job_of_the_session_reads_the_present_files(spark: SparkSession,
         assert found == [(key, number) for key in range(number)]
 
 
-@pytest.mark.parametrize("wrong", ["empty window", "repeated keys", "a row of no known type"])
+@pytest.mark.parametrize("wrong", ["empty window", "repeated keys"])
 def test_a_job_that_fails_leaves_nothing_in_the_cache(spark: SparkSession, tmp_path: Path, wrong: str) -> None:
     changes = land(tmp_path / "changes", [change("INSERT", "5", id=1)])
     run_job(spark, changes, tmp_path / "base")
-    if wrong == "a row of no known type":
-        changes = land(tmp_path / "more", [change("REMOVE", "6", id=1)])
     if wrong == "repeated keys":
         (file,) = (tmp_path / "base").glob("part-*")
         parquet.write_table(concat_tables([parquet.read_table(file)] * 2), file)
         file.with_name(f".{file.name}.crc").unlink()
     window = ["--to", "1"] if wrong == "empty window" else []
-    with pytest.raises((InvalidInput, NotFound), match=r"nothing was written|not unique among those that|got REMOVE"):
+    with pytest.raises((InvalidInput, NotFound), match=r"nothing was written|not unique among those that"):
         run_job(spark, changes, tmp_path / "out", *window, base=tmp_path / "base")
     assert nothing_is_cached(spark)
     assert not (tmp_path / "out").exists()
