@@ -51,6 +51,9 @@ from support.registry_server import api, started_api  # noqa: E402, F401
 # Random values.
 from support.seeding import chance, mark_property_tests, only_long_tests, seed_the_run, show_seed  # noqa: E402, F401
 
+# One Spark for all its tests.
+from support.scheduling import pytest_xdist_make_scheduler  # noqa: E402, F401
+
 # Snapshots.
 from support.snapshot import read_method  # noqa: E402, F401
 
