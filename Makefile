@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast test-long test-ids lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
+.PHONY: help install demo test test-fast test-long test-ids test-counts lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
 IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
 PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml cloudbuild.access.yaml capture.Dockerfile
 
@@ -34,6 +34,9 @@ test-long: install  ## the long tests: kills, fuzzing, whole histories, property
 
 test-ids: install  ## two collections of the tests: an id that differs from run to run is an error
 	PYTHONPATH=tests $(BIN)/python -m support.stable_ids
+
+test-counts: install  ## tests/counts.toml, after tests were added or removed
+	PYTHONPATH=tests $(BIN)/python -m support.counts
 
 docs: install  ## the site of the documentation, in build/site: a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

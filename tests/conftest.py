@@ -25,6 +25,9 @@ from support.access_apis import access_servers, apis  # noqa: E402, F401
 from support.bigquery_emulator import dataset, emulator_host, emulator_storage  # noqa: E402, F401
 from support.cli import run  # noqa: E402, F401
 
+# How many tests ran.
+from support.counts import pytest_collection_finish, pytest_sessionfinish  # noqa: E402, F401
+
 # Deployments.
 from support.deploy import recorder  # noqa: E402, F401
 
@@ -48,11 +51,11 @@ from support.refresh_shop import cloud, eager_threads, no_retries_of_the_client,
 # The API of a schema registry.
 from support.registry_server import api, started_api  # noqa: E402, F401
 
-# Random values.
-from support.seeding import chance, mark_property_tests, only_long_tests, seed_the_run, show_seed  # noqa: E402, F401
-
 # One Spark for all its tests.
 from support.scheduling import pytest_xdist_make_scheduler  # noqa: E402, F401
+
+# Random values.
+from support.seeding import chance, mark_property_tests, only_long_tests, seed_the_run, show_seed  # noqa: E402, F401
 
 # Snapshots.
 from support.snapshot import read_method  # noqa: E402, F401

@@ -203,6 +203,7 @@ def test_rows_of_every_type_and_key_have_landed_and_the_current_view_has_the_lat
     invented.check(table)
 
 
+@pytest.mark.outside
 @pytest.mark.skipif(not HISTORIES, reason=f"no histories: {SHARED} is absent")
 @pytest.mark.parametrize(("project", "table"), TABLES)
 def test_every_row_ever_written_has_landed_and_the_current_view_has_the_latest(

@@ -33,11 +33,12 @@ Table = dict[str, Any]
 
 def shared_tables() -> Iterator[Any]:
     if not HISTORIES:
-        yield pytest.param(None, marks=pytest.mark.skip(reason=f"no histories: {SHARED} is absent"), id="shared histories")
+        skip = pytest.mark.skip(reason=f"no histories: {SHARED} is absent")
+        yield pytest.param(None, marks=[skip, pytest.mark.outside], id="shared histories")
     for path in HISTORIES:
         history = json.loads(path.read_text())
         for table in history["tables"]:
-            yield pytest.param(table, id=f"{history['project']}.{table['table']}")
+            yield pytest.param(table, marks=pytest.mark.outside, id=f"{history['project']}.{table['table']}")
 
 
 def demo_table() -> Table:

@@ -23,6 +23,7 @@ def scope(nodeid: str) -> str:
     return next((folder for folder in SHARED if nodeid.startswith(folder)), nodeid.partition("::")[0])
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySystem | None:
     """Return our scheduler where the command line says `--dist loadfile`."""
     return BySystem(config, log) if config.getvalue("dist") == "loadfile" else None

@@ -1,0 +1,184 @@
+"""How many tests of each kind have to run, in tests/counts.toml: what did not run must not count as passed.
+
+`.ci/run` sets TEST_COUNTS=check; then a run of `make test` or `make test-long` fails where fewer or more tests ran than the
+file says. `make test-counts` writes the numbers after tests were added or removed, and keeps the skips, which are written
+by hand, each with its reason.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from support.kinds import FIXTURES
+
+FILE = Path(__file__).parents[1] / "counts.toml"
+SWITCH = "TEST_COUNTS"
+RUNS = {"not long": "test", "long": "test-long"}
+"""The runs that are counted, by the expression of `-m` that chooses their tests."""
+NO_KIND = "plain"
+OUTSIDE = "outside"
+"""The marker of tests that are not counted: they need files which not everybody has."""
+_PROPERTY = "kinds"
+RAN = ("passed", "failed", "error", "xfailed", "xpassed")
+
+
+@dataclass(frozen=True)
+class AllowedSkip:
+    """Tests that may be skipped.
+
+    run: "test" or "test-long".
+    reason: what the reason of the skip begins with.
+    kinds: how many tests of each kind.
+    why: why they need not run here.
+    """
+
+    run: str
+    reason: str
+    kinds: Mapping[str, int]
+    why: str
+
+
+def kinds(item: pytest.Item) -> tuple[str, ...]:
+    """Return the kinds of a test by its markers: the systems that it starts, or `plain`; none if it is not counted."""
+    names = {mark.name for mark in item.iter_markers()}
+    if OUTSIDE in names:
+        return ()
+    return tuple(kind for kind in FIXTURES if kind in names) or (NO_KIND,)
+
+
+def reported_kinds(report: pytest.TestReport) -> tuple[str, ...]:
+    """Return the kinds of the test of a report; its keywords will not do, which have the names of folders as well."""
+    text = str(dict(report.user_properties).get(_PROPERTY, NO_KIND))
+    return tuple(text.split("+")) if text else ()
+
+
+def counted(tests: Iterable[tuple[str, ...]]) -> dict[str, int]:
+    """Return the number of tests by kind, from the kinds of each test; a test of two kinds counts for both."""
+    return dict(sorted(Counter(kind for names in tests for kind in names).items()))
+
+
+def problems(
+    run: str,
+    numbers: Mapping[str, int],
+    allowed: Iterable[AllowedSkip],
+    ran: Mapping[str, int],
+    skipped: Iterable[tuple[str, tuple[str, ...]]],
+) -> list[str]:
+    """Return what differs between the tests that ran and those that have to, one line for each difference.
+
+    Args:
+        run: "test" or "test-long".
+        numbers: how many tests of each kind the run has.
+        allowed: the skips that are allowed.
+        ran: how many tests of each kind ran, whatever their result.
+        skipped: the reason and the kinds of each test that was skipped.
+    """
+    here, excused, lines = [one for one in allowed if one.run == run], Counter[str](), list[str]()
+    used = Counter[str]()
+    for reason, names in skipped:
+        allowance = next((one for one in here if reason.startswith(one.reason)), None)
+        if allowance is None:
+            lines.append(f"a test of kind {'+'.join(names)} was skipped: {reason}")
+        else:
+            used.update(f"{allowance.reason}\0{kind}" for kind in names)
+        excused.update(names)
+    for one in here:
+        for kind, most in one.kinds.items():
+            if (found := used[f"{one.reason}\0{kind}"]) > most:
+                lines.append(f"{found} tests of kind {kind} were skipped, {most} may be: {one.reason}")
+    for kind in sorted({*numbers, *ran}):
+        if (found := ran.get(kind, 0) + excused[kind]) != (wanted := numbers.get(kind, 0)):
+            lines.append(
+                f"expected {wanted} tests of kind {kind}, got {found}: if they were added or removed, make test-counts"
+            )
+    return lines
+
+
+def read(path: Path = FILE) -> tuple[dict[str, dict[str, int]], list[AllowedSkip]]:
+    """Return the numbers of each run by kind, and the skips that are allowed."""
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    return values["tests"], [AllowedSkip(**skip) for skip in values.get("skips", ())]
+
+
+def with_numbers(text: str, numbers: Mapping[str, Mapping[str, int]]) -> str:
+    """Return the text of the file with other numbers; what is written by hand, before them, stays."""
+    tables = [
+        "\n".join([f"[tests.{run}]", *(f"{kind} = {number}" for kind, number in found.items())])
+        for run, found in numbers.items()
+    ]
+    return "\n\n".join([text.partition("[tests.")[0].rstrip(), *tables]) + "\n"
+
+
+def check_the_run(session: pytest.Session) -> list[str]:
+    """Return what did not run, in a whole run where TEST_COUNTS is set; the process that has the workers asks."""
+    run = RUNS.get(str(session.config.getoption("markexpr")).strip())
+    if os.environ.get(SWITCH) != "check" or run is None or hasattr(session.config, "workerinput"):
+        return []
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    assert reporter is not None
+    ended = {
+        name: [one for one in reporter.stats.get(name, ()) if isinstance(one, pytest.TestReport)]
+        for name in (*RAN, "skipped")
+    }
+    ran = {report.nodeid: reported_kinds(report) for name in RAN for report in ended[name]}
+    skipped = [(_reason(report), found) for report in ended["skipped"] if (found := reported_kinds(report))]
+    numbers, allowed = read()
+    return problems(run, numbers[run], allowed, counted(ran.values()), skipped)
+
+
+def _reason(report: pytest.TestReport) -> str:
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return text.removeprefix("Skipped: ")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run in which not all tests ran."""
+    lines = check_the_run(session)
+    for line in lines:
+        sys.stderr.write(f"\n{FILE.name}: {line}")
+    if lines and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note the kinds of each test for its reports; where TEST_COUNTS is `print`, print how many there are of each."""
+    for item in session.items:
+        item.user_properties.append((_PROPERTY, "+".join(kinds(item))))
+    if os.environ.get(SWITCH) == "print":
+        sys.stdout.write("".join(f"\ncount {kind} {number}" for kind, number in counted(map(kinds, session.items)).items()))
+
+
+def collected(expression: str) -> dict[str, int]:
+    """Return the number of tests of a run by kind, from a collection in a process of its own.
+
+    Raises:
+        RuntimeError: pytest cannot collect.
+    """
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:xdist", "-m", expression]
+    done = subprocess.run(
+        command, cwd=FILE.parents[1], env={**os.environ, SWITCH: "print"}, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise RuntimeError(done.stdout + done.stderr)
+    lines = (line.split() for line in done.stdout.splitlines() if line.startswith("count "))
+    return {kind: int(number) for _, kind, number in lines}
+
+
+def main() -> int:
+    FILE.write_text(
+        with_numbers(FILE.read_text(encoding="utf-8"), {run: collected(expression) for expression, run in RUNS.items()}),
+        encoding="utf-8",
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
