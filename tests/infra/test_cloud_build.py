@@ -31,9 +31,11 @@ from support.terraform import ROOT
 
 
 def test_tests_and_deployment_are_two_builds() -> None:
-    assert list(TESTED) == ["terraform", "lint", "test", "settings", "package", "infra"]
+    assert list(TESTED) == [
+        "terraform", "install", "lint", "docs", "test-ids", "test", "test-long", "settings", "package", "infra",
+    ]  # fmt: skip
     assert list(STEPS) == ["tested", "package", "upload", "image", "plan", "review", "apply", "grants", "store"]
-    assert not any("waitFor" in step for step in (*STEPS.values(), *TESTED.values())), "each step waits for the one before"
+    assert not any("waitFor" in step for step in STEPS.values()), "each step waits for the one before"
     applied = "\n".join(step["script"] for step in STEPS.values())
     assert not re.search(r"make |pip|pytest", applied), "code of others has no part in what the deploying account runs"
     assert "terraform -chdir=infra test" in TESTED["infra"]["script"]
@@ -42,14 +44,29 @@ def test_tests_and_deployment_are_two_builds() -> None:
 @pytest.mark.parametrize("build", [TESTS, BUILD, IMAGE, ACCESS], ids=["tests", "deploy", "image", "access"])
 def test_no_step_may_fail_silently(build: dict[str, Any]) -> None:
     for step in build["steps"]:
-        assert step.keys() == {"id", "name", "script"}, "as allowFailure would be, or a step that waits for no other"
+        assert step.keys() - {"waitFor"} == {"id", "name", "script"}, "as allowFailure would be"
         assert step["script"].startswith("#!/bin/sh\nset -eu\n") or "\n" not in step["script"].strip(), step["id"]
         assert not re.search(r"\|\| *(true|:)|set \+e|; *true$", step["script"], re.MULTILINE), step["id"]
 
 
+def test_what_is_tested_side_by_side_finds_what_it_needs() -> None:
+    """All steps share the checkout: a virtual environment, or a package, that two of them make at once would be broken."""
+    needs = {step: set(made["waitFor"]) for step, made in TESTED.items()}
+    assert needs.pop("terraform") == needs.pop("install") == {"-"}
+    assert needs.pop("infra") == {"package"}, "which waits for what it packages with"
+    assert needs.pop("test") == needs.pop("test-long") == {"install", "terraform"}
+    assert set(map(frozenset, needs.values())) == {frozenset({"install"})}
+
+
+def test_the_build_checks_all_that_the_script_of_a_clean_checkout_checks() -> None:
+    calls = re.findall(r"^make (?:\S+=\S+ )?(\S+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    built = re.findall(r"make (\S+)$", "\n".join(step["script"] for step in TESTED.values()), re.MULTILINE)
+    assert sorted(built) == sorted([*calls, "settings"])
+
+
 def test_builds_log_where_their_accounts_may_and_substitutions_are_filled_in() -> None:
     logs = {"logging": "CLOUD_LOGGING_ONLY"}
-    assert TESTS["options"] == logs
+    assert TESTS["options"] == {**logs, "machineType": "E2_HIGHCPU_8"}
     assert (
         BUILD["options"]
         == IMAGE["options"]
@@ -64,24 +81,28 @@ def test_by_default_a_trigger_confirms_no_removal() -> None:
 
 
 def test_every_check_of_the_build_is_a_make_target() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    for step in ("lint", "test", "settings", "package"):
-        assert TESTED[step]["script"].endswith(f"make {step}")
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for step in TESTED.keys() - {"terraform", "infra"}:
+        assert f"make {step}" in TESTED[step]["script"]
         assert step in targets
 
 
-def test_the_tests_of_the_build_find_terraform(recorder: Recorder) -> None:
+@pytest.mark.parametrize("step", ["test", "test-long"])
+def test_the_tests_of_the_build_find_terraform_and_are_counted(recorder: Recorder, step: str) -> None:
     """Without it those that hold every right and condition to what is expected would be skipped."""
     checkout = recorder.folder / "checkout"
     checkout.mkdir()
     assert recorder.run(["sh", "-c", f"cd {checkout}\n{TESTED['terraform']['script']}"]).returncode == 0
     assert TESTED["terraform"]["name"] == TESTED["infra"]["name"]
-    (checkout / "make").write_text('#!/bin/sh\necho "$*"\ncommand -v terraform\n')
-    (checkout / "make").chmod(0o755)
+    (checkout / "make").write_text('#!/bin/sh\necho "$* $TEST_COUNTS"\ncommand -v terraform\n')
+    (checkout / ".ci").mkdir()
+    (checkout / ".ci" / "servers").write_text("#!/bin/sh\necho servers\n")
+    for name in ("make", ".ci/servers"):
+        (checkout / name).chmod(0o755)
     reported = {"PATH": f"{checkout}{os.pathsep}/usr/bin{os.pathsep}/bin"}
-    command = ["sh", "-c", TESTED["test"]["script"]]
+    command = ["sh", "-c", TESTED[step]["script"]]
     done = subprocess.run(command, cwd=checkout, env=reported, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["test", f"{checkout}/build/bin/terraform"]
+    assert done.stdout.splitlines() == ["servers", f"{step} check", f"{checkout}/build/bin/terraform"]
 
 
 def test_a_commit_that_no_build_has_tested_is_not_deployed(recorder: Recorder) -> None:
