@@ -22,15 +22,19 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 demo: install  ## a message arrives and the view is refreshed, on this machine
 	$(BIN)/onefold demo
 
+# T=tests/merge runs a part: files, folders or tests, or else what an expression of pytest's -k chooses: T='purge and not view'.
+# What failed last runs first. The shell quotes the expression, so that a single quote cannot be part of it.
+PART = $(if $(T),$(if $(wildcard $(firstword $(subst ::, ,$(T)))),$(T),-k '$(T)'))
+OPTIONS = --failed-first --durations=15 $(PART)
 PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
-test: install  ## the tests: every module on its real server
-	$(PYTEST) -m "not long"
+test: install  ## the tests, or a part of them (T=tests/merge): every module on its real server
+	$(PYTEST) -m "not long" $(OPTIONS)
 
 test-fast: install  ## the tests that start no server, no Spark and no other program, for the loop while one writes
-	TEST_PROFILE=fast $(BIN)/pytest -n 2 --dist loadfile -m "not (emulator or mysql or postgres or spark or judge or terraform or process or long)"
+	TEST_PROFILE=fast $(BIN)/pytest -n 2 --dist loadfile -m "not (emulator or mysql or postgres or spark or judge or terraform or process or long)" $(OPTIONS)
 
 test-long: install  ## the long tests: kills, fuzzing, whole histories, property tests with more examples
-	$(PYTEST) -m long
+	$(PYTEST) -m long $(OPTIONS)
 
 test-ids: install  ## two collections of the tests: an id that differs from run to run is an error
 	PYTHONPATH=tests $(BIN)/python -m support.stable_ids
