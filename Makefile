@@ -4,8 +4,8 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-fast test-long test-ids lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
-IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
-PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml cloudbuild.access.yaml capture.Dockerfile
+IMAGES := python:3.12 python:3.12-bookworm python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
+PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml cloudbuild.access.yaml capture.Dockerfile .github/workflows/ci.yml
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -152,7 +152,7 @@ lock:  ## the lock files again, from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --constraint requirements.lock pyproject.toml -o functions/requirements.txt
 	uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-annotate --no-header --constraint requirements.lock --extra image pyproject.toml -o capture.requirements.txt
 
-images:  ## the images of Cloud Build and of capture by their digests of today (needs docker)
+images:  ## the images of Cloud Build, GitHub and capture by their digests of today (needs docker)
 	@for image in $(IMAGES); do \
 	  digest=$$(docker buildx imagetools inspect "$$image" --format '{{.Manifest.Digest}}') || exit 1; \
 	  sed -i.old -E "s#$$image(@sha256:[0-9a-f]+)?\$$#$$image@$$digest#" $(PINNED); done
