@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast test-long test-ids lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
+.PHONY: help install demo test test-fast test-long test-ids mutants lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
 IMAGES := python:3.12 python:3.12-bookworm python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
 PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml cloudbuild.access.yaml capture.Dockerfile .github/workflows/ci.yml
 
@@ -38,6 +38,10 @@ test-long: install  ## the long tests: kills, fuzzing, whole histories, property
 
 test-ids: install  ## two collections of the tests: an id that differs from run to run is an error
 	PYTHONPATH=tests $(BIN)/python -m support.stable_ids
+
+mutants: install  ## small errors in the code, which the fast tests have to notice: P=onefold/changelog, or all packages, for hours
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tests/mutants/requirements.txt
+	PYTHONPATH=tests $(BIN)/python -m support.mutants $(P)
 
 docs: install  ## the site of the documentation, in build/site: a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
