@@ -57,21 +57,17 @@ PACKAGES: Mapping[str, Package] = {
     "onefold/changelog": Package(
         modules("onefold/changelog", "declared_keys", "digest", "key_columns", "metadata", "position"),
         (
-            *modules("tests/changelog", "test_declared_keys", "test_digest", "test_position"),
             *modules(
-                "tests/merge",
-                "test_change_query",
-                "test_keys",
-                "test_current_text",
-                "test_current_view",
-                "test_apply_errors",
+                "tests/changelog", "test_declared_keys", "test_digest", "test_key_columns", "test_metadata", "test_position"
             ),
+            *modules("tests/merge", "test_change_query", "test_keys", "test_current_text", "test_current_view"),
             *modules("tests/refresh", "test_clean_missing_current", "test_key_changes"),
             *modules("tests/capture", "test_records", "test_versioned_table"),
             "tests/sink",
+            "tests/test_examples.py",
         ),
     ),
-    "onefold/schema": Package(("onefold/schema/*.py",), ("tests/schema", "tests/views", "tests/load/shredded")),
+    "onefold/schema": Package(("onefold/schema/*.py",), ("tests/schema", "tests/test_examples.py")),
     "onefold/registry": Package(
         modules("onefold/registry", "order", "classify", "containment", "lint", "multiple_of", "subschemas"),
         ("tests/registry",),
