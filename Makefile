@@ -41,7 +41,7 @@ test-ids: install  ## two collections of the tests: an id that differs from run 
 
 mutants: install  ## small errors in the code, which the fast tests have to notice: P=onefold/changelog, or all packages, for hours
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tests/mutants/requirements.txt
-	PYTHONPATH=tests $(BIN)/python -m support.mutants $(P)
+	PYTHONPATH=tests $(BIN)/python -m support.mutants "$(P)" "$(SAMPLE)"
 
 docs: install  ## the site of the documentation, in build/site: a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

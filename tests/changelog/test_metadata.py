@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from onefold.changelog.digest import digest_sql
 from onefold.changelog.metadata import (
     METADATA,
     METADATA_FIELDS,
@@ -14,6 +15,7 @@ from onefold.changelog.metadata import (
     metadata_problems,
     metadata_sql,
     metadata_type,
+    position_of,
     unused_order,
 )
 from onefold.schema.columns import Column
@@ -114,3 +116,19 @@ def test_rows_are_pulled_if_their_day_is_behind_the_metadata_in_any_case_of_lett
     assert not is_pulled([day, metadata])
     assert not is_pulled([day])
     assert not is_pulled([metadata])
+
+
+def test_a_position_has_the_sort_keys_and_the_identifier_that_the_metadata_has() -> None:
+    position = position_of("v", change_table())
+    assert f"v.`{METADATA}`.sort_keys" in position
+    assert f"CONCAT(IFNULL(REGEXP_REPLACE(v.`{METADATA}`.uuid, " in position
+    without = position_of("v", change_table(sort_keys=None, uuid=None))
+    assert "sort_keys" not in without
+    assert "CAST([] AS ARRAY<STRING>)" in without
+    assert "uuid" not in without
+    assert "CONCAT('', ' !')" in without
+
+
+def test_the_position_of_a_landed_row_ends_with_its_digest() -> None:
+    assert f"' ', {digest_sql('v', [ID])}" in position_of("v", change_table(), [ID])
+    assert "SHA256" not in position_of("v", change_table())
