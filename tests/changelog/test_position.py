@@ -21,7 +21,6 @@ from onefold.changelog.position import (
     is_stored_as_text,
     is_stored_as_text_sql,
     position_sql,
-    readable_sequence,
 )
 from onefold.core.names import quote_text
 
@@ -299,16 +298,3 @@ def _row(position: Position) -> str:
         f"SELECT {sequence} AS s, {timestamp} AS t, CAST([{keys}] AS ARRAY<STRING>) AS k, "
         f"{position.deleted} AS d, {quote_text(position.tie_break)} AS g"
     )
-
-
-@pytest.mark.parametrize(
-    ("stored", "shown"),
-    [
-        ("mysql-bin." + "3".rjust(40, "0") + "/" + "904".rjust(40, "0"), "mysql-bin.3/904"),
-        ("0" * 40, "0"),
-        ("mysql-bin.000003", "mysql-bin.000003"),
-        (f"a:0{'0' * 40}", "a:0"),
-    ],
-)
-def test_people_read_numbers_without_their_padding(stored: str, shown: str) -> None:
-    assert readable_sequence(stored) == shown

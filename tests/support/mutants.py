@@ -59,7 +59,13 @@ PACKAGES: Mapping[str, Package] = {
         modules("onefold/changelog", "declared_keys", "digest", "key_columns", "metadata", "position"),
         (
             *modules(
-                "tests/changelog", "test_declared_keys", "test_digest", "test_key_columns", "test_metadata", "test_position"
+                "tests/changelog",
+                "test_declared_keys",
+                "test_digest",
+                "test_key_columns",
+                "test_metadata",
+                "test_position",
+                "test_readable_sequence",
             ),
             *modules("tests/merge", "test_change_query", "test_keys", "test_current_text", "test_current_view"),
             *modules("tests/refresh", "test_clean_missing_current", "test_key_changes"),
