@@ -3,9 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast test-long test-ids test-counts lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
-IMAGES := python:3.12 python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
-PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml cloudbuild.access.yaml capture.Dockerfile
+.PHONY: help install demo test test-fast test-long test-ids test-counts mutants lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
+IMAGES := python:3.12 python:3.12-bookworm python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
+PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml cloudbuild.access.yaml capture.Dockerfile .github/workflows/ci.yml
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -22,21 +22,29 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 demo: install  ## a message arrives and the view is refreshed, on this machine
 	$(BIN)/onefold demo
 
+# T=tests/merge runs a part: files, folders or tests, or else what an expression of pytest's -k chooses: T='purge and not view'.
+# What failed last runs first. The shell quotes the expression, so that a single quote cannot be part of it.
+PART = $(if $(T),$(if $(wildcard $(firstword $(subst ::, ,$(T)))),$(T),-k '$(T)'))
+OPTIONS = --failed-first --durations=15 $(PART)
 PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
-test: install  ## the tests: every module on its real server
-	$(PYTEST) -m "not long"
+test: install  ## the tests, or a part of them (T=tests/merge): every module on its real server
+	$(PYTEST) -m "not long" $(OPTIONS)
 
 test-fast: install  ## the tests that start no server, no Spark and no other program, for the loop while one writes
-	TEST_PROFILE=fast $(BIN)/pytest -n 2 --dist loadfile -m "not (emulator or mysql or postgres or spark or judge or terraform or process or long)"
+	TEST_PROFILE=fast $(BIN)/pytest -n 2 --dist loadfile -m "not (emulator or mysql or postgres or spark or judge or terraform or process or long)" $(OPTIONS)
 
 test-long: install  ## the long tests: kills, fuzzing, whole histories, property tests with more examples
-	$(PYTEST) -m long
+	$(PYTEST) -m long $(OPTIONS)
 
 test-ids: install  ## two collections of the tests: an id that differs from run to run is an error
 	PYTHONPATH=tests $(BIN)/python -m support.stable_ids
 
 test-counts: install  ## tests/counts.toml, after tests were added or removed
 	PYTHONPATH=tests $(BIN)/python -m support.counts
+
+mutants: install  ## small errors in the code, which the fast tests have to notice: P=onefold/changelog, or all packages, for hours
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tests/mutants/requirements.txt
+	PYTHONPATH=tests $(BIN)/python -m support.mutants "$(P)" "$(SAMPLE)"
 
 docs: install  ## the site of the documentation, in build/site: a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -151,7 +159,7 @@ lock:  ## the lock files again, from pyproject.toml (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --constraint requirements.lock pyproject.toml -o functions/requirements.txt
 	uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-annotate --no-header --constraint requirements.lock --extra image pyproject.toml -o capture.requirements.txt
 
-images:  ## the images of Cloud Build and of capture by their digests of today (needs docker)
+images:  ## the images of Cloud Build, GitHub and capture by their digests of today (needs docker)
 	@for image in $(IMAGES); do \
 	  digest=$$(docker buildx imagetools inspect "$$image" --format '{{.Manifest.Digest}}') || exit 1; \
 	  sed -i.old -E "s#$$image(@sha256:[0-9a-f]+)?\$$#$$image@$$digest#" $(PINNED); done

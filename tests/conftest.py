@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.kinds import mark, show_skipped
+from support.row_table import pytest_assertrepr_compare  # noqa: F401
 from support.spark_class_archive import quick_java
 from support.zetasql_judge import Judge
 

@@ -41,7 +41,7 @@ class _Check:
         else:
             for inner, kind, name in _parts(value, hint, origin, arguments):
                 if not is_dataclass(inner) or id(inner) not in self.seen:
-                    self.check(inner, kind, f"{path}.{name}".lstrip("."))
+                    self.check(inner, kind, f"{path}.{name}".strip("."))
             self.seen.add(id(value))
 
     def _any_of(self, value: Any, hints: tuple[Any, ...], path: str) -> None:

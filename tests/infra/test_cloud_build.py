@@ -146,7 +146,9 @@ def test_make_images_writes_digests_once(tmp_path: Path) -> None:
         "cloudbuild.image.yaml",
         "cloudbuild.access.yaml",
         "capture.Dockerfile",
+        ".github/workflows/ci.yml",
     )
+    (tmp_path / ".github" / "workflows").mkdir(parents=True)
     for name in (*names, "Makefile"):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "docker").write_text(f"#!/bin/sh\necho sha256:{'a1' * 32}\n")
@@ -155,7 +157,7 @@ def test_make_images_writes_digests_once(tmp_path: Path) -> None:
     for _ in range(2):
         subprocess.run(["make", "-C", str(tmp_path), "images"], env=reported, check=True, capture_output=True)
         for name in names:
-            images = re.findall(r"^(?: +name: |FROM )(\S+)$", (tmp_path / name).read_text(), re.MULTILINE)
+            images = re.findall(r"^(?: +name: | +container: |FROM )(\S+)$", (tmp_path / name).read_text(), re.MULTILINE)
             assert images
             assert all(re.fullmatch(rf"[\w./-]+:[\w.-]+@sha256:{'a1' * 32}", image) for image in images), images
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.terraform import ROOT
 
+from onefold import __version__
 from onefold.core.extras import EXTRAS
 
 SECONDS = 900
@@ -82,7 +83,7 @@ def test_the_imported_library_is_that_of_the_wheel(installed: Path, tmp_path: Pa
 
 
 def test_the_wheel_prints_its_version(installed: Path, tmp_path: Path) -> None:
-    assert run(installed, tmp_path, "--version") == "onefold, version 0.1.0\n"
+    assert run(installed, tmp_path, "--version") == f"onefold, version {__version__}\n"
 
 
 def test_the_wheel_renders_a_view(installed: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Kinds of tests: markers for the systems that a test starts, and one line for each reason why tests were skipped."""
+"""Kinds of tests: markers for the systems that a test starts, and one line for each kind of which tests were skipped."""
 
 from __future__ import annotations
 
@@ -82,10 +82,19 @@ def _names(code: CodeType) -> set[str]:
 
 
 def show_skipped(reporter: pytest.TerminalReporter) -> None:
-    """Say once for each reason how many tests were skipped; a reason names the command that would make them run."""
-    reasons = Counter(_reason(report) for report in reporter.stats.get("skipped", ()))
-    for reason, count in sorted(reasons.items()):
-        reporter.write_line(f"skipped {count}: {reason}")
+    """Print a line for each kind of which tests were skipped, with the reason, which names the command that helps."""
+    for line in skipped_lines(reporter.stats.get("skipped", ())):
+        reporter.write_line(line)
+
+
+def skipped_lines(reports: Iterable[pytest.TestReport]) -> list[str]:
+    counts = Counter((_kind(report), _reason(report)) for report in reports)
+    return [f"skipped {count} of kind {kind}: {reason}" for (kind, reason), count in sorted(counts.items())]
+
+
+def _kind(report: pytest.TestReport) -> str:
+    """Return the systems that the test starts; a test that was skipped at the import of its file has no marker."""
+    return "+".join(kind for kind in FIXTURES if kind in report.keywords) or "other"
 
 
 def _reason(report: pytest.TestReport) -> str:
