@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
 from typing import Any, Literal
@@ -58,6 +58,8 @@ class LoadState:
         source_table: the name of the table at the source.
         columns: the columns of the source that the last load read; empty where the log does not say it.
         dropped: the columns of the source that `drop` named then.
+        truncated: whether a load of a truncated table has begun, and no load of all rows was done since.
+        logged_at: when the last load was logged.
     """
 
     version: str | None = None
@@ -72,6 +74,15 @@ class LoadState:
     source_table: str | None = None
     columns: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    truncated: bool = False
+    logged_at: datetime | None = None
+
+    def forgotten(self) -> LoadState:
+        """Return what is left of the state where the table of its version is not there any more: all rows are read again.
+
+        The watermark stays, so that the files of a first pull are not taken for those of the pull that comes now.
+        """
+        return replace(self, version=None, started=None, keys_of_days=(), covered=frozenset(), whole_at=None)
 
     def before(self, version: str) -> str | None:
         """Return the name of the last load that began into another version.

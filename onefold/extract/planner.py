@@ -120,7 +120,7 @@ class Planner:
         keys = named or target.primary_key
         check_keys(target, load, keys)
         rows = description.rows if description else ()
-        state = self.loads.state_of(base, self.request.window)
+        state = self.loads.confirmed(base, self.loads.state_of(base, self.request.window))
         check_renamed(name, structure, load, state)
         if state.version is None and not self.source.names_one(name.database, table):
             check_no_copy(name, structure, load, self._others(base))

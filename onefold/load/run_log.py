@@ -49,6 +49,7 @@ LOG_COLUMNS = (
     Column("source_table", _STRING),
     Column("columns_read", Array(_STRING)),
     Column("columns_dropped", Array(_STRING)),
+    Column("truncated", Scalar("BOOL")),
 )
 """Watermarks are text, because a key of MySQL may exceed INT64."""
 LOGGED_AT = "logged_at"
@@ -152,6 +153,7 @@ def _common(plan: TablePlan, state: State, begun_at: datetime, at: datetime) -> 
         "watermark_column": plan.watermark.column if plan.watermark else None,
         "low": _text(plan.range.low),
         "source_table": plan.structure.table,
+        "truncated": plan.truncated,
     }
 
 

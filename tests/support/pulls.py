@@ -51,6 +51,9 @@ class RememberedLoads:
             columns=tuple(column.name for column in mine[-1].plan.structure.columns), dropped=mine[-1].plan.dropped,
         )  # fmt: skip
 
+    def confirmed(self, table: TableId, state: LoadState) -> LoadState:  # noqa: ARG002
+        return state
+
     def pulled_tables(self, dataset: str) -> set[str]:
         return {one.table.table for one in self.pulled if one.table.dataset == dataset}
 
