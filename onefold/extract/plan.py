@@ -58,6 +58,7 @@ class LoadState:
         source_table: the name of the table at the source.
         columns: the columns of the source that the last load read; empty where the log does not say it.
         dropped: the columns of the source that `drop` named then.
+        described: all of its columns then, in order, as `onefold.extract.dropped_columns.described` has them.
         truncated: whether a load of a truncated table has begun, and no load of all rows was done since.
         logged_at: when the last load was logged.
     """
@@ -76,6 +77,7 @@ class LoadState:
     dropped: tuple[str, ...] = ()
     truncated: bool = False
     logged_at: datetime | None = None
+    described: tuple[str, ...] = ()
 
     def forgotten(self) -> LoadState:
         """Return what is left of the state where the table of its version is not there any more: all rows are read again.
@@ -142,6 +144,7 @@ class TablePlan:
         read_at: the source's time before the first range, in microseconds since 1970.
         keys_are_named: whether onefold.yaml names the keys.
         dropped: the columns of the source that `drop` names.
+        described: all of its columns, in order, as `onefold.extract.dropped_columns.described` has them.
         truncated: whether the table was truncated or made anew at the source, so that its rows replace all others.
     """
 
@@ -160,6 +163,7 @@ class TablePlan:
     keys_are_named: bool = False
     dropped: tuple[str, ...] = ()
     truncated: bool = False
+    described: tuple[str, ...] = ()
 
     @property
     def table(self) -> TableId:

@@ -13,7 +13,7 @@ import pymysql
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId, table_name
 from onefold.extract.clock import micros
-from onefold.extract.dropped_columns import check_no_copy, check_renamed, dropped_columns
+from onefold.extract.dropped_columns import check_no_copy, check_no_ghost, check_renamed, described, dropped_columns
 from onefold.extract.key_ranges import PART_ROWS, key_ranges
 from onefold.extract.layout import progress_file, schema_file
 from onefold.extract.part import Destination, table_folder
@@ -56,6 +56,7 @@ class _Table:
     keys_are_named: bool
     state: LoadState
     dropped: tuple[str, ...]
+    described: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Planner:
             self.request, dataset_of(self.source.cluster, found.name.database), found.structure, found.target, found.load,
             found.keys, watermark, range_, read_at, first=first, previous=found.state,
             parts=self._parts(connection, found, range_), keys_are_named=found.keys_are_named, dropped=found.dropped,
-            truncated=truncated,
+            truncated=truncated, described=found.described,
         )  # fmt: skip
         self._write_schema(plan)
         return self._resumed(plan) if first else plan
@@ -121,10 +122,12 @@ class Planner:
         check_keys(target, load, keys)
         rows = description.rows if description else ()
         state = self.loads.confirmed(base, self.loads.state_of(base, self.request.window))
-        check_renamed(name, structure, load, state)
+        shown = described(rows)
+        check_renamed(name, shown, load, state)
         if state.version is None and not self.source.names_one(name.database, table):
+            check_no_ghost(name, load, self.source)
             check_no_copy(name, structure, load, self._others(base))
-        return _Table(name, rows, pulled, load, target, keys, bool(named), state, dropped_columns(structure, load))
+        return _Table(name, rows, pulled, load, target, keys, bool(named), state, dropped_columns(structure, load), shown)
 
     def _others(self, table: TableId) -> Iterator[LoadState]:
         """Yield what the log of loads says about the other tables, where `drop` names columns of any."""

@@ -54,6 +54,7 @@ def load_state(rows: Sequence[Mapping[str, Any]], window: Window) -> LoadState:
         dropped=tuple(last["columns_dropped"] or ()),
         truncated=_is_truncated(rows),
         logged_at=last["logged_at"],
+        described=tuple(last["columns_described"] or ()),
     )
 
 

@@ -60,6 +60,7 @@ class MemoryLog:
             tuple(newest["columns_dropped"]),
             any(row["truncated"] and all(row["begun_at"] > one["begun_at"] for one in whole) for row in mine),
             datetime.fromisoformat(newest["logged_at"]),
+            tuple(newest["columns_described"]),
         )
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
