@@ -74,8 +74,8 @@ def check_renamed(name: TableName, shown: Sequence[str], load: TableLoad, state:
         if moved := _moved(one, was, now, ruled) | _exchanged(one, was, now, ruled):
             new = [now[other][1] for other in landing if other in moved]
             raise TableRefused(
-                f"{name}: {former[one]}, which `drop` names, and {', '.join(new)} have other places or types than before, and may "
-                "have exchanged their names",
+                f"{name}: {former[one]}, which `drop` names, and {', '.join(new)} have other places or types than before, "
+                "and may have exchanged their names",
                 f"{_with(load, new)}; if each is the column that it was, take {', '.join(new)} out again after one pull",
             )
 
@@ -97,7 +97,7 @@ def _moved(one: str, was: Columns, now: Columns, ruled: Collection[str]) -> set[
 
 
 def _exchanged(one: str, was: Columns, now: Columns, ruled: Collection[str]) -> set[str]:
-    """Return the columns that land, and that are described now as one was that does not land, and is described otherwise now."""
+    """Return the columns that land and are described now as one was that does not land, and that is another one by now."""
     others = (other for other in was.keys() & now.keys() if other not in ruled and _differs(other, was, now))
     return {other for other in others if _differs(one, was, now) and now[other][0] == was[one][0]}
 
@@ -122,8 +122,8 @@ def check_no_ghost(name: TableName, load: TableLoad, source: Source) -> None:
         of_original = source.settings_of(name.database, original)
         if of_original and (more := [column for column in of_original.drop if fold_hidden(column) not in ruled]):
             raise TableRefused(
-                f"{name}: tools for schema changes give this name to a copy of {name.database}.{original}, and it may hold what "
-                f"`drop` names there: {', '.join(more)}",
+                f"{name}: tools for schema changes give this name to a copy of {name.database}.{original}, and it may hold "
+                f"what `drop` names there: {', '.join(more)}",
                 _own_entry(name),
             )
 
@@ -160,6 +160,6 @@ def check_no_copy(name: TableName, structure: Structure, load: TableLoad, others
 
 def _own_entry(name: TableName) -> str:
     return (
-        f"name {name.table} under `tables` in onefold.yaml, before every pattern that matches it, with `drop` of what must not "
-        "land; or name it under `exclude`"
+        f"name {name.table} under `tables` in onefold.yaml, before every pattern that matches it, with `drop` of what must "
+        "not land; or name it under `exclude`"
     )

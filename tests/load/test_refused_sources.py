@@ -73,8 +73,9 @@ def test_a_dropped_column_does_not_come_out_under_another_name(scene: CheckScene
     refused = scene.run()
     assert outcomes(refused) == {"t": "failed", "u": "loaded"}
     assert (
-        f"{scene.source.name}.t: card, which `drop` names, is gone; credit is new or described otherwise, and may hold the same values; "
-        "set `drop: [Card, credit]` for the table in onefold.yaml, or, if it holds other values, take card out of `drop`"
+        f"{scene.source.name}.t: card, which `drop` names, is gone; credit is new or described otherwise, and may hold the "
+        "same values; set `drop: [Card, credit]` for the table in onefold.yaml, or, if it holds other values, take card out "
+        "of `drop`"
     ) in refused.summary()
     scene.tables = {"t": by("at", drop=("Card", "credit")), "u": by("id")}
     scene.pull()
@@ -141,6 +142,21 @@ def test_a_column_that_only_got_another_place_lands_after_a_pull_without_it(scen
         scene.tables = {"t": by("at", drop=drop)}
         scene.pull()
     assert shown(scene) == {1: "a", 2: "b", 3: "c"}
+
+
+@on(MariaDb)
+@pytest.mark.parametrize("exclude", [(), ("T",)], ids=["drop", "exclude"])
+def test_a_pattern_in_another_case_does_not_leave_a_table_to_the_next_one(
+    scene: CheckScene, exclude: tuple[str, ...]
+) -> None:
+    scene.source.run("CREATE TABLE u (id INT PRIMARY KEY)")
+    scene.tables = {**({} if exclude else {"T": by("at", drop=("name",))}), "*": by("id")}
+    scene.exclude = exclude
+    refused = scene.run()
+    assert outcomes(refused) == {"t": "failed", "u": "loaded"}
+    assert f"{scene.source.name}.t: sources.fraud has the pattern 'T', which matches it in another case" in refused.summary()
+    scene.exclude, scene.tables = (), {"t": by("at", drop=("name",)), "*": by("id")}
+    assert outcomes(scene.run()) == {"t": "loaded", "u": "loaded"}
 
 
 @pytest.mark.parametrize("ghost", ["_t_gho", "_t_new", "_t_old"])
