@@ -59,6 +59,7 @@ class LoadState:
         columns: the columns of the source that the last load read; empty where the log does not say it.
         dropped: the columns of the source that `drop` named then.
         described: all of its columns then, in order, as `onefold.extract.dropped_columns.described` has them.
+        keys: the columns of the key by which the last load told rows apart; empty where the log does not say it.
         truncated: whether a load of a truncated table has begun, and no load of all rows was done since.
         logged_at: when the last load was logged.
     """
@@ -78,6 +79,7 @@ class LoadState:
     truncated: bool = False
     logged_at: datetime | None = None
     described: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
     def forgotten(self) -> LoadState:
         """Return what is left of the state where the table of its version is not there any more: all rows are read again.
@@ -146,6 +148,7 @@ class TablePlan:
         dropped: the columns of the source that `drop` names.
         described: all of its columns, in order, as `onefold.extract.dropped_columns.described` has them.
         truncated: whether the table was truncated or made anew at the source, so that its rows replace all others.
+        rekeyed: whether the key is another one than at the last load, so that they do as well.
     """
 
     request: PullRequest
@@ -164,6 +167,7 @@ class TablePlan:
     dropped: tuple[str, ...] = ()
     truncated: bool = False
     described: tuple[str, ...] = ()
+    rekeyed: bool = False
 
     @property
     def table(self) -> TableId:

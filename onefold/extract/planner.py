@@ -10,6 +10,7 @@ from typing import Any
 
 import pymysql
 
+from onefold.changelog.declared_keys import same_columns
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId, table_name
 from onefold.extract.clock import micros
@@ -97,13 +98,15 @@ class Planner:
         watermark = watermark_of(found.structure, found.load, self.source.time_zone)
         read_at, high = _border(connection, found.name, watermark)
         truncated = is_truncated(connection, found.name, found.rows, watermark, high, found.state)
-        first = self._is_first(found) and not truncated
-        range_ = self._range(found, watermark, high, "full" if truncated else self.request.window, whole=first or truncated)
+        rekeyed = watermark is not None and _is_rekeyed(found)
+        replaced = truncated or rekeyed
+        first = self._is_first(found) and not replaced
+        range_ = self._range(found, watermark, high, "full" if replaced else self.request.window, whole=first or replaced)
         plan = TablePlan(
             self.request, dataset_of(self.source.cluster, found.name.database), found.structure, found.target, found.load,
             found.keys, watermark, range_, read_at, first=first, previous=found.state,
             parts=self._parts(connection, found, range_), keys_are_named=found.keys_are_named, dropped=found.dropped,
-            truncated=truncated, described=found.described,
+            truncated=truncated, described=found.described, rekeyed=rekeyed,
         )  # fmt: skip
         self._write_schema(plan)
         return self._resumed(plan) if first else plan
@@ -220,6 +223,11 @@ def _structure(description: TableDescription | None, name: TableName) -> Structu
     if description.structure is None:
         raise TableRefused(f"{name} is system-versioned, which pulls do not support", "name it under `exclude`")
     return description.structure
+
+
+def _is_rekeyed(found: _Table) -> bool:
+    """Return whether rows were told apart by another key: those that landed by it would be rows of their own."""
+    return found.state.version is not None and bool(found.state.keys) and not same_columns(found.state.keys, found.keys)
 
 
 def _border(connection: pymysql.Connection, name: TableName, watermark: Watermark | None) -> tuple[int, int | None]:

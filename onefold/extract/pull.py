@@ -42,6 +42,10 @@ TRUNCATED = (
     "it was truncated or made anew at the source: all of its rows are read again, and replace those that were there; drop "
     "its base table, if it has one"
 )
+REKEYED = (
+    "its key is another one than at the last load: all of its rows are read again, and replace those that were there; drop "
+    "its base table, if it has one"
+)
 
 
 class StructureChanged(TryAgain):
@@ -158,6 +162,8 @@ class Pull:
             self.loads.begin(plan)
             if plan.truncated:
                 log("WARNING", f"{plan.table}: {TRUNCATED}", event="table_truncated", dataset=plan.dataset, table=table)
+            if plan.rekeyed:
+                log("WARNING", f"{plan.table}: {REKEYED}", event="table_rekeyed", dataset=plan.dataset, table=table)
             try:
                 pulled = pulled_files(plan, self._read(plan, threads))
             except StructureChanged:

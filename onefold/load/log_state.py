@@ -55,6 +55,7 @@ def load_state(rows: Sequence[Mapping[str, Any]], window: Window) -> LoadState:
         truncated=_is_truncated(rows),
         logged_at=last["logged_at"],
         described=tuple(last["columns_described"] or ()),
+        keys=tuple(last["key_columns"] or ()),
     )
 
 

@@ -51,6 +51,7 @@ LOG_COLUMNS = (
     Column("columns_dropped", Array(_STRING)),
     Column("truncated", Scalar("BOOL")),
     Column("columns_described", Array(_STRING)),
+    Column("key_columns", Array(_STRING)),
 )
 """Watermarks are text, because a key of MySQL may exceed INT64."""
 LOGGED_AT = "logged_at"
@@ -121,6 +122,7 @@ def loaded_row(pulled: PulledFiles, done: Done, begun_at: datetime, at: datetime
         "columns_read": [column.name for column in pulled.plan.structure.columns],
         "columns_dropped": list(pulled.plan.dropped),
         "columns_described": list(pulled.plan.described),
+        "key_columns": list(pulled.plan.keys),
     }
 
 

@@ -44,8 +44,8 @@ def _misspelt_captures(tables: TablesFile, path: Path) -> Iterator[str]:
     for name in tables.captures:
         if name not in tables.sources and (near := near_name(name, known)):
             yield (
-                f"{path}: captures.{name} is no entry of `sources`{near}: correct the name; if it is another source that is only "
-                "captured, give the source that is meant here an entry without rules, `{}`"
+                f"{path}: captures.{name} is no entry of `sources`{near}: correct the name; if it is another source that is "
+                "only captured, give the source that is meant here an entry without rules, `{}`"
             )
 
 

@@ -115,7 +115,8 @@ sources:
     {{host: {address.host}, port: {address.port}, user: {address.user}, password: "env:DB", tls: {{mode: off}},
      time_zone: Asia/Kathmandu, databases: [{source.name}, nowhere],
      tables: {{slow: {{watermark: at}}, keyless: {{watermark: a}}, other: {{watermark: "no", drop: [id]}},
-       gone_*: {{mode: full}}, EVENT: {{mode: full}}, measured: {{watermark: at, drop: [AT_, card]}}, event: {{watermark: id, drop: [TEXT]}}}}}}
+       gone_*: {{mode: full}}, EVENT: {{mode: full}},
+       measured: {{watermark: at, drop: [AT_, card]}}, event: {{watermark: id, drop: [TEXT]}}}}}}
   away: {{host: {address.host}, port: 1, user: u, password: "env:DB", databases: [a]}}
   locked: {{host: h, user: u, password: "env:NOT_SET", databases: [a]}}
 """,

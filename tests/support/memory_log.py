@@ -61,6 +61,7 @@ class MemoryLog:
             any(row["truncated"] and all(row["begun_at"] > one["begun_at"] for one in whole) for row in mine),
             datetime.fromisoformat(newest["logged_at"]),
             tuple(newest["columns_described"]),
+            tuple(newest["key_columns"]),
         )
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
