@@ -43,7 +43,7 @@ def _digest(row: ColumnRow) -> str:
     return hashlib.sha256(repr(said).encode()).hexdigest()[:12]
 
 
-def check_renamed(name: TableName, shown: Sequence[str], load: TableLoad, state: LoadState) -> None:
+def check_renamed(name: TableName, shown: Sequence[str], load: TableLoad, keys: Sequence[str], state: LoadState) -> None:
     """Check that no column that `drop` names may have got another name since the last load.
 
     A pull sees structures, and no statements: a column that is gone, and one that is new or described otherwise, may be the
@@ -54,6 +54,7 @@ def check_renamed(name: TableName, shown: Sequence[str], load: TableLoad, state:
         name: the table.
         shown: its columns, as `described` has them.
         load: its settings.
+        keys: the columns of its key.
         state: what the log of loads knows.
 
     Raises:
@@ -70,14 +71,22 @@ def check_renamed(name: TableName, shown: Sequence[str], load: TableLoad, state:
             "may hold the same values",
             f"{_with(load, new)}, or, if it holds other values, take {', '.join(lost)} out of `drop`",
         )
+    needed = set(map(fold_hidden, (*keys, *([load.watermark.column] if load.watermark else ()))))
     for one in former.keys() & was.keys() & now.keys():
-        if moved := _moved(one, was, now, ruled) | _exchanged(one, was, now, ruled):
-            new = [now[other][1] for other in landing if other in moved]
-            raise TableRefused(
-                f"{name}: {former[one]}, which `drop` names, and {', '.join(new)} have other places or types than before, "
-                "and may have exchanged their names",
-                f"{_with(load, new)}; if each is the column that it was, take {', '.join(new)} out again after one pull",
-            )
+        # `drop` cannot name a column that is needed: one that is described as ever, and not like this one, has only moved.
+        same = {other for other in needed & was.keys() & now.keys() if now[other][0] == was[other][0] != was[one][0]}
+        if moved := (_moved(one, was, now, ruled) - same) | _exchanged(one, was, now, ruled):
+            others = [now[other][1] for other in landing if other in moved]
+            raise TableRefused(*_exchange(name, load, former[one], others))
+
+
+def _exchange(name: TableName, load: TableLoad, one: str, others: Sequence[str]) -> tuple[str, str]:
+    new = ", ".join(others)
+    return (
+        f"{name}: {one}, which `drop` names, and {new} have other places or types than before, and may have exchanged their "
+        "names",
+        f"{_with(load, others)}; if each is the column that it was, take {new} out again after one pull",
+    )
 
 
 def _by_name(shown: Iterable[str]) -> Columns:

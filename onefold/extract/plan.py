@@ -82,10 +82,7 @@ class LoadState:
     keys: tuple[str, ...] = ()
 
     def forgotten(self) -> LoadState:
-        """Return what is left of the state where the table of its version is not there any more: all rows are read again.
-
-        The watermark stays, so that the files of a first pull are not taken for those of the pull that comes now.
-        """
+        """Return what is left of the state where the table of its version is not there any more: all rows are read again."""
         return replace(self, version=None, started=None, keys_of_days=(), covered=frozenset(), whole_at=None)
 
     def before(self, version: str) -> str | None:
@@ -190,10 +187,12 @@ class TablePlan:
         """The name of a first pull, the same when it is repeated on the same day after a kill.
 
         The last load of another structure is a part of the name: the table may have had the same structure before, on the
-        same day and with the same watermark. So are the days that are replaced, because their rows have files of their own.
+        same day and with the same watermark. So are the time of the last load that was done, which may be one of this
+        structure whose table was lost, and the days that are replaced, because their rows have files of their own.
         """
-        days = " ".join(map(str, self.range.days))
-        before = f"{self.previous.before(self.target.version)} {self.previous.watermark} {self.request.at:%Y%m%d} {days}"
+        state, days = self.previous, " ".join(map(str, self.range.days))
+        done = f" {state.logged_at.isoformat()}" if state.logged_at else ""
+        before = f"{state.before(self.target.version)} {state.watermark} {self.request.at:%Y%m%d} {days}{done}"
         return hashlib.sha256(before.encode()).hexdigest()[:12]
 
     @cached_property

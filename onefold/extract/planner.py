@@ -126,7 +126,7 @@ class Planner:
         rows = description.rows if description else ()
         state = self.loads.confirmed(base, self.loads.state_of(base, self.request.window))
         shown = described(rows)
-        check_renamed(name, shown, load, state)
+        check_renamed(name, shown, load, named or structure.primary_key, state)
         if state.version is None and not self.source.names_one(name.database, table):
             check_no_ghost(name, load, self.source)
             check_no_copy(name, structure, load, self._others(base))

@@ -142,6 +142,8 @@ def test_a_column_that_only_got_another_place_lands_after_a_pull_without_it(scen
         scene.tables = {"t": by("at", drop=drop)}
         scene.pull()
     assert shown(scene) == {1: "a", 2: "b", 3: "c"}
+    scene.source.run("ALTER TABLE t MODIFY card VARCHAR(20) COLLATE utf8mb4_bin AFTER id")  # across the watermark alone
+    assert outcomes(scene.run()) == {"t": "loaded"}
 
 
 @on(MariaDb)
