@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from onefold.batches.parsers import extract_parser
@@ -13,6 +13,8 @@ from onefold.settings.sources import dataset_of
 
 WINDOWS: tuple[Literal["15m", "day", "full"], ...] = ("15m", "day", "full")
 MAX_PARALLEL = 64
+MOST_AHEAD = timedelta(minutes=10)
+"""How far the clock of who asks may be ahead."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,24 @@ class ExtractArguments:
     def dataset(self) -> str:
         """The dataset of the tables."""
         return dataset_of(self.source, self.database)
+
+    def asked_at(self, now: datetime) -> datetime:
+        """Return the time of the request.
+
+        A request of a time to come would replace days that are not over, and let no request before that time count.
+
+        Args:
+            now: the present time.
+
+        Raises:
+            InvalidInput: the request is dated in the future.
+        """
+        if self.at is not None and self.at > now + MOST_AHEAD:
+            raise InvalidInput(
+                f"--at: expected a time up to now ({now:%Y-%m-%d %H:%M:%S%z}), got {self.at.isoformat()}, which is to come: "
+                "correct it, or leave it out"
+            )
+        return self.at or now
 
 
 def parse_extract(words: Sequence[str]) -> ExtractArguments:

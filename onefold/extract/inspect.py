@@ -22,7 +22,7 @@ from onefold.mysql.grants import grant, table_sql
 from onefold.mysql.snapshot.table_size import TableSize
 from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import of_database
-from onefold.settings.sources import Source, TableLoad, WatermarkColumn, dataset_of
+from onefold.settings.sources import Source, TableLoad, WatermarkColumn, dataset_of, matches_in_other_case
 
 _INDEXED = "SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND SEQ_IN_INDEX = 1"
 _SIZES = "SELECT TABLE_NAME, TABLE_ROWS, DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s"
@@ -223,7 +223,11 @@ def _unmatched(connection: pymysql.Connection, source: Source) -> Iterator[str]:
         where, alone = f"sources.{source.cluster}.tables.{pattern}", Source("", "", tables={pattern: load})
         matched = [table for table in found if alone.load_of(table.name.database, table.name.table)]
         if not matched:
-            yield f"{where} matches no table: correct or remove it; views are not pulled"
+            near = [
+                str(table.name) for table in found if matches_in_other_case(pattern, table.name.database, table.name.table)
+            ]
+            but = f", but would match {', '.join(near)} in another case" if near else ""
+            yield f"{where} matches no table{but}: correct or remove it; views are not pulled"
             continue
         known = {fold_hidden(row.column) for table in matched for row in table.rows}
         for name in load.drop:

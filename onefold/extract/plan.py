@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
 from typing import Any, Literal
@@ -58,6 +58,10 @@ class LoadState:
         source_table: the name of the table at the source.
         columns: the columns of the source that the last load read; empty where the log does not say it.
         dropped: the columns of the source that `drop` named then.
+        described: all of its columns then, in order, as `onefold.extract.dropped_columns.described` has them.
+        keys: the columns of the key by which the last load told rows apart; empty where the log does not say it.
+        truncated: whether a load of a truncated table has begun, and no load of all rows was done since.
+        logged_at: when the last load was logged.
     """
 
     version: str | None = None
@@ -72,6 +76,14 @@ class LoadState:
     source_table: str | None = None
     columns: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    truncated: bool = False
+    logged_at: datetime | None = None
+    described: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+    def forgotten(self) -> LoadState:
+        """Return what is left of the state where the table of its version is not there any more: all rows are read again."""
+        return replace(self, version=None, started=None, keys_of_days=(), covered=frozenset(), whole_at=None)
 
     def before(self, version: str) -> str | None:
         """Return the name of the last load that began into another version.
@@ -131,7 +143,9 @@ class TablePlan:
         read_at: the source's time before the first range, in microseconds since 1970.
         keys_are_named: whether onefold.yaml names the keys.
         dropped: the columns of the source that `drop` names.
+        described: all of its columns, in order, as `onefold.extract.dropped_columns.described` has them.
         truncated: whether the table was truncated or made anew at the source, so that its rows replace all others.
+        rekeyed: whether the key is another one than at the last load, so that they do as well.
     """
 
     request: PullRequest
@@ -149,6 +163,8 @@ class TablePlan:
     keys_are_named: bool = False
     dropped: tuple[str, ...] = ()
     truncated: bool = False
+    described: tuple[str, ...] = ()
+    rekeyed: bool = False
 
     @property
     def table(self) -> TableId:
@@ -171,10 +187,12 @@ class TablePlan:
         """The name of a first pull, the same when it is repeated on the same day after a kill.
 
         The last load of another structure is a part of the name: the table may have had the same structure before, on the
-        same day and with the same watermark. So are the days that are replaced, because their rows have files of their own.
+        same day and with the same watermark. So are the time of the last load that was done, which may be one of this
+        structure whose table was lost, and the days that are replaced, because their rows have files of their own.
         """
-        days = " ".join(map(str, self.range.days))
-        before = f"{self.previous.before(self.target.version)} {self.previous.watermark} {self.request.at:%Y%m%d} {days}"
+        state, days = self.previous, " ".join(map(str, self.range.days))
+        done = f" {state.logged_at.isoformat()}" if state.logged_at else ""
+        before = f"{state.before(self.target.version)} {state.watermark} {self.request.at:%Y%m%d} {days}{done}"
         return hashlib.sha256(before.encode()).hexdigest()[:12]
 
     @cached_property

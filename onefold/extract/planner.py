@@ -10,10 +10,11 @@ from typing import Any
 
 import pymysql
 
+from onefold.changelog.declared_keys import same_columns
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId, table_name
 from onefold.extract.clock import micros
-from onefold.extract.dropped_columns import check_no_copy, check_renamed, dropped_columns
+from onefold.extract.dropped_columns import check_no_copy, check_no_ghost, check_renamed, described, dropped_columns
 from onefold.extract.key_ranges import PART_ROWS, key_ranges
 from onefold.extract.layout import progress_file, schema_file
 from onefold.extract.part import Destination, table_folder
@@ -56,6 +57,7 @@ class _Table:
     keys_are_named: bool
     state: LoadState
     dropped: tuple[str, ...]
+    described: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -96,13 +98,15 @@ class Planner:
         watermark = watermark_of(found.structure, found.load, self.source.time_zone)
         read_at, high = _border(connection, found.name, watermark)
         truncated = is_truncated(connection, found.name, found.rows, watermark, high, found.state)
-        first = self._is_first(found) and not truncated
-        range_ = self._range(found, watermark, high, "full" if truncated else self.request.window, whole=first or truncated)
+        rekeyed = watermark is not None and _is_rekeyed(found)
+        replaced = truncated or rekeyed
+        first = self._is_first(found) and not replaced
+        range_ = self._range(found, watermark, high, "full" if replaced else self.request.window, whole=first or replaced)
         plan = TablePlan(
             self.request, dataset_of(self.source.cluster, found.name.database), found.structure, found.target, found.load,
             found.keys, watermark, range_, read_at, first=first, previous=found.state,
             parts=self._parts(connection, found, range_), keys_are_named=found.keys_are_named, dropped=found.dropped,
-            truncated=truncated,
+            truncated=truncated, described=found.described, rekeyed=rekeyed,
         )  # fmt: skip
         self._write_schema(plan)
         return self._resumed(plan) if first else plan
@@ -120,11 +124,13 @@ class Planner:
         keys = named or target.primary_key
         check_keys(target, load, keys)
         rows = description.rows if description else ()
-        state = self.loads.state_of(base, self.request.window)
-        check_renamed(name, structure, load, state)
+        state = self.loads.confirmed(base, self.loads.state_of(base, self.request.window))
+        shown = described(rows)
+        check_renamed(name, shown, load, named or structure.primary_key, state)
         if state.version is None and not self.source.names_one(name.database, table):
+            check_no_ghost(name, load, self.source)
             check_no_copy(name, structure, load, self._others(base))
-        return _Table(name, rows, pulled, load, target, keys, bool(named), state, dropped_columns(structure, load))
+        return _Table(name, rows, pulled, load, target, keys, bool(named), state, dropped_columns(structure, load), shown)
 
     def _others(self, table: TableId) -> Iterator[LoadState]:
         """Yield what the log of loads says about the other tables, where `drop` names columns of any."""
@@ -217,6 +223,11 @@ def _structure(description: TableDescription | None, name: TableName) -> Structu
     if description.structure is None:
         raise TableRefused(f"{name} is system-versioned, which pulls do not support", "name it under `exclude`")
     return description.structure
+
+
+def _is_rekeyed(found: _Table) -> bool:
+    """Return whether rows were told apart by another key: those that landed by it would be rows of their own."""
+    return found.state.version is not None and bool(found.state.keys) and not same_columns(found.state.keys, found.keys)
 
 
 def _border(connection: pymysql.Connection, name: TableName, watermark: Watermark | None) -> tuple[int, int | None]:

@@ -25,7 +25,7 @@ from onefold.extract.present_rows import SourceRows
 from onefold.extract.pulled import Loads, PulledFiles
 from onefold.extract.queries import count_query
 from onefold.extract.report import PullReport, TableReport
-from onefold.extract.shared_names import check_name
+from onefold.extract.shared_names import check_case, check_name
 from onefold.extract.table_settings import describes_same
 from onefold.mysql.catalog import TableName, describe_one, tables
 from onefold.mysql.connection import query
@@ -40,6 +40,10 @@ GONE = (
 )
 TRUNCATED = (
     "it was truncated or made anew at the source: all of its rows are read again, and replace those that were there; drop "
+    "its base table, if it has one"
+)
+REKEYED = (
+    "its key is another one than at the last load: all of its rows are read again, and replace those that were there; drop "
     "its base table, if it has one"
 )
 
@@ -127,17 +131,19 @@ class Pull:
         return report
 
     def _check_name(self, table: str, seen: Collection[str]) -> None:
-        """Check that no other table that is pulled has the name of this one in BigQuery: their rows would mix.
+        """Check that no pattern misses this table by case, and that no other one that is pulled has its name in BigQuery.
 
         Raises:
             Skipped: the request does not pull the table.
-            TableRefused: names both tables.
+            TableRefused: names the pattern, or both tables.
         """
+        name = TableName(self.planner.request.database, table)
+        check_case(self.planner.source, name, seen)
         self.planner.load_of(table)
         owner = self.loads.state_of(
             TableId(None, self._dataset, table_name(table)), self.planner.request.window
         ).source_table
-        check_name(self.planner.source, TableName(self.planner.request.database, table), seen, owner)
+        check_name(self.planner.source, name, seen, owner)
 
     def pull(self, table: str, threads: ThreadPoolExecutor) -> PulledFiles:
         """Pull one table and load it.
@@ -156,6 +162,8 @@ class Pull:
             self.loads.begin(plan)
             if plan.truncated:
                 log("WARNING", f"{plan.table}: {TRUNCATED}", event="table_truncated", dataset=plan.dataset, table=table)
+            if plan.rekeyed:
+                log("WARNING", f"{plan.table}: {REKEYED}", event="table_rekeyed", dataset=plan.dataset, table=table)
             try:
                 pulled = pulled_files(plan, self._read(plan, threads))
             except StructureChanged:

@@ -105,6 +105,17 @@ class Loads(Protocol):
             TryAgain: the log cannot be read now.
         """
 
+    def confirmed(self, table: TableId, state: LoadState, /) -> LoadState:
+        """Return a state as the warehouse bears it out: without a version where the table of that version is gone.
+
+        Args:
+            table: the base name, without a project.
+            state: that of `state_of`.
+
+        Raises:
+            TryAgain: the warehouse does not answer.
+        """
+
     def pulled_tables(self, dataset: str, /) -> Collection[str]:
         """Return the base names of the pulled tables of a dataset, as the warehouse has them.
 

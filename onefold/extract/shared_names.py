@@ -27,6 +27,24 @@ def check_name(source: Source, name: TableName, seen: Collection[str], owner: st
         raise TableRefused(*shared_name(name, holder))
 
 
+def check_case(source: Source, name: TableName, seen: Collection[str]) -> None:
+    """Check that no pattern misses a table by case alone: it would be pulled by a later pattern, or not at all.
+
+    Args:
+        source: the source.
+        name: the table.
+        seen: the tables of its database.
+
+    Raises:
+        TableRefused: names the pattern.
+    """
+    if (pattern := source.other_case(name.database, name.table, seen)) is not None:
+        raise TableRefused(
+            f"{name}: sources.{source.cluster} has the pattern {pattern!r}, which matches it in another case alone",
+            "write the pattern in the case of the source, since names are compared with case; or remove it",
+        )
+
+
 def holder_of_base(source: Source, name: TableName, seen: Collection[str], owner: str | None = None) -> str | None:
     """Return the other table that has the name in BigQuery, if there is one; the arguments are those of `check_name`."""
     base = table_name(name.table)

@@ -31,7 +31,8 @@ def is_truncated(
 ) -> bool:
     """Return whether a table with a key watermark was truncated or made anew since the last load.
 
-    Then rows with keys below the watermark are new ones. The greatest key falls, too, where the newest rows are deleted.
+    Then rows with keys below the watermark are new ones. The greatest key falls, too, where the newest rows are deleted. A
+    pull that saw a truncation may have failed, and the greatest key may have risen since: that is in the log.
 
     Args:
         connection: to the source.
@@ -41,7 +42,9 @@ def is_truncated(
         high: the greatest key now; None for an empty table.
         state: what the log of loads knows.
     """
-    if watermark is None or watermark.is_time or state.watermark_column not in (None, watermark.column):
+    if watermark is None or state.truncated:
+        return watermark is not None
+    if watermark.is_time or state.watermark_column not in (None, watermark.column):
         return False
     if state.watermark is None or (high is not None and high >= state.watermark):
         return False

@@ -11,15 +11,20 @@ from onefold.load.run_log import LOGGED_AT
 def state_query(log: TableId, since: datetime | None) -> str:
     """Return a query of the last load of each table, window, version and state, with the greatest time of a request.
 
+    Loads of all rows are told apart from others: those that are done, and those of truncated tables that began. A request
+    counts as one of the time when it was logged, at most: one that is dated later would let none that follows count.
+
     Args:
         log: the log of loads.
         since: the first time of logging that is read, so that few partitions are; None for the whole log.
     """
-    group = "PARTITION BY l.table_name, l.pull_window, l.version, l.state"
+    whole = "IFNULL(IF(l.state = 'begun', l.truncated, l.replaces AND l.days IS NULL), FALSE)"
+    group = f"PARTITION BY l.table_name, l.pull_window, l.version, l.state, {whole}"
     rows = (
         f"SELECT l.table_name, l.pull_window, l.version, l.state, l.load_id, l.watermark_column, l.watermark, l.begun_at, "
-        f"l.read_at, l.source_table, l.columns_read, l.columns_dropped, "
-        f"MAX(l.requested_at) OVER ({group}) AS requested_at, "
+        f"l.{LOGGED_AT}, l.columns_described, l.key_columns, "
+        f"l.read_at, l.source_table, l.columns_read, l.columns_dropped, {whole} AS whole, "
+        f"MAX(LEAST(l.requested_at, l.{LOGGED_AT})) OVER ({group}) AS requested_at, "
         f"ROW_NUMBER() OVER ({group} ORDER BY l.begun_at DESC, l.logged_at DESC) AS _rank\n"
         f"FROM {log.quoted} AS l\nWHERE TRUE" + _since("l", since)
     )
@@ -35,7 +40,8 @@ def history_query(log: TableId, table: str, since: datetime) -> str:
         since: the first time of logging that is read.
     """
     rows = (
-        "SELECT l.pull_window, l.requested_at, l.begun_at, l.replaces, l.days, l.keys_of_days, l.watermark_column, "
+        f"SELECT l.pull_window, LEAST(l.requested_at, l.{LOGGED_AT}) AS requested_at, "
+        "l.begun_at, l.replaces, l.days, l.keys_of_days, l.watermark_column, "
         "ROW_NUMBER() OVER (ORDER BY l.requested_at) AS _rank\n"
         f"FROM {log.quoted} AS l\n"
         f"WHERE l.state = 'loaded' AND l.pull_window != 'dq' AND l.table_name = {quote_text(table)}{_since('l', since)}"

@@ -52,7 +52,18 @@ def load_state(rows: Sequence[Mapping[str, Any]], window: Window) -> LoadState:
         source_table=last["source_table"],
         columns=tuple(last["columns_read"] or ()),
         dropped=tuple(last["columns_dropped"] or ()),
+        truncated=_is_truncated(rows),
+        logged_at=last["logged_at"],
+        described=tuple(last["columns_described"] or ()),
+        keys=tuple(last["key_columns"] or ()),
     )
+
+
+def _is_truncated(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a load of a truncated table has begun, and no load of all rows has begun since and was done."""
+    whole = [row for row in rows if row["whole"]]
+    last = max(whole, key=lambda row: (row["begun_at"], row["state"] == "loaded"), default=None)
+    return last is not None and last["state"] == "begun"
 
 
 def _begun(rows: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:

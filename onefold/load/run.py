@@ -75,6 +75,25 @@ class TableLoads:
         """
         return self.log.state_of(table.table, window, self.now())
 
+    def confirmed(self, table: TableId, state: LoadState) -> LoadState:
+        """Return a state as the warehouse bears it out: a table that was dropped, or made again, has none of its rows.
+
+        Args:
+            table: the base name.
+            state: what the log says about it.
+        """
+        if self.announcements.has(table, state):
+            return state
+        log(
+            "WARNING",
+            f"{table}: the table of version {state.version} was dropped or made again: all rows are read again",
+            event="pulled_table_lost",
+            dataset=table.dataset,
+            table=table.table,
+            version=state.version,
+        )
+        return state.forgotten()
+
     def pulled_tables(self, dataset: str) -> Collection[str]:
         """Return the base names of the pulled tables of a dataset, by their label.
 

@@ -49,6 +49,9 @@ LOG_COLUMNS = (
     Column("source_table", _STRING),
     Column("columns_read", Array(_STRING)),
     Column("columns_dropped", Array(_STRING)),
+    Column("truncated", Scalar("BOOL")),
+    Column("columns_described", Array(_STRING)),
+    Column("key_columns", Array(_STRING)),
 )
 """Watermarks are text, because a key of MySQL may exceed INT64."""
 LOGGED_AT = "logged_at"
@@ -118,6 +121,8 @@ def loaded_row(pulled: PulledFiles, done: Done, begun_at: datetime, at: datetime
         "rows_at_source": pulled.rows_at_source,
         "columns_read": [column.name for column in pulled.plan.structure.columns],
         "columns_dropped": list(pulled.plan.dropped),
+        "columns_described": list(pulled.plan.described),
+        "key_columns": list(pulled.plan.keys),
     }
 
 
@@ -152,6 +157,7 @@ def _common(plan: TablePlan, state: State, begun_at: datetime, at: datetime) -> 
         "watermark_column": plan.watermark.column if plan.watermark else None,
         "low": _text(plan.range.low),
         "source_table": plan.structure.table,
+        "truncated": plan.truncated,
     }
 
 

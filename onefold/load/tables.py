@@ -11,7 +11,7 @@ from onefold.changelog.declared_keys import same_columns, source_key
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, versioned_name
 from onefold.core.versioned_names import DEFAULT_NAMES
-from onefold.extract.plan import TablePlan
+from onefold.extract.plan import LoadState, TablePlan
 from onefold.extract.pulled_table import DAY
 from onefold.ports.load_jobs import PULLED_LABEL
 from onefold.ports.publisher import Publisher
@@ -71,6 +71,19 @@ class Announcements:
             return frozenset()
         names = (DEFAULT_NAMES.split(table) for table, own in labels.items() if PULLED_LABEL in own)
         return frozenset(name[0] for name in names if name)
+
+    def has(self, table: TableId, state: LoadState) -> bool:
+        """Return whether the table of a version is still the one into which the last load of the log went.
+
+        Args:
+            table: the base name.
+            state: what the log says about it.
+        """
+        if state.version is None or state.logged_at is None:
+            return True
+        name = versioned_name(table.table, state.version)
+        stored = self.warehouse.read_table(TableId(self.warehouse.project, table.dataset, name))
+        return stored is not None and stored.created <= state.logged_at
 
     def check_key(self, plan: TablePlan) -> None:
         """Check that an incremental table is read by the key that its versioned table declares, or by one in onefold.yaml.

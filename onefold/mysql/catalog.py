@@ -31,7 +31,7 @@ _COLUMNS = """
 SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_OCTET_LENGTH,
   NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLUMN_KEY,
   COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT, EXTRA,
-  GENERATION_EXPRESSION
+  GENERATION_EXPRESSION, COLUMN_COMMENT
 FROM information_schema.COLUMNS WHERE {condition}
 ORDER BY CAST(TABLE_SCHEMA AS BINARY), CAST(TABLE_NAME AS BINARY), ORDINAL_POSITION
 """
@@ -86,6 +86,7 @@ class ColumnRow:
     extra: str = ""
     expression: str | None = None
     """The expression of a generated column, with names in backticks; empty or None for another column."""
+    comment: str = ""
 
     @property
     def is_auto_increment(self) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from onefold.core.errors import InvalidSettings
 from onefold.settings.checked_form import form_of, form_text
+from onefold.settings.unknown_keys import near_name
 from onefold.settings.yaml_file import TablesFile, read_content
 from onefold.settings.yaml_loader import parse_yaml
 
@@ -27,9 +29,24 @@ def checked_text(path: Path) -> str:
     if content is None and not problems:
         problems.append(f"{path}: expected settings, got an empty file: write {{}} into it, or remove it")
     tables = read_content(content, str(path), problems)
+    problems += _misspelt_captures(tables, path)
     if problems:
         raise InvalidSettings(problems)
     return _same(_text(yaml, content, path), tables, path)
+
+
+def _misspelt_captures(tables: TablesFile, path: Path) -> Iterator[str]:
+    """Yield the names under `captures` that are no source of the file, and like one: its columns would land as they are.
+
+    Sources that are captured only are known to Terraform alone. A source with an entry of its own is meant by no other name.
+    """
+    known = [name for name in tables.sources if name not in tables.captures]
+    for name in tables.captures:
+        if name not in tables.sources and (near := near_name(name, known)):
+            yield (
+                f"{path}: captures.{name} is no entry of `sources`{near}: correct the name; if it is another source that is "
+                "only captured, give the source that is meant here an entry without rules, `{}`"
+            )
 
 
 def form_is_current(path: Path, text: str) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import Literal
 from unicodedata import normalize
 
@@ -115,6 +116,25 @@ class Source:
         found = (load for pattern, load in self.tables.items() if _matches(pattern, database, table))
         return next(found, None)
 
+    def other_case(self, database: str, table: str, seen: Collection[str]) -> str | None:
+        """Return a pattern that matches no table, and that would match this one if case did not count; None for none.
+
+        Only patterns are looked at that would decide: those of `exclude`, and those before the first one that matches.
+
+        Args:
+            database: the database of the table.
+            table: its name.
+            seen: the tables of the database.
+
+        Examples:
+            >>> source = Source("fraud", "db", tables={"Score": TableLoad(drop=("card",)), "*": TableLoad()})
+            >>> source.other_case("models", "score", ["score"]), source.other_case("models", "score", ["score", "Score"])
+            ('Score', None)
+        """
+        first = takewhile(lambda pattern: not _matches(pattern, database, table), self.tables)
+        near = (one for one in (*self.exclude, *first) if matches_in_other_case(one, database, table))
+        return next((one for one in near if not any(_matches(one, database, name) for name in seen)), None)
+
     def settings_of_base(self, database: str, base: str) -> TableLoad | None:
         """Return the settings of a table by its name in BigQuery, which has `_` for characters of the source's name.
 
@@ -137,6 +157,12 @@ class Source:
         return first is not None and normalize("NFC", first) in {
             normalize("NFC", one) for name in own for one in (name, f"{database}.{name}", f"{glob.escape(database)}.{name}")
         }
+
+
+def matches_in_other_case(pattern: str, database: str, table: str) -> bool:
+    """Return whether a pattern matches a table only if case does not count."""
+    found = _matches(pattern.lower(), database.lower(), table.lower())
+    return found and not _matches(pattern, database, table)
 
 
 def _matches(pattern: str, database: str, table: str) -> bool:

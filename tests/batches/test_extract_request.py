@@ -71,3 +71,12 @@ def test_a_batch_stages_its_files_in_the_bucket_of_its_source() -> None:
     assert plan_batch(request, "1", settings, ALLOWED).settings.bucket == "pull-fraud"
     others = replace(settings, source_buckets={"other": "pull-other"})
     assert plan_batch(request, "1", others, ALLOWED).settings.bucket == "shared"
+
+
+def test_a_request_of_a_time_to_come_is_refused() -> None:
+    now = datetime(2026, 5, 3, 12, tzinfo=UTC)
+    late = parse_extract([*WORDS, "--at=2027-05-03T12:00:00+00:00"])
+    with pytest.raises(InvalidInput, match=r"expected a time up to now .2026-05-03 12:00:00.*got 2027-05-03.*correct it"):
+        late.asked_at(now)
+    assert parse_extract([*WORDS, "--at=2026-05-03T12:05"]).asked_at(now) == datetime(2026, 5, 3, 12, 5, tzinfo=UTC)
+    assert parse_extract(WORDS).asked_at(now) == now

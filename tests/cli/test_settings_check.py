@@ -133,3 +133,20 @@ def test_a_named_file_has_its_checked_form_beside_it(run: Run, monkeypatch: pyte
 def test_a_checked_form_is_not_made_from_a_checked_form(run: Run) -> None:
     FORM.write_text("{}")
     assert "is a checked form: name the file from which it is made" in run("--config", FORM, "settings", "check").err
+
+
+SOURCES = "sources: {shop-db: {host: h, user: u, password: 'env:P', databases: [a]}}\n"
+
+
+def test_rules_of_capture_for_a_source_that_is_misspelled_are_an_error(run: Run) -> None:
+    Path("onefold.yaml").write_text(SOURCES + "captures: {shop_db: {tables: {'*': {drop: [password]}}}}\n")
+    done = run("settings", "check", "--write")
+    assert (done.code, Path("onefold.checked.json").exists()) == (1, False)
+    assert "captures.shop_db is no entry of `sources` (did you mean shop-db?): correct the name" in done.err
+    assert "give the source that is meant here an entry without rules, `{}`" in done.err
+
+
+@pytest.mark.parametrize("captures", ["shop-db: {}, shop_db: {}", "billing: {}"], ids=["both are there", "none is near"])
+def test_a_source_that_is_only_captured_may_have_any_other_name(run: Run, captures: str) -> None:
+    Path("onefold.yaml").write_text(f"{SOURCES}captures: {{{captures}}}\n")
+    assert run("settings", "check", "--write").code == 0

@@ -103,3 +103,23 @@ def replaced_days(scene: CheckScene) -> list[list[str | None]]:
         f"SELECT JSON_VALUE_ARRAY(days) AS days FROM {log} WHERE state = 'loaded' AND pull_window = 'day' ORDER BY logged_at"
     )
     return [[None if day == "0001-01-01" else day for day in row["days"]] for row in rows]
+
+
+def test_a_key_that_changes_with_the_structure_leaves_no_row_of_the_former_key(
+    scene: CheckScene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene.pull()
+    scene.source.run(
+        "ALTER TABLE t ADD COLUMN place INT NOT NULL DEFAULT 0, DROP PRIMARY KEY, ADD PRIMARY KEY (id, place)",
+        "INSERT INTO t VALUES (1, 'elsewhere', '2026-05-03 11:00', 1)",
+    )
+    scene.pull()
+    rows = [(1, 0, "a"), (1, 1, "elsewhere"), (2, 0, "b"), (3, 0, "c")]
+    assert sorted((row["id"], row["place"], row["name"]) for row in scene.view()) == rows
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if '"table_rekeyed"' in line)
+    assert '"severity": "WARNING"' in line
+    scene.source.run("DELETE FROM t WHERE place = 1")
+    scene.at = DAILY
+    scene.pull("day")
+    assert sorted((row["id"], row["place"]) for row in scene.view()) == [(1, 0), (2, 0), (3, 0)]
+    assert "table_rekeyed" not in capsys.readouterr().out

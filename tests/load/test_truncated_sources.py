@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
-from support.changed_table import shown
+from support.changed_table import outcomes, shown
 from support.check_scene import CheckScene
 from support.database_servers import MariaDb, MySql
 from support.pulls import by
 from support.source_database import on
+
+from onefold.core.errors import TryAgain
+from onefold.extract.part import PartResult
+from onefold.extract.plan import TablePlan
 
 pytestmark = on(MariaDb, MySql)
 
@@ -58,3 +64,30 @@ def test_where_no_counter_tells_the_table_is_read_whole(scene: CheckScene) -> No
     scene.source.run("TRUNCATE t", "INSERT INTO t (id, name) VALUES (2, 'new')")
     assert scene.run().tables[0].truncated
     assert shown(scene) == {2: "new"}
+
+
+@dataclass(frozen=True)
+class FailingReader:
+    """A reader whose source ends each connection."""
+
+    def read(self, plan: TablePlan, part: int) -> PartResult:
+        raise TryAgain(f"{plan.table}: range {part} cannot be read")
+
+
+def test_a_truncation_is_not_forgotten_where_the_pull_that_saw_it_failed(scene: CheckScene) -> None:
+    scene.tables = {"t": by("id", pull_overlap=0)}
+    scene.pull()
+    scene.source.run("TRUNCATE t", "INSERT INTO t (name) VALUES ('new')")
+    assert outcomes(scene.run(reader=FailingReader())) == {"t": "failed"}
+    # The greatest key is above the watermark again.
+    scene.source.run("INSERT INTO t (name) VALUES ('new'), ('new'), ('new')")
+    assert scene.run().tables[0].truncated
+    assert shown(scene) == dict.fromkeys((1, 2, 3, 4), "new")
+    assert not scene.run().tables[0].truncated
+
+
+def test_a_full_load_that_failed_is_no_truncation(scene: CheckScene) -> None:
+    scene.tables = {"t": by("id")}
+    scene.pull()
+    assert outcomes(scene.run("full", reader=FailingReader())) == {"t": "failed"}
+    assert not scene.loads().state_of(scene.base("t"), "15m").truncated

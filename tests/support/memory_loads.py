@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from support.in_memory import MemoryPublisher
@@ -78,7 +78,11 @@ class _Warehouse(TableWarehouse):
 
     def read_table(self, id_: TableId) -> StoredTable | None:
         found = self.world.stored.get(id_.table)
-        return StoredTable(found[0], datetime(2026, 1, 1), (), self.world.keys.get(id_.table, ())) if found else None
+        return (
+            StoredTable(found[0], datetime(2026, 1, 1, tzinfo=UTC), (), self.world.keys.get(id_.table, ()))
+            if found
+            else None
+        )
 
     def create_table(
         self,

@@ -58,6 +58,10 @@ class MemoryLog:
             newest["source_table"],
             tuple(newest["columns_read"]),
             tuple(newest["columns_dropped"]),
+            any(row["truncated"] and all(row["begun_at"] > one["begun_at"] for one in whole) for row in mine),
+            datetime.fromisoformat(newest["logged_at"]),
+            tuple(newest["columns_described"]),
+            tuple(newest["key_columns"]),
         )
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
@@ -89,7 +93,7 @@ def _days(row: Row) -> list[date]:
 
 
 def _asked(row: Row) -> datetime:
-    return datetime.fromisoformat(row["requested_at"])
+    return min(datetime.fromisoformat(row[column]) for column in ("requested_at", "logged_at"))
 
 
 def _keys_of_days(loaded: Iterable[Row]) -> tuple[tuple[date, int, int], ...]:

@@ -49,7 +49,11 @@ class RememberedLoads:
             covered=frozenset(day for one in mine for day in one.plan.range.days),
             source_table=mine[-1].plan.structure.table,
             columns=tuple(column.name for column in mine[-1].plan.structure.columns), dropped=mine[-1].plan.dropped,
+            described=mine[-1].plan.described, keys=mine[-1].plan.keys,
         )  # fmt: skip
+
+    def confirmed(self, table: TableId, state: LoadState) -> LoadState:  # noqa: ARG002
+        return state
 
     def pulled_tables(self, dataset: str) -> set[str]:
         return {one.table.table for one in self.pulled if one.table.dataset == dataset}

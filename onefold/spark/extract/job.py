@@ -37,7 +37,7 @@ def extract(
         environ: the environment, which may hold the password.
 
     Raises:
-        InvalidInput: the source or the database is none of onefold.yaml.
+        InvalidInput: the source or the database is none of onefold.yaml, or the request is dated in the future.
         InvalidSettings: no folder of files is set.
         Rejected: the password cannot be read, or the source does not let the user in.
         NotFound: the database has no such table.
@@ -46,7 +46,7 @@ def extract(
     password = read_password(source.password, environ)
     to = destination_of(settings)
     request = PullRequest(
-        arguments.source, arguments.database, arguments.window, arguments.at or datetime.now(UTC), arguments.tables,
+        arguments.source, arguments.database, arguments.window, arguments.asked_at(datetime.now(UTC)), arguments.tables,
         arguments.parallel, arguments.gzip,
     )  # fmt: skip
     planner = Planner(source, request, to, keys_in(settings), loads)

@@ -1,0 +1,58 @@
+"""What a pull does where the log remembers more than the warehouse has, on a real server."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from support.changed_table import DAILY, NOON, shown
+from support.check_scene import CheckScene
+from support.database_servers import MariaDb
+from support.source_database import on
+
+from onefold.extract.watermark import Window
+
+pytestmark = on(MariaDb)
+ROWS = {1: "a", 2: "b", 3: "new"}
+
+
+@pytest.fixture
+def old(scene: CheckScene) -> CheckScene:
+    """A table of which a row is older than all that a pull reads again."""
+    scene.source.run("UPDATE t SET at = '2026-04-01 10:00' WHERE id = 1")
+    scene.pull()
+    scene.source.run("UPDATE t SET name = 'new', at = '2026-05-03 11:00' WHERE id = 3")
+    return scene
+
+
+@pytest.mark.parametrize("window", ["15m", "day"])
+def test_a_versioned_table_that_was_dropped_is_pulled_whole(
+    old: CheckScene, window: Window, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for version in old.versions():
+        old.emulated.client.delete_table(str(version))
+    old.at = DAILY
+    old.pull(window)
+    assert shown(old) == ROWS
+    assert '"pulled_table_lost"' in capsys.readouterr().out
+    old.pull(window)
+    assert '"pulled_table_lost"' not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("window", ["15m", "day"])
+def test_a_dataset_that_was_made_again_is_filled_again(old: CheckScene, window: Window) -> None:
+    old.emulated.client.delete_dataset(old.dataset, delete_contents=True)
+    old.emulated.client.create_dataset(old.dataset)
+    old.at = DAILY
+    old.pull(window)
+    assert shown(old) == ROWS
+
+
+def test_a_request_of_a_time_to_come_in_the_log_lets_later_ones_count(old: CheckScene) -> None:
+    old.at = NOON + timedelta(days=4_000)
+    old.pull()
+    old.source.run("UPDATE t SET name = 'newer', at = '2026-05-03 11:30' WHERE id = 3")
+    # A request that was made after that one was logged, by the clock of this machine.
+    old.at = datetime.now(UTC)
+    old.pull()
+    assert shown(old) == {**ROWS, 3: "newer"}
