@@ -17,16 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.kinds import FIXTURES
+from support.kinds import PROPERTY, kinds, reason_of, reported_kinds
 
 FILE = Path(__file__).parents[1] / "counts.toml"
 SWITCH = "TEST_COUNTS"
 RUNS = {"not long": "test", "long": "test-long"}
 """The runs that are counted, by the expression of `-m` that chooses their tests."""
-NO_KIND = "plain"
-OUTSIDE = "outside"
-"""The marker of tests that are not counted: they need files which not everybody has."""
-_PROPERTY = "kinds"
 RAN = ("passed", "failed", "error", "xfailed", "xpassed")
 
 
@@ -44,20 +40,6 @@ class AllowedSkip:
     reason: str
     kinds: Mapping[str, int]
     why: str
-
-
-def kinds(item: pytest.Item) -> tuple[str, ...]:
-    """Return the kinds of a test by its markers: the systems that it starts, or `plain`; none if it is not counted."""
-    names = {mark.name for mark in item.iter_markers()}
-    if OUTSIDE in names:
-        return ()
-    return tuple(kind for kind in FIXTURES if kind in names) or (NO_KIND,)
-
-
-def reported_kinds(report: pytest.TestReport) -> tuple[str, ...]:
-    """Return the kinds of the test of a report; its keywords will not do, which have the names of folders as well."""
-    text = str(dict(report.user_properties).get(_PROPERTY, NO_KIND))
-    return tuple(text.split("+")) if text else ()
 
 
 def counted(tests: Iterable[tuple[str, ...]]) -> dict[str, int]:
@@ -129,14 +111,9 @@ def check_the_run(session: pytest.Session) -> list[str]:
         for name in (*RAN, "skipped")
     }
     ran = {report.nodeid: reported_kinds(report) for name in RAN for report in ended[name]}
-    skipped = [(_reason(report), found) for report in ended["skipped"] if (found := reported_kinds(report))]
+    skipped = [(reason_of(report), found) for report in ended["skipped"] if (found := reported_kinds(report))]
     numbers, allowed = read()
     return problems(run, numbers[run], allowed, counted(ran.values()), skipped)
-
-
-def _reason(report: pytest.TestReport) -> str:
-    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-    return text.removeprefix("Skipped: ")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -151,7 +128,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Note the kinds of each test for its reports; where TEST_COUNTS is `print`, print how many there are of each."""
     for item in session.items:
-        item.user_properties.append((_PROPERTY, "+".join(kinds(item))))
+        item.user_properties.append((PROPERTY, "+".join(kinds(item))))
     if os.environ.get(SWITCH) == "print":
         sys.stdout.write("".join(f"\ncount {kind} {number}" for kind, number in counted(map(kinds, session.items)).items()))
 

@@ -49,6 +49,11 @@ FILES = {
     ),
 }
 """For each marker, files and folders below tests/ that start such a system in processes of their own."""
+NO_KIND = "plain"
+OUTSIDE = "outside"
+"""The marker of tests that are not counted: they need files which not everybody has."""
+PROPERTY = "kinds"
+"""The property of a test by which its reports have its kinds; their keywords have the names of folders as well."""
 
 
 def mark(items: Iterable[pytest.Item], tests: Path) -> None:
@@ -88,15 +93,24 @@ def show_skipped(reporter: pytest.TerminalReporter) -> None:
 
 
 def skipped_lines(reports: Iterable[pytest.TestReport]) -> list[str]:
-    counts = Counter((_kind(report), _reason(report)) for report in reports)
+    counts = Counter(("+".join(reported_kinds(report)), reason_of(report)) for report in reports)
     return [f"skipped {count} of kind {kind}: {reason}" for (kind, reason), count in sorted(counts.items())]
 
 
-def _kind(report: pytest.TestReport) -> str:
-    """Return the systems that the test starts; a test that was skipped at the import of its file has no marker."""
-    return "+".join(kind for kind in FIXTURES if kind in report.keywords) or "other"
-
-
-def _reason(report: pytest.TestReport) -> str:
+def reason_of(report: pytest.TestReport) -> str:
     text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
     return text.removeprefix("Skipped: ")
+
+
+def kinds(item: pytest.Item) -> tuple[str, ...]:
+    """Return the kinds of a test by its markers: the systems that it starts, or `plain`; none if it is not counted."""
+    names = {mark.name for mark in item.iter_markers()}
+    if OUTSIDE in names:
+        return ()
+    return tuple(kind for kind in FIXTURES if kind in names) or (NO_KIND,)
+
+
+def reported_kinds(report: pytest.TestReport) -> tuple[str, ...]:
+    """Return the kinds of the test of a report; an import that was skipped has none."""
+    text = str(dict(report.user_properties).get(PROPERTY, NO_KIND))
+    return tuple(text.split("+")) if text else ()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.database_servers import MariaDb, new_server
-from support.kinds import STARTERS, skipped_lines, used_names
+from support.kinds import PROPERTY, STARTERS, skipped_lines, used_names
 
 
 def starts_a_server() -> None:
@@ -56,19 +56,23 @@ def test_a_test_that_starts_no_server_is_not_recognized() -> None:
 
 def skipped(reason: str, *kinds: str) -> pytest.TestReport:
     where = ("test_file.py", 1, f"Skipped: {reason}")
-    return pytest.TestReport("id", ("test_file.py", 1, ""), dict.fromkeys(kinds, 1), "skipped", where, "setup")
+    properties = [(PROPERTY, "+".join(kinds))] if kinds else []
+    # The keywords of a test have the names of its folders, which are no kinds.
+    return pytest.TestReport(
+        "id", ("test_file.py", 1, ""), {"mysql": 1}, "skipped", where, "setup", user_properties=properties
+    )
 
 
 def test_each_kind_that_was_skipped_is_a_line_with_its_reason() -> None:
     missing = "MariaDB is missing: .ci/mariadb installs it"
     reports = [
-        skipped(missing, "mysql", "test_a"),
         skipped(missing, "mysql"),
-        skipped("no Java", "spark", "mysql"),
+        skipped(missing, "mysql"),
+        skipped("no Java", "mysql", "spark"),
         skipped("no clone"),
     ]
     assert skipped_lines(reports) == [
         f"skipped 2 of kind mysql: {missing}",
         "skipped 1 of kind mysql+spark: no Java",
-        "skipped 1 of kind other: no clone",
+        "skipped 1 of kind plain: no clone",
     ]
