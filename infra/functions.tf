@@ -61,8 +61,9 @@ locals {
   }
   # launch_batch passes project, datasets and names of views to the job, which updates views as well.
   view_environment = {
-    ONEFOLD_VIEW_DATASET = var.view_dataset
-    ONEFOLD_VIEW_NAME    = var.view_name
+    ONEFOLD_VIEW_DATASET   = var.view_dataset
+    ONEFOLD_VIEW_NAME      = var.view_name
+    ONEFOLD_CLEAN_DATASETS = join(",", var.clean_views)
   }
   common_environment = {
     ONEFOLD_PROJECT           = var.project
@@ -158,8 +159,9 @@ resource "google_cloudfunctions2_function" "function" {
     vpc_connector_egress_settings = var.vpc_connector == null ? null : "PRIVATE_RANGES_ONLY"
     environment_variables = {
       for name, value in merge(local.common_environment, local.environments[each.key]) : name => value
-      # An empty value means no dataset; without the variable, all datasets of the project would be allowed.
-      if value != "" || name == "ONEFOLD_DATASETS"
+      # An empty value means no dataset; without the variable, all datasets of the project would be allowed, and nobody would
+      # know which of them have clean views.
+      if value != "" || contains(["ONEFOLD_DATASETS", "ONEFOLD_CLEAN_DATASETS"], name)
     }
   }
 

@@ -220,7 +220,13 @@ def wait_for(port: str) -> None:
     pytest.fail(f"the server of the README does not answer at port {port}")
 
 
-_LOGGING = ("messages/consumer.py", "refresh/handler.py", "batches/launch.py", "registry/handler.py")
+_LOGGING = (
+    "messages/consumer.py",
+    "refresh/handler.py",
+    "views/clean_refresh.py",
+    "batches/launch.py",
+    "registry/handler.py",
+)
 
 
 def test_every_event_of_the_functions_is_described() -> None:
@@ -233,12 +239,12 @@ def test_every_event_of_the_functions_is_described() -> None:
 
 
 def events(path: Path) -> set[str]:
-    """Return the events that calls of `log` name: by the keyword `event`, or as the third argument."""
+    """Return the events that calls of `log` or `say` name: by the keyword `event`, or as the third argument."""
     calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
     named = [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "event"]
     third = [
         call.args[2]
         for call in calls
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "log" and len(call.args) > 2
+        if {getattr(call.func, "attr", ""), getattr(call.func, "id", "")} & {"log", "say"} and len(call.args) > 2
     ]
     return {str(node.value) for node in [*named, *third] if isinstance(node, ast.Constant)}

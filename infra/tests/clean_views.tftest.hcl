@@ -35,6 +35,10 @@ run "named" {
     error_message = "Nobody has a right on the keys but owners, and the two accounts that write clean views."
   }
   assert {
+    condition     = toset([for name in ["refresh_view", "launch_batch"] : google_cloudfunctions2_function.function[name].service_config[0].environment_variables["ONEFOLD_CLEAN_DATASETS"]]) == toset(["shop"])
+    error_message = "The function that writes views, and the batches, know which datasets have clean views."
+  }
+  assert {
     condition     = [for one in google_bigquery_dataset.keys["shop"].access : one.dataset[0].dataset[0].dataset_id if length(one.dataset) > 0] == ["shop__views_clean"]
     error_message = "The clean views may read the key."
   }

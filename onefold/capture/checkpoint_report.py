@@ -39,9 +39,15 @@ class CheckpointReport:
 
     def _lag_problems(self) -> Iterator[str]:
         out_of_date = lag_seconds(self.checkpoint.reached.as_of, self.now)
+        ahead = max(self.checkpoint.saved_at or 0, self.checkpoint.reached.as_of or 0) - int(self.now)
         age = self.saved_seconds_ago
         if out_of_date is None or age is None:
             yield "the lag is unknown: capture has not read the log since this checkpoint was made; start it, or see its log"
+        elif ahead > self.max_lag:
+            yield (
+                f"the times of the checkpoint are {ahead:,} s ahead of the clock of this machine, so the lag is unknown: "
+                "set the clocks of this machine, of capture and of the source"
+            )
         elif age > self.max_lag:
             yield f"no process has saved the checkpoint for {age:,} s: start capture, or see its log"
         elif out_of_date > self.max_lag:
@@ -85,4 +91,7 @@ class CheckpointReport:
 
 
 def _time(seconds: int | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):  # in the order of the size of the number
+        return None

@@ -1,9 +1,9 @@
 """The rules of columns while capture runs: they follow the columns and tables that a statement of the log renames.
 
 A rule names what it protects. Where a statement gives a column or a table another name, the new name gets a rule of its own.
-Where a column with a rule is gone although no statement says where to, and the table has a new column, the new one may hold
-the same values: the rows of such a structure do not land. The log may be behind the tables, and so the same holds for a copy
-of a table that the log renames later.
+Where a column with a rule is gone although no statement renamed or dropped it, and the table has a new column, the new one
+may hold the same values: the rows of such a structure do not land. The log may be behind the tables, and so the same holds
+for a copy of a table that the log renames later.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class RunningRules:
             lost = frozenset(_ruled(rules, table, before - names))
             gained = sorted((names - before).difference(_ruled(rules, table, names - before)))
             if lost and gained:
-                raise TableRefused(*_lost(table, sorted(lost), gained))
+                raise TableRefused(*_lost(sorted(lost), gained))
             if lost or any(_ruled(rules, table, names)):
                 self._columns[table] = names | lost
             else:
@@ -108,6 +108,8 @@ class RunningRules:
     def _column_renamed(self, table: TableName, name: str, new: str) -> None:
         rules = self._current.applied
         action = rules.action(table, name)
+        if action:
+            self._dropped.pop(table, None)  # else the rule would be forgotten with those of a former table of this name
         if action > rules.action(table, new):
             self._follow(table, [_rules_for(new, action)], f"column {new}, which was {name}")
         self._rename_column(table, name, new)
@@ -125,6 +127,8 @@ class RunningRules:
             self._follow(new, missing, f"table {new}, which was {table}")
         if (before := self._known(table)) is not None:
             self._columns[new] = before
+        if originals(table.table):
+            self._columns.pop(table, None)  # the next table of that name is made like the one that it stands for
 
     def _known(self, table: TableName) -> frozenset[str] | None:
         """Return the columns of a table; of a ghost table before its first change, those of the table it stands for."""
@@ -169,12 +173,13 @@ def _merged(rules: Iterable[ColumnRules]) -> ColumnRules:
     return ColumnRules("", *(tuple(sorted({name for one in some for name in one.patterns[action]})) for action in actions))
 
 
-def _lost(table: TableName, lost: Iterable[str], gained: Iterable[str]) -> tuple[str, str]:
+def _lost(lost: Iterable[str], gained: Iterable[str]) -> tuple[str, str]:
     """Return the reason and the remedy of a structure that lost a column with a rule, and gained another column."""
     gone, new = ", ".join(lost), ", ".join(gained)
     return (
-        f"{table}: {gone}, which `captures` names, is gone, and no statement of the log says where to; {new} is new, and "
-        "may hold the same values",
-        f"name {new} under `captures` in onefold.yaml, or accept with --accept-fewer-rules that it lands clear; and start "
-        "capture again",
+        f"it has {new}, and no longer {gone}, which `captures` names. No statement of the log renamed or dropped that "
+        f"column of this table; another table may have taken its name. {new} may hold the same values",
+        f"name {new} under `captures` in onefold.yaml, and start capture again. If {new} may land clear, start it once with "
+        "--accept-fewer-rules; that also ends the rules that followed renames (rule_followed in the log), so name their "
+        "columns first",
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 
 from onefold.capture.alterations import added_names, computes_again, dropped_names, may_compute, needs_copy
 from onefold.capture.copy_requests import TransactionCopies
@@ -21,6 +22,7 @@ from onefold.mysql.binlog.events import LogPosition, Statement
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ddl.alterations import Alteration
 from onefold.mysql.ddl.effects import Effect, all_effects
+from onefold.mysql.ddl.tokens import words
 from onefold.ports.publisher import Message
 
 _MAX_REASON = 60
@@ -120,9 +122,7 @@ class StatementEffects:
             )  # fmt: skip
 
     def _request(self, tables: Sequence[TableName], event: Statement) -> None:
-        # Only the first two words of the statement: the rest may hold personal data.
-        reason = " ".join(event.text.split(None, 2)[:2]).upper()[:_MAX_REASON]
-        self.copies.request(tables, behind(event.position), reason)
+        self.copies.request(tables, behind(event.position), _begin_of(event))
 
     def _renamed(self, effect: Effect, position: LogPosition) -> None:
         """Publish the new name of a table, unless another table has taken the former name."""
@@ -173,3 +173,9 @@ class StatementEffects:
         )  # fmt: skip
         message = source_event(self.name, self.dataset, database, table, position, kind, new)
         retry_until_stopped(lambda: self.publish_event(message), self.stop)
+
+
+def _begin_of(event: Statement) -> str:
+    """Return the first two bare words of a statement. Everything else may hold personal data, comments too."""
+    first = takewhile(lambda word: word.key.isalpha(), islice(words(event.text, event.grammar), 2))
+    return " ".join(word.key for word in first)[:_MAX_REASON] or "a statement"

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import pymysql
 
 from onefold.capture.landing import NO_RULES, LandingRules
+from onefold.capture.versioned_table import versioned_table
 from onefold.checks.request import CheckedTable, CheckRequest
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, quote_text, table_name, time_literal
@@ -85,6 +86,8 @@ class Inspector:
             check_settings(whole, load, named or whole.primary_key)
         structure = pulled_structure(whole, load)
         landing = self.columns.landing(self.request.database, structure)
+        if self.request.captured and self.columns.rules:
+            self._check_landed(base, landing.structure)
         target = pulled_table(landing.structure)
         keys = named or target.primary_key
         watermark = None if self.request.captured else watermark_of(structure, load, self.source.time_zone)
@@ -106,6 +109,22 @@ class Inspector:
     def dataset(self) -> str:
         """The dataset of the tables."""
         return self.request.captured or dataset_of(self.request.cluster, self.request.database)
+
+    def _check_landed(self, base: TableId, landed: Structure) -> None:
+        """Check that a captured table lands as these rules say: only capture knows the rules that have followed a rename.
+
+        Without them a check would read, compare and show values that those rules hide.
+
+        Raises:
+            Skipped: there is no version of this structure under these rules.
+        """
+        name = versioned_table(landed).name
+        if self.warehouse.get_view(base.sibling(name)) is None:
+            raise Skipped(
+                f"nothing has landed in its present structure by the rules of `captures` ({name} does not exist): if the "
+                "log of capture has rule_followed or fewer_rules_accepted for it, let `captures` say the same; else wait "
+                "for a row"
+            )
 
     def _load(self, table: str) -> TableLoad:
         if self.request.captured:

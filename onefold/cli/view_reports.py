@@ -179,8 +179,11 @@ def work_on_clean(
 
     found = [one.base for one in results if not isinstance(one, Failure) and (one.view or one.action == "remove")]
 
+    def note(severity: str, text: str, event: str) -> None:  # noqa: ARG001 a line of the log has an event
+        say("yellow", f"{severity.capitalize()}: {text}")
+
     def unless_unread(base: TableId) -> Any:
-        if not keeps_clean(warehouse, base, settings):
+        if not keeps_clean(warehouse, base, settings, note):
             return None
         try:
             made = work(base, CleanKind(warehouse, base, settings))

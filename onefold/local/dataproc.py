@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 import tempfile
 import threading
 import uuid
@@ -29,6 +30,7 @@ from google.protobuf import empty_pb2
 from google.rpc import code_pb2, status_pb2
 
 from onefold.local.dataproc_filter import parse_filter
+from onefold.local.no_command import show_instead
 from onefold.local.spark_process import run_job
 
 State = Batch.State
@@ -283,3 +285,8 @@ def _operation(stored: _StoredBatch) -> operations_pb2.Operation:
         code = code_pb2.CANCELLED if batch.state == State.CANCELLED else code_pb2.INTERNAL
         operation.error.CopyFrom(status_pb2.Status(code=code, message=batch.state_message))
     return operation
+
+
+if __name__ == "__main__":
+    advice = "`python -m onefold.local` starts it, with BigQuery and the topics; a test calls `dataproc_emulator()`."
+    sys.exit(show_instead(__doc__, advice, sys.argv[1:]))

@@ -81,6 +81,9 @@ def main(arguments: Sequence[str]) -> int:
     Args:
         arguments: folder, dataset and table.
     """
+    if list(arguments) in (["--help"], ["-h"]):
+        sys.stdout.write(f"{__doc__}\n")
+        return 0
     try:
         folder, dataset, name = arguments
     except ValueError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import sys
 import uuid
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -10,6 +11,7 @@ from urllib.parse import unquote
 import requests
 
 from onefold.core.errors import InvalidInput, OnefoldError, Rejected, TryAgain
+from onefold.local.no_command import show_instead
 from onefold.messages.envelope import REASON
 
 _TIMEOUT_SECONDS = 600.0
@@ -85,3 +87,8 @@ def _translated(url: str, error: requests.exceptions.RequestException) -> Onefol
             f"{url} did not answer the message within {_TIMEOUT_SECONDS:.0f} seconds: see the log of the function"
         )
     return TryAgain(f"{url} does not answer: start the function there, or correct the address")
+
+
+if __name__ == "__main__":
+    advice = "`onefold publish DATASET TABLE VERSION --to URL` sends a message; a program calls `send_event()`."
+    sys.exit(show_instead(__doc__, advice, sys.argv[1:]))

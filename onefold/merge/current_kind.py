@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import ClassVar
 
 from onefold.changelog.key_columns import check_change_table, key_type_problems
 from onefold.changelog.metadata import DAY, LANDED_AT, METADATA, is_pulled, source_columns
@@ -56,6 +57,8 @@ class CurrentKind:
         by_itself: whether a message asks for the view. Then the key that the view remembers is not looked for again, and a
             table without a known key gets no view.
     """
+
+    outlives_versions: ClassVar[bool] = False
 
     warehouse: BaseWarehouse
     table: TableId

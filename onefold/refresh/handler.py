@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from onefold.core.errors import InvalidMessage, KeyUnknown, NoCleanViews, NoCurrentView, NotFound, OnefoldError, TryAgain
@@ -23,7 +22,7 @@ from onefold.settings.environment import Settings
 from onefold.views.announce import announce, view_of
 from onefold.views.clean import waiting_columns
 from onefold.views.clean_kind import CleanKind
-from onefold.views.clean_refresh import keeps_clean, without_policies
+from onefold.views.clean_refresh import keeps_clean
 from onefold.views.kinds import ViewKind
 from onefold.views.left_over import bases_of, left_over_tables, unknown_tables
 from onefold.views.limits import limit_warnings
@@ -129,6 +128,7 @@ class TableCreatedHandler:
         try:
             self._refresh_unified(base, version, message_log)
         except NotFound:
+            self._refresh_clean(base, None, message_log)  # what it reads may be left, and policies may have changed
             raise
         except OnefoldError as error:
             errors.append(error)
@@ -191,13 +191,14 @@ class TableCreatedHandler:
 
     def _refresh_clean(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
         """Bring the clean view up to date, where onefold.yaml has or had policies; log what keeps it from that."""
-        if self.settings.policies is None:
-            view = self.settings.clean_view_of(base)
-            unseen = partial(self._log_without_clean, "NOTICE", view.sibling(""), message_log)
-            if not keeps_clean(self.warehouse, base, self.settings, unseen):
-                return
-            message_log.log("WARNING", without_policies(view), "no_policies", view=str(view))
-        elif version and base in self._without_clean:
+
+        def say(severity: LogSeverity, text: str, event: str) -> None:
+            if event == "no_clean":
+                self._log_without_clean(severity, base.sibling(""), message_log, text)
+            else:
+                message_log.log(severity, text, event, view=str(self.settings.clean_view_of(base)))
+
+        if (version and base in self._without_clean) or not keeps_clean(self.warehouse, base, self.settings, say):
             return
         try:
             plan = self._refresh(base, version, message_log, CleanKind(self.warehouse, base, self.settings))

@@ -35,6 +35,7 @@ class Settings:
 
     Attributes:
         datasets: the datasets that messages may name; None for all of the project.
+        clean_datasets: those of them that have a dataset of clean views; None where nobody has told.
         view_dataset: the template of the dataset of a view.
         view_name: the template of the name of a view.
         large_records: the folder of captured rows that are too large for a message.
@@ -54,6 +55,7 @@ class Settings:
 
     project: str | None = None
     datasets: frozenset[str] | None = None
+    clean_datasets: frozenset[str] | None = None
     view_dataset: str = "{dataset}"
     view_name: str = "{table}_unified"
     topic_table_created: str | None = None
@@ -168,11 +170,11 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
 
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settings:
     problems += unknown_variables(environ)
-    named = environ.get("ONEFOLD_DATASETS")
-    datasets = None if named is None else frozenset(name.strip() for name in named.split(",") if name.strip())
+    datasets = _datasets(environ, "ONEFOLD_DATASETS", problems)
     settings = Settings(
         project=environ.get("ONEFOLD_PROJECT") or environ.get("GOOGLE_CLOUD_PROJECT") or None,
         datasets=datasets,
+        clean_datasets=_datasets(environ, "ONEFOLD_CLEAN_DATASETS", problems),
         view_dataset=environ.get("ONEFOLD_VIEW_DATASET") or Settings.view_dataset,
         view_name=environ.get("ONEFOLD_VIEW_NAME") or Settings.view_name,
         topic_table_created=environ.get("ONEFOLD_TOPIC_TABLE_CREATED") or None,
@@ -188,7 +190,10 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         registry=read_registry_settings(environ, problems),
         events=read_event_settings(environ, problems),
     )
-    problems += _dataset_problems(named, datasets or frozenset())
+    if environ.get("ONEFOLD_DATASETS") and not datasets:
+        problems.append(
+            "ONEFOLD_DATASETS names no dataset; make it empty to allow none, or unset it to allow all of the project"
+        )
     if settings.differences not in (None, "log"):
         problems.append(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
     if environ.get(LOG_FORM, "json") not in ("json", "text", ""):
@@ -217,11 +222,12 @@ def _port(environ: Mapping[str, str], problems: list[str]) -> int | None:
     return None
 
 
-def _dataset_problems(variable: str | None, datasets: frozenset[str]) -> Iterator[str]:
-    for name in sorted(datasets):
-        yield from (f"ONEFOLD_DATASETS: {problem}" for problem in problems_of_name("dataset", name))
-    if variable and not datasets:
-        yield "ONEFOLD_DATASETS names no dataset; make it empty to allow none, or unset it to allow all of the project"
+def _datasets(environ: Mapping[str, str], variable: str, problems: list[str]) -> frozenset[str] | None:
+    if variable not in environ:
+        return None
+    names = frozenset(name.strip() for name in environ[variable].split(",") if name.strip())
+    problems += [f"{variable}: {problem}" for name in sorted(names) for problem in problems_of_name("dataset", name)]
+    return names
 
 
 def _template_problems(settings: Settings) -> Iterator[str]:

@@ -19,6 +19,7 @@ _PREFIX = "ONEFOLD_"
 VARIABLES = {
     "ONEFOLD_PROJECT": "the project of datasets and topics; default: GOOGLE_CLOUD_PROJECT",
     "ONEFOLD_DATASETS": "the datasets that messages may name, separated by commas; empty: none; default: all of the project",
+    "ONEFOLD_CLEAN_DATASETS": "those of them that have a dataset of clean views, separated by commas; default: not known",
     "ONEFOLD_VIEW_DATASET": "where views live; default: {dataset}",
     "ONEFOLD_VIEW_NAME": "what a view is called; default: {table}_unified",
     "ONEFOLD_TOPIC_TABLE_CREATED": "the topic that says a versioned table is new; a check of a whole dataset fans out on it",

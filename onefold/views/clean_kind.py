@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from onefold.core.errors import (
     LimitExceeded,
@@ -42,6 +43,8 @@ class CleanKind:
         closing: whether a clean view that exists is closed where there is no current view, instead of staying as it is.
             Without policies it is closed in any case, and where it reads something else than the current view.
     """
+
+    outlives_versions: ClassVar[bool] = True
 
     warehouse: Warehouse
     base: TableId

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from onefold.core.errors import AccessDenied
+from onefold.core.log import LogSeverity
 from onefold.core.names import TableId
 from onefold.ports.warehouse import Warehouse
 from onefold.settings.environment import Settings
@@ -19,6 +20,9 @@ from onefold.views.announce import keep
 from onefold.views.clean_kind import CleanKind
 from onefold.views.refresh import refresh
 from onefold.views.view_plan import Announce, ViewPlan
+
+Say = Callable[[LogSeverity, str, str], None]
+"""Called with the severity, the text and the event of a line of the log."""
 
 
 def refresh_clean(
@@ -49,9 +53,7 @@ def refresh_clean(
     return refresh(warehouse, base, settings, version=version, announce=announce, sleep=sleep, kind=kind)
 
 
-def keeps_clean(
-    warehouse: Warehouse, base: TableId, settings: Settings, unseen: Callable[[str], None] = lambda _: None
-) -> bool:
+def keeps_clean(warehouse: Warehouse, base: TableId, settings: Settings, say: Say = lambda *_: None) -> bool:
     """Return whether the clean view of a table has to be kept: because there are policies, or since it was written by some.
 
     A clean view outlives the policies of onefold.yaml. Then every column of it is undecided, and masked therefore.
@@ -60,17 +62,28 @@ def keeps_clean(
         warehouse: where the views are.
         base: the base name of the versioned tables.
         settings: those of the installation.
-        unseen: called with a note where the account may not even see whether there is a clean view.
+        say: called where the view is kept without policies, and where the account may not even see whether there is one.
+
+    Raises:
+        AccessDenied: the deployment has a dataset of clean views for the table, and the account may not read it. Nothing may
+            be written then that a clean view there could show.
     """
-    if settings.policies is not None:
+    known = settings.clean_datasets
+    is_deployed = known is not None and base.dataset in known
+    if settings.policies is not None and (known is None or is_deployed):
         return True
     kind = CleanKind(warehouse, base, settings)
     try:
         stored = warehouse.get_view(kind.id)
-    except AccessDenied:  # BigQuery's answer for a dataset that does not exist, to an account without rights on the project
-        unseen(_unseen_views(kind.id))
+    except AccessDenied as error:  # BigQuery's answer for a dataset that does not exist, to an account without rights
+        if is_deployed:
+            raise AccessDenied(_hidden_from_us(kind)) from error
+        say("NOTICE", _unseen_views(kind.id), "no_clean")
         return False
-    return stored is not None and kind.is_ours(stored)
+    if settings.policies is None and stored is not None and kind.is_ours(stored):
+        say("WARNING", without_policies(kind.id), "no_policies")
+        return True
+    return settings.policies is not None
 
 
 def tighten_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> None:
@@ -116,11 +129,20 @@ def without_policies(view: TableId) -> str:
     )
 
 
-def _unseen_views(view: TableId) -> str:
-    """Return the note about a dataset of clean views that the account may not see, where onefold.yaml has no policies."""
+def _hidden_from_us(kind: CleanKind) -> str:
     return (
-        f"the account may not see whether dataset {view.dataset} exists. If it has clean views, they are not kept without "
-        "`policies` in onefold.yaml, and may show what a new version brings: give the account its role there again"
+        f"the account may not read dataset {kind.id.dataset}, which has the clean views of this deployment "
+        f"(ONEFOLD_CLEAN_DATASETS): give it its role there again, as `make deploy` does. Until then {kind.source} is not "
+        "written, because a clean view could show what is new in it"
+    )
+
+
+def _unseen_views(view: TableId) -> str:
+    """Return the note about a dataset that the account may not see, and that no deployment is known to have made."""
+    return (
+        f"the account may not see whether dataset {view.dataset} exists. If it has clean views, they are not kept, and may "
+        "show what a new version brings: give the account its role there again, and name the dataset of the tables in "
+        "ONEFOLD_CLEAN_DATASETS"
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView, Warehouse
@@ -22,7 +22,13 @@ from onefold.views.unified_view import UnifiedView
 
 
 class ViewKind(Protocol):
-    """A kind of view that a refresh keeps for a table: which view it is, and what its text has to be."""
+    """A kind of view that a refresh keeps for a table: which view it is, and what its text has to be.
+
+    Attributes:
+        outlives_versions: whether a view that exists is written although all versions are retired: what it reads may stay.
+    """
+
+    outlives_versions: ClassVar[bool]
 
     @property
     def id(self) -> TableId:
@@ -71,6 +77,8 @@ class ViewKind(Protocol):
 @dataclass(frozen=True)
 class UnifiedKind:
     """The unified view of a table."""
+
+    outlives_versions: ClassVar[bool] = False
 
     warehouse: Warehouse
     base: TableId

@@ -95,7 +95,7 @@ def plan_refresh(
     if version and all(one.id for one in found):  # the version of a change table without versions has no name
         check_shown(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
     versions = active_versions(found, settings.rules_for(base))
-    if not versions:
+    if not versions and (prune or not (found and stored and kind.outlives_versions)):
         return _plan_removal(base, stored, prune, len(found), names, take_over)
     view = kind.build(found, versions, stored)
     if stored:

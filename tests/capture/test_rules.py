@@ -172,3 +172,28 @@ def test_new_checkpoint_copies_nothing_for_its_rules_and_misspelled_columns_are_
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (line,) = [one for one in lines if one.get("event") == "rules_unused"]
     assert (line["severity"], line["columns"]) == ("WARNING", ["t.pins"])
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("UPDATE`t`SET`mail`='grace@example.com'WHERE`id`=1", "UPDATE"),
+        ("REPLACE`t`VALUES(1,'grace@example.com','1906-12-09',4712)", "REPLACE"),
+        ("DELETE/*grace@example.com*/FROM t", "DELETE FROM"),
+        ("ALTER TABLE t COMMENT 'grace@example.com'", None),
+    ],
+)
+def test_no_value_of_a_statement_is_in_the_log(
+    bench: Bench, source: SourceDatabase, capsys: pytest.CaptureFixture[str], statement: str, reason: str | None
+) -> None:
+    """A session may log its changes as statements, whose text capture reads."""
+    source.run(CREATE, f"INSERT INTO t VALUES {ADA}")
+    bench.once(snapshot=True, rules=RULES)
+    capsys.readouterr()
+    source.run("SET SESSION binlog_format = 'STATEMENT'", statement, "SET SESSION binlog_format = 'ROW'")
+    bench.once(rules=RULES)
+    shown = capsys.readouterr().out
+    reasons = [line["reason"] for line in map(json.loads, shown.splitlines()) if line["event"] == "copy_wanted"]
+    assert reasons == ([reason] if reason else [])
+    assert "example.com" not in shown.lower()
+    assert [secret for secret in SECRETS if secret in output(bench)] == []

@@ -69,6 +69,19 @@ def test_a_checkpoint_with_a_value_of_another_type_is_an_error_that_names_it(
     assert (done.code, "the checkpoint cannot be read (TypeError: expected " in done.err, key in done.err) == (1, True, True)
 
 
+@pytest.mark.parametrize("key", ["saved_at", "as_of"])
+@pytest.mark.parametrize("seconds", [10**10, 10**12, 10**20])
+def test_times_that_no_clock_has_yet_are_a_problem(run: Run, tmp_path: Path, key: str, seconds: int) -> None:
+    store = store_at(str(tmp_path), GcsObjects())
+    store.load()
+    store.save(fresh())
+    path = tmp_path / "checkpoint.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: seconds}))
+    for words in ([], ["--json"]):
+        done = run("capture", "status", "--checkpoint", tmp_path, *words)
+        assert (done.code, "ahead of the clock of this machine" in done.out) == (2, True), done.err
+
+
 def test_an_error_is_json_of_the_command_below_capture(run: Run, tmp_path: Path) -> None:
     outcome = run("capture", "status", "--checkpoint", tmp_path / "nowhere", "--json")
     assert (outcome.code, outcome.json["command"], outcome.results, len(outcome.json["errors"])) == (

@@ -131,6 +131,7 @@ def test_the_settings_are_valid_and_have_the_requested_values(options_plan: Plan
     assert settings.project == "my-project"
     assert settings.datasets == frozenset({"shop", "crm"})
     if function == "refresh_view":
+        assert settings.clean_datasets == frozenset()
         assert (settings.view_dataset, settings.view_name) == ("{dataset}_unified", "{table}_all")
         return
     if function == "sink_records":

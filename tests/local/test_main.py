@@ -86,6 +86,23 @@ def test_a_port_in_use_is_an_error(environ: dict[str, str]) -> None:
     assert done.stderr == f"port {port} is in use: name another one, as in python -m onefold.local 9150\n"
 
 
+@pytest.mark.parametrize("name", ["dataproc", "load_workload", "send_event"])
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_help_of_every_module_that_a_person_may_start_names_the_command(name: str, word: str) -> None:
+    command = [sys.executable, "-m", f"onefold.local.{name}", word]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search("`(python -m onefold.local|onefold publish) ?", done.stdout)
+
+
+@pytest.mark.parametrize("name", ["dataproc", "send_event"])
+def test_a_module_that_is_no_command_ends_with_an_error_that_names_one(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", f"onefold.local.{name}"], capture_output=True, text=True, check=False, timeout=SECONDS
+    )
+    assert (done.returncode, done.stdout, "This module is no command" in done.stderr) == (1, "", True)
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
 from onefold.merge.refresh import refresh_current
 from onefold.ports.warehouse import ViewDraft
+from onefold.schema.column_policy import ColumnPolicies
 from onefold.settings.environment import Settings
 
 ALL_CLEAR = {"id": "clear", "email": "clear"}
@@ -80,6 +82,20 @@ def test_the_view_does_not_go_on_reading_the_current_view_of_former_settings(
     check_closed(clean, "_views.customer_current does not exist")
     RefreshView(dataset, monkeypatch, rules=BY_ID, **moved).deliver()
     assert clean.rows() == [(1, None)]
+
+
+@pytest.mark.parametrize("rules", [policies(id="clear", email="mask"), None], ids=["mask", "no-policies"])
+@pytest.mark.parametrize("version", ["a1", None])
+def test_policies_count_also_where_every_version_is_retired(
+    clean: CleanShop,
+    dataset: EmulatedDataset,
+    monkeypatch: pytest.MonkeyPatch,
+    rules: ColumnPolicies | None,
+    version: str | None,
+) -> None:
+    retired = replace(BY_ID, retired=frozenset({"a1"}))
+    RefreshView(dataset, monkeypatch, rules=retired, policies=rules).deliver(version)
+    assert clean.rows() == [(1 if rules else None, None)]
 
 
 class StopsAtCurrent(EmulatedWarehouse):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
-from support.clean_shop import BY_ID, CleanShop
+from support.clean_shop import BY_ID, CleanShop, policies
 from support.cli import Run
 from support.functions import RefreshView
 from support.in_memory import MemoryPublisher, MemoryWarehouse, push_body
@@ -23,6 +23,7 @@ from onefold.merge.refresh import refresh_current
 from onefold.messages.table_created import table_message
 from onefold.ports.warehouse import StoredView, ViewDraft
 from onefold.refresh.handler import TableCreatedHandler
+from onefold.schema.column_policy import ColumnPolicies
 from onefold.settings.environment import Settings
 from onefold.views.clean import waiting_columns
 
@@ -139,13 +140,53 @@ def test_views_that_others_wrote_are_left_alone(
     assert len(dataset.rows("customer_current")) == 2
 
 
+def check_right(id_: TableId) -> None:
+    """Answer as BigQuery does to an account without a right on clean views: it does not say whether they exist."""
+    if (id_.dataset or "").endswith("__views_clean"):
+        raise AccessDenied(f"Access Denied: Table {id_}: Permission bigquery.tables.get denied (or it may not exist)")
+
+
 class Denied(MemoryWarehouse):
-    """A warehouse whose account has no right on datasets of clean views: BigQuery does not say whether they exist."""
+    """A warehouse whose account has no right on datasets of clean views."""
 
     def get_view(self, id_: TableId) -> StoredView | None:
-        if (id_.dataset or "").endswith("__views_clean"):
-            raise AccessDenied(f"Access Denied: Table {id_}: Permission bigquery.tables.get denied (or it may not exist)")
+        check_right(id_)
         return super().get_view(id_)
+
+
+def deny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the account have no right on datasets of clean views."""
+
+    def get_view(warehouse: EmulatedWarehouse, id_: TableId) -> StoredView | None:
+        check_right(id_)
+        return found(warehouse, id_)
+
+    found = EmulatedWarehouse.get_view
+    monkeypatch.setattr(EmulatedWarehouse, "get_view", get_view)
+
+
+@pytest.mark.parametrize("rules", [None, policies(**RULES)], ids=["no-policies", "policies"])
+def test_clean_views_that_may_not_be_read_show_nothing_new_where_the_deployment_has_them(
+    clean: CleanShop, shop: Shop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rules: ColumnPolicies
+) -> None:
+    known = frozenset({shop.dataset.name})
+    function = RefreshView(shop.dataset, monkeypatch, rules=BY_ID, policies=rules, clean_datasets=known)
+    land_wider(shop)
+    deny(monkeypatch)
+    assert function.answer("b2").status_code == 500
+    assert f"{shop.dataset.name}__views_clean" in capsys.readouterr().out
+    assert clean.rows() == [(1, {"zip": "1"})]
+
+
+def test_a_dataset_without_clean_views_gets_its_current_view_where_others_have_policies(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    warehouse = Denied()
+    warehouse.land("crm", "customer_v_a1", {"id": "INT64"})
+    settings = Settings(rules=BY_ID, policies=policies(id="clear"), clean_datasets=frozenset({"shop"}))
+    TableCreatedHandler(settings, warehouse, MemoryPublisher()).handle(push_body(table_message("crm", "customer")))
+    assert TableId(warehouse.project, "crm", "customer_current") in warehouse.views
+    assert [line["severity"] for line in lines(capsys, "no_clean")] == ["NOTICE"]
 
 
 def test_an_account_without_a_right_on_clean_views_keeps_none_and_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:

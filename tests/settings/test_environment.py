@@ -57,6 +57,8 @@ def test_every_setting_has_a_default() -> None:
         ({"ONEFOLD_DATASETS": "shop, crm,"}, {"datasets": frozenset({"shop", "crm"})}),
         ({"ONEFOLD_DATASETS": ""}, {"datasets": frozenset()}),
         ({}, {"datasets": None}),
+        ({"ONEFOLD_CLEAN_DATASETS": "shop, crm,"}, {"clean_datasets": frozenset({"shop", "crm"})}),
+        ({"ONEFOLD_CLEAN_DATASETS": ""}, {"clean_datasets": frozenset()}),
         ({"ONEFOLD_VIEW_DATASET": "{dataset}_unified"}, {"view_dataset": "{dataset}_unified"}),
         ({"ONEFOLD_VIEW_NAME": "all_{table}"}, {"view_name": "all_{table}"}),
         ({"ONEFOLD_TOPIC_TABLE_CREATED": "table-created"}, {"topic_table_created": "table-created"}),

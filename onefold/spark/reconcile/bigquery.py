@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from onefold.batches.arguments import ReconcileArguments
 from onefold.batches.values import Uri
 from onefold.core.errors import InvalidInput, TryAgain
+from onefold.core.log import LogSeverity, log
 from onefold.core.names import TableId, fold_case
 from onefold.merge.apply import merge_rows
 from onefold.merge.base_table import BaseTable, base_table
@@ -31,6 +33,7 @@ from onefold.spark.reconcile.latest import Winners
 from onefold.spark.reconcile.plan import JobPlan
 from onefold.spark.reconcile.report import JobReport
 from onefold.spark.values.casts import can_convert
+from onefold.views.clean_refresh import keeps_clean
 from onefold.views.view_plan import Announce
 
 
@@ -147,6 +150,8 @@ class BigQueryTables:
             raise InvalidInput(
                 "expected changes in BigQuery for a base in BigQuery, got a folder: name its change table with --changes"
             )
+        table = self._plan.base.table
+        keeps_clean(self._warehouse, table, self._settings, partial(_log_clean, table))  # before anything is written
         ready = self._prepared(self._plan, plan.arguments)
         staged = self._tables.stage(winners.rows, ready.base.id, ready.base.stored)
         if plan.arguments.mode == "rebuild":
@@ -187,6 +192,10 @@ class BigQueryTables:
         if uri.table is None:
             raise InvalidInput(f"expected a table of BigQuery, got {uri}: name project.dataset.table")
         return TableId(uri.table.project or self._warehouse.project, uri.table.dataset, uri.table.table)
+
+
+def _log_clean(table: TableId, severity: LogSeverity, text: str, event: str) -> None:
+    log(severity, text, event=event, dataset=table.dataset, table=table.table)
 
 
 def _starts_earlier(now: datetime | None, then: datetime | None) -> bool:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -28,6 +28,8 @@ from onefold.spark.reconcile.bigquery import BigQueryTables
 from onefold.spark.reconcile.job import reconcile
 from onefold.spark.reconcile.report import JobReport
 from onefold.views.view_plan import Announce
+
+Done = TypeVar("Done")
 
 TRIES = 3
 """How often a table is merged after errors that may pass: no message is delivered again for a single table of a batch."""
@@ -115,7 +117,8 @@ def _report(table: TableId, is_due: Callable[[], bool], merge: Callable[[TableId
     """Merge a table, and log what became of it. No error leaves this function, or it would stop the other tables."""
     name = table.table
     try:
-        merged = _retried(lambda: merge(table) if is_due() else None)
+        # A try that failed after its merge leaves no new rows, and all the same it has not done its work.
+        merged = _retried(lambda: merge(table)) if _retried(is_due) else None
         done = TableReport(name, "merged", merged) if merged else TableReport(name, "up_to_date")
     except (KeyUnknown, NotFound) as error:
         done = TableReport(name, "skipped", reasons=tuple(str(error).splitlines()))
@@ -133,7 +136,7 @@ def _log(table: TableId, done: TableReport) -> None:
     log("ERROR" if done.outcome == "failed" else "INFO", text, event="table_done", **fields)
 
 
-def _retried(work: Callable[[], JobReport | None]) -> JobReport | None:
+def _retried(work: Callable[[], Done]) -> Done:
     pauses = CONFLICT_BACKOFF.pauses()
     for _ in range(1, TRIES):
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +12,13 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop
 
+from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.batches.dataset_arguments import DatasetArguments
-from onefold.core.errors import NotFound, TryAgain
+from onefold.core.errors import AccessDenied, NotFound, TryAgain
+from onefold.core.names import TableId
+from onefold.core.retry import Backoff
+from onefold.merge.refresh import refresh_current
+from onefold.ports.warehouse import StoredView
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
 from onefold.spark.reconcile.bigquery import BigQueryTables
@@ -104,6 +110,48 @@ def test_an_error_that_may_pass_is_met_with_another_try(
     monkeypatch.setattr(BigQueryTables, "_prepared", fail_first)
     assert many.outcomes(many.run(spark)) == {"a": outcome}
     assert not left
+
+
+@pytest.mark.parametrize("known", [None, "deployed"])
+def test_a_clean_view_that_may_not_be_read_is_an_error_where_the_deployment_has_some_and_else_a_line_of_the_log(
+    spark: SparkSession,
+    dataset: EmulatedDataset,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    known: str | None,
+) -> None:
+    many = Many(dataset, f"denied{known}", "a")
+    for shop in many.shops.values():
+        refresh_current(shop.warehouse, shop.table, (), many.settings)
+    many.settings = replace(many.settings, clean_datasets=frozenset({dataset.name}) if known else None)
+    found = EmulatedWarehouse.get_view
+
+    def denied(warehouse: EmulatedWarehouse, id_: TableId) -> StoredView | None:
+        if (id_.dataset or "").endswith("__views_clean"):
+            raise AccessDenied(f"Access Denied: {id_}")
+        return found(warehouse, id_)
+
+    monkeypatch.setattr(EmulatedWarehouse, "get_view", denied)
+    monkeypatch.setattr("onefold.spark.reconcile.dataset.CONFLICT_BACKOFF", Backoff(first=0, longest=0, factor=1))
+    capsys.readouterr()
+    report = many.run(spark)
+    assert many.outcomes(report) == {"a": "failed" if known else "merged"}
+    reason = f"the account may not read dataset {dataset.name}__views_clean, which has the clean views of this deployment"
+    assert any(reason in one for one in report.tables[0].reasons) == bool(known)
+    notes = [line for line in map(json.loads, capsys.readouterr().out.splitlines()) if line.get("event") == "no_clean"]
+    assert [(line["severity"], line["table"]) for line in notes] == ([] if known else [("NOTICE", "deniedNone_a")])
+
+
+def test_a_view_that_cannot_be_written_after_its_merge_is_no_table_that_is_up_to_date(
+    spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = Many(dataset, "viewless", "a")
+
+    def refuse(*_: Any) -> None:
+        raise TryAgain("others write the view")
+
+    monkeypatch.setattr("onefold.spark.reconcile.bigquery.keep_current", refuse)
+    assert many.outcomes(many.run(spark)) == {"a": "failed"}
 
 
 def test_an_error_of_any_class_is_one_of_its_table_alone(
