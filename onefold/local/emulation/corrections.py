@@ -30,6 +30,10 @@ def install() -> None:
     # Load every module before functions are replaced, since some modules import functions by name.
     import bqemulator.server  # noqa: F401
 
+    from onefold.local.emulation import parsing
+
+    parsing.install()
+
     _correct_types()
     _correct_functions()
     _correct_translation()
