@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from onefold.local.emulation import parsing
-from onefold.local.emulation.parsing import parse_one
+from onefold.local.emulation.parsing import copied, parse_one
 
 QUERIES = (
     "SELECT a FROM t",
@@ -43,3 +43,16 @@ def test_a_text_that_is_no_sql_fails_each_time() -> None:
     for _ in range(2):
         with pytest.raises(ParseError):
             parse_one("SELECT FROM WHERE (", read="bigquery")
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_a_copy_has_the_nodes_the_places_and_the_notes_of_the_tree(sql: str) -> None:
+    tree = sqlglot.parse_one(f"{sql} -- a comment", read="bigquery")
+    copy = copied(tree)
+    assert copy == tree
+    assert repr(list(map(places, copy.walk()))) == repr(list(map(places, tree.walk())))
+    assert not {id(node) for node in copy.walk()} & {id(node) for node in tree.walk()}
+
+
+def places(node: exp.Expr) -> tuple[object, ...]:
+    return type(node), type(node.parent), node.arg_key, node.index, node.comments, node.meta, node.type
