@@ -58,7 +58,7 @@ def prepare(
         plan = _with_first_log(warehouse, plan, settings)
     if plan.stored is not None:
         check_floor(plan)
-        set_base_aside(warehouse, plan, settings, announce)
+    set_base_aside(warehouse, plan, settings, announce)
     done = _with_zones(warehouse, migrate(warehouse, plan, rebuild))
     follow_base(warehouse, done, settings, announce)
     return done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,13 @@ import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change, land_changes
 from support.cli import Run
-from support.merge_shop import CUSTOMER, LONG_AGO, KilledError, Shop
+from support.merge_shop import CUSTOMER, LONG_AGO, KilledError, MortalWarehouse, Shop
 
 from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import SchemaConflict
 from onefold.merge.apply import merge_snapshot
+from onefold.merge.base_table import base_table
 from onefold.merge.reconcile import reconcile
 from onefold.ports.warehouse import WriteResult
 from onefold.schema.table_rules import TableRules
@@ -99,6 +101,29 @@ def test_a_row_that_was_purged_stays_away_while_the_base_is_left_out(dataset: Em
     reconcile(shop.warehouse, shop.table, shop.settings, ["id"])
     assert shop.current() == expected
     assert [table for table in shop.warehouse.list_tables(dataset.name) if table.startswith("onefold_tmp_")] == []
+
+
+# A base that people dropped, as errors advise.
+
+
+def test_a_base_that_was_dropped_hides_no_row_while_it_is_made_again(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("INSERT", "1", id=1, name="x"), at=LONG_AGO)
+    shop.merge()
+    assert names(shop.current()) == {1: "x"}
+    dataset.run(f"DROP TABLE {dataset.quoted('customer_base')}")
+    for writes in itertools.count(1):
+        mortal = MortalWarehouse(shop.warehouse, writes)
+        try:
+            reconcile(mortal, shop.table, shop.settings, ["id"])
+        except KilledError:
+            if shop.warehouse.read_table(base_table(shop.table)) is None:
+                continue  # nobody can read the view until the base is there again
+            assert names(shop.warehouse.fetch(f"SELECT * FROM {dataset.quoted('customer_current')}")) == {1: "x"}
+            continue
+        break
+    assert names(shop.people_see()) == names(shop.current()) == {1: "x"}
 
 
 # Values that are read in a time zone.
