@@ -89,7 +89,8 @@ def plan_schema(
         and not (base.is_key(change.name) and losses(change.old, change.new, zone))
         for change in retyped
     )
-    rezoned = tuple(change.name for change in kept if _is_rezoned(landed[change.name], change, zone, zones))
+    others = {name for name, read in zones if read != zone}
+    rezoned = tuple(change.name for change in kept if fold_case(change.name) in others)
     migration: Literal["none", "convert", "rebuild"] = "convert" if retyped else "none"
     if rezoned or not can_convert:
         migration = "rebuild"
@@ -195,11 +196,6 @@ def zones_of(base: BaseTable, landed: Iterable[Schema], zone: str) -> frozenset[
     """
     read = ((column, found) for one in landed for column in base.columns if (found := one.get(column.name)))
     return frozenset((fold_case(column.name), zone) for column, found in read if is_zoned(found.type, column.type))
-
-
-def _is_rezoned(landed: Iterable[Type], change: TypeChange, zone: str, zones: Collection[tuple[str, str]]) -> bool:
-    former = {read for name, read in zones if name == fold_case(change.name)}
-    return bool(former - {zone}) and any(is_zoned(type_, change.old) for type_ in landed)
 
 
 def _all_below(type_: Type) -> set[Type]:
