@@ -50,7 +50,7 @@ locals {
     "table with another key" = {
       filter = "severity=CRITICAL AND jsonPayload.event=\"key_differs\""
       labels = { source = "EXTRACT(jsonPayload.source)", database = "EXTRACT(jsonPayload.database)", table = "EXTRACT(jsonPayload.table)" }
-      tell   = "A table has another key than its versioned table declares, so its rows may hide each other in the current view. The line says what to do."
+      tell   = "A table has another key than its versioned table declares, so current views and merges refuse it, for rows may hide each other. The line says what to do."
     }
     # The lag is that of what Pub/Sub has confirmed; a quiet source has none.
     "capture is late" = {

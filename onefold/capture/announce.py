@@ -245,13 +245,14 @@ def _create(destination: Destination, new: NewTable) -> tuple[str, ...]:
 
 
 def _report_key(id_: TableId, source: str, database: str, table: VersionedTable, declared: Sequence[str]) -> None:
-    """Report a tenant whose own key is not the declared key, by which its rows are merged."""
+    """Report a tenant whose own key is not the declared key: no view and no base has both."""
     own = f"the key {', '.join(table.primary_key)}" if table.primary_key else "no key"
     log(
         "CRITICAL",
-        f"{source}/{database}: {table.table} has {own}, and {id_} declares the key {', '.join(declared)}, by which its rows "
-        "are merged, so that they may hide each other: give the table that key there; or leave it out with --exclude, and "
-        f"delete its rows; or, if the declared key is the wrong one, run in BigQuery: {redeclaration(id_, table)}",
+        f"{source}/{database}: {table.table} has {own}, and {id_} declares the key {', '.join(declared)}: by "
+        "either of them rows may hide each other, so current views and merges refuse the table: give it that key there; or "
+        "leave it out with --exclude, and delete its rows; or name the columns of both as `keys` of the table in "
+        f"onefold.yaml; or, if the declared key is the wrong one, run in BigQuery: {redeclaration(id_, table)}",
         event="key_differs",
         source=source,
         database=database,

@@ -16,11 +16,13 @@ from onefold.core.names import TableId
 from onefold.core.text import counted
 from onefold.merge.base_table import POSITION, BaseTable, merge_statement, repeated_keys_query
 from onefold.merge.change_query import changes_query, count_query, in_statements, snapshot_query
-from onefold.merge.merge_log import MergeCounts, floor_sql, floor_statement, no_rebuild_since
+from onefold.merge.merge_log import MergeCounts, Zones, floor_sql, floor_statement, no_rebuild_since
 from onefold.merge.migrate import prepare
 from onefold.merge.plan import MergePlan, log
 from onefold.merge.positions_check import check_positions
+from onefold.merge.schema_evolution import zones_of
 from onefold.ports.warehouse import BaseWarehouse
+from onefold.schema.columns import Schema
 from onefold.settings.environment import Settings
 
 
@@ -109,18 +111,24 @@ def merge_snapshot(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId,
     """
     check_positions(warehouse, plan)
     rows = snapshot_rows(warehouse, plan, snapshot, at)
+    zones = _snapshot_zones(warehouse, plan, snapshot)
     repeated = warehouse.fetch(repeated_keys_query(plan.base, rows))[0]["found"]
     if repeated:
         keys = ", ".join(plan.base.keys)
         raise SchemaConflict(f"{snapshot}: {counted(repeated, 'key')} ({keys}) repeated; a copy of the source has each once")
     # This row of the log comes first: the base is about to hold rows that no change table has. A later merge must not
     # convert the base as if all of its rows had landed in change tables, even where this merge breaks off.
-    log(warehouse, plan, "snapshot")
+    log(warehouse, plan, "snapshot", zones=zones)
     counts = _merge_rows(warehouse, plan, rows) + count_rows(warehouse, plan, rows)
     # No later merge reads the rows of a copy: a base that was replaced while they were merged would lack them for good.
     check_not_replaced(warehouse, plan)
-    log(warehouse, plan, "snapshot", (), counts)
+    log(warehouse, plan, "snapshot", (), counts, zones)
     return counts
+
+
+def _snapshot_zones(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId) -> Zones:
+    found = warehouse.read_columns(snapshot)
+    return zones_of(plan.base, [Schema(found or ())], plan.rules.time_zone)
 
 
 def snapshot_rows(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId, at: str | None) -> str:

@@ -28,8 +28,10 @@ from onefold.merge.change_tables import (
 from onefold.merge.current_text import RENDERER, CurrentText, is_disputed, left_out, remembered_keys
 from onefold.merge.direct_rows import DirectText, check_direct, with_version
 from onefold.merge.keys import captured_keys, is_captured, still_key
+from onefold.merge.landed_rows import count_landed
 from onefold.merge.merge_log import MergeState
-from onefold.merge.plan import chosen_keys, is_base, make_plan, read_log
+from onefold.merge.plan import chosen_keys, make_plan
+from onefold.merge.stored_base import is_base, read_log
 from onefold.ports.warehouse import BaseWarehouse, StoredTable, StoredView
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Column, Schema
@@ -184,10 +186,11 @@ class CurrentKind:
         used = changes_in_use(self.table, changes, rules)
         self._check(columns, used, keys, stored)
         disputed = not rules.keys and not still_key(self.warehouse, used, keys)
-        if base is None or state.now is None:
+        if base is None or (now := state.now) is None:
             return CurrentText(keys, columns, disputed=disputed)
+        _, state = count_landed(self.warehouse, used, state, now)
         # No merge follows from this plan, so it needs no time at which the change tables were listed.
-        plan = make_plan(self.table, rules, keys, base, state, changes, state.now)
+        plan = make_plan(self.table, rules, keys, base, state, changes, now)
         return replace(CurrentText.over_base(self.warehouse, plan, columns), disputed=disputed)
 
     def _direct_text(

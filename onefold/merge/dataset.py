@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from onefold.core.errors import NotFound
 from onefold.core.names import TableId
 from onefold.merge.merge_log import MergeState
-from onefold.merge.plan import read_base, read_log
+from onefold.merge.stored_base import read_base, read_log
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.settings.environment import Settings
 

@@ -2,7 +2,7 @@
 
 A thousand databases share one versioned table, so a row's key is (`source_name`, `database_name`, primary key). Where
 versions do not declare the key, the latest change of each tenant names it, and all tenants have to agree. The key of a table
-may change while its columns stay, and so its version: a declared key counts until all tenants name another one.
+may change while its columns stay, and so its version: a declared key counts only until rows tell the key.
 """
 
 from __future__ import annotations
@@ -68,17 +68,15 @@ def captured_keys(
     if not captured:
         return ()
     declared = _declared_key(warehouse, captured)
-    fits = not base_keys or same_columns(base_keys, (SOURCE_NAME, DATABASE_NAME, *declared))
-    if declared and not _is_outdated(warehouse, captured, declared, fits):
-        if not fits:
-            raise SchemaConflict([_other_key_is_declared(table, base_keys, declared)])
-        return tuple(base_keys) or (SOURCE_NAME, DATABASE_NAME, *declared)
     found = read_primary_keys(warehouse, captured)
     if not base_keys:
-        return (SOURCE_NAME, DATABASE_NAME, *agreed_key(table, found))
-    if others_than(base_keys, found):
+        return (SOURCE_NAME, DATABASE_NAME, *_present_key(table, declared, found))
+    is_declared = same_columns(base_keys, (SOURCE_NAME, DATABASE_NAME, *declared))
+    if others_than(base_keys, found) or (declared and not found and not is_declared):
         # A late change may name an earlier key. Only the whole history tells whether it is the latest key.
         found = read_primary_keys(warehouse, [replace(source, since=None) for source in captured])
+    if declared and not found and not is_declared:
+        raise SchemaConflict([_other_key_is_declared(table, base_keys, declared)])
     check_unchanged(table, base_keys, found)
     return tuple(base_keys)
 
@@ -103,29 +101,23 @@ def _declared(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> dict
 
 
 def _declared_key(warehouse: BaseWarehouse, captured: Sequence[ChangeTable]) -> tuple[str, ...]:
-    """Return the primary key that all versions declare; none where they do not agree.
+    """Return the primary key of all versions that declare one; none where they do not agree, or all are silent.
 
-    Versions that declare no key are older, or have a key that cannot be declared. The key in their rows has to agree, too.
+    Versions that declare no key are older, or have a key that cannot be declared.
     """
-    declared = _declared(warehouse, captured)
-    keys = list(declared.values())
-    if not _are_same(keys):
-        return ()
-    silent = [one for one in captured if one.version.id not in declared]
-    in_rows = read_primary_keys(warehouse, silent) if silent else {}
-    return keys[0] if _are_same([keys[0], *in_rows.values()]) else ()
+    declared = list(_declared(warehouse, captured).values())
+    return declared[0] if _are_same(declared) else ()
 
 
-def _is_outdated(warehouse: BaseWarehouse, captured: Sequence[ChangeTable], declared: Sequence[str], fits: bool) -> bool:
-    """Return whether all tenants name one other key than versions declare, by which rows would hide each other.
+def _present_key(table: TableId, declared: tuple[str, ...], found: PrimaryKeys) -> tuple[str, ...]:
+    """Return the key on which all tenants agree, spelled as it is declared; where no row has landed, the declared one.
 
-    One tenant with another key does not stop the others: capture reports it, and its rows are merged by the declared key.
-    A base that the declared key does not fit may have the present key, which its window need not tell.
+    Not even one tenant may have another key: its rows would hide each other, or be shown after they were updated.
     """
-    if fits and _are_same([declared, *read_primary_keys(warehouse, captured).values()]):
-        return False
-    whole = [*read_primary_keys(warehouse, [replace(source, since=None) for source in captured]).values()]
-    return _are_same(whole) and not _are_same([declared, *whole])
+    if declared and not found:
+        return declared
+    agreed = agreed_key(table, found)
+    return declared if same_columns(declared, agreed) else agreed
 
 
 def _are_same(keys: Sequence[Sequence[str]]) -> bool:
@@ -190,8 +182,13 @@ def latest_keys(rows: Iterable[Mapping[str, Any]]) -> PrimaryKeys:
     return {tenant: tuple(json.loads(latest[tenant][1]) or ()) for tenant in sorted(latest, key=str)}
 
 
-def agreed_key(table: TableId, keys: PrimaryKeys) -> tuple[str, ...]:
+def agreed_key(table: TableId, keys: PrimaryKeys, base_keys: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the one primary key of all tenants: the same columns in any order and spelling.
+
+    Args:
+        table: the table, for errors.
+        keys: the primary key of each tenant.
+        base_keys: the keys of the base, for errors; none where there is no base.
 
     Raises:
         SchemaConflict: tenants have no key or do not agree; the error names all of them.
@@ -207,7 +204,7 @@ def agreed_key(table: TableId, keys: PrimaryKeys) -> tuple[str, ...]:
     keyless = tenants.pop(frozenset(), [])
     problems = [_keyless(table, keyless)] if keyless else []
     if len(tenants) > 1:
-        problems.append(_disagreement(table, tenants, keys))
+        problems.append(_disagreement(table, tenants, keys, base_keys))
     if problems:
         raise SchemaConflict(problems)
     return next(iter(keys.values()))
@@ -224,16 +221,13 @@ def check_unchanged(table: TableId, base_keys: Sequence[str], keys: PrimaryKeys)
     Raises:
         SchemaConflict: names every tenant that has another key, or none.
     """
-    tenants = _by_key(others_than(base_keys, keys))
-    keyless = tenants.pop(frozenset(), [])
-    problems = [_keyless(table, keyless)] if keyless else []
-    problems += [
-        f"{table}: the key is {', '.join(keys[changed[0]])} by now in {_all(changed)}, and its base was made with "
+    if not others_than(base_keys, keys):
+        return
+    agreed = agreed_key(table, keys, base_keys)
+    raise SchemaConflict(
+        f"{table}: the key is {', '.join(agreed)} by now in {_all(keys)}, and its base was made with "
         f"{', '.join(base_keys)}: {_other_key_advice(table)}"
-        for changed in tenants.values()
-    ]
-    if problems:
-        raise SchemaConflict(problems)
+    )
 
 
 def others_than(base_keys: Sequence[str], keys: PrimaryKeys) -> PrimaryKeys:
@@ -273,14 +267,25 @@ def _keyless(table: TableId, tenants: Sequence[Tenant]) -> str:
     )
 
 
-def _disagreement(table: TableId, tenants: Mapping[frozenset[str], Sequence[Tenant]], keys: PrimaryKeys) -> str:
+def _disagreement(
+    table: TableId, tenants: Mapping[frozenset[str], Sequence[Tenant]], keys: PrimaryKeys, base_keys: Sequence[str]
+) -> str:
     most, *others = sorted(tenants.values(), key=len, reverse=True)
     parts = [f"{', '.join(keys[most[0]])} in {_some(most)}"]
     parts += [f"{', '.join(keys[some[0]])} in {_all(some)}" for some in others]
+    shortest = sorted((keys[some[0]] for some in tenants.values()), key=len)
+    together = {fold_case(name): name for key in [(SOURCE_NAME, DATABASE_NAME), *shortest] for name in key}
     return (
         f"{table}: the key is {', but '.join(parts)}: give the table the same key everywhere, which the next change tells; "
-        f"or exclude some from capture and delete their rows; or {_BY_HAND}"
+        f"or exclude some from capture and delete their rows; or {_by_all(table, tuple(together.values()), base_keys)}"
     )
+
+
+def _by_all(table: TableId, keys: Sequence[str], base_keys: Sequence[str]) -> str:
+    """Return the advice to tell rows apart by the columns of all keys, so that none hides another."""
+    first = "" if not base_keys or same_columns(keys, base_keys) else f"drop {table}_base and "
+    line = f"keys: {json.dumps(list(keys), ensure_ascii=False)}"
+    return f"{first}set `{line}` for {table.table} under `tables` in onefold.yaml, so that no row hides another"
 
 
 def _all(tenants: Iterable[Tenant]) -> str:

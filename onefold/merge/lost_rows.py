@@ -41,7 +41,11 @@ def _reasons(plan: MergePlan) -> list[tuple[str, str]]:
         (f"column {change.name} is {change.old} in {plan.base.id} and {change.new} by now", old_type)
         for change in plan.schema_plan.retyped
     ]
-    old_zone = f"to keep the old `time_zone` set it for {plan.base.table.table} in onefold.yaml; "
+    zones = {zone for _, zone in plan.state.zones}
+    # Columns that were read in several zones fit none of them.
+    old_zone = (
+        f"to keep it set `time_zone: {max(zones)}` for {plan.base.table.table} in onefold.yaml; " if len(zones) == 1 else ""
+    )
     found += [
         (f"column {name} of {plan.base.id} was read in another time zone than {plan.rules.time_zone}", old_zone)
         for name in plan.schema_plan.rezoned

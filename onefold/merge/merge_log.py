@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from onefold.core.names import TableId, quote, quote_text, time_literal
-from onefold.schema.casts import UTC
 from onefold.schema.columns import Column
 from onefold.schema.types import Scalar
 
-Kind = Literal["create", "merge", "snapshot", "purge", "convert", "rebuilding", "rebuild"]
+Kind = Literal["create", "zones", "merge", "snapshot", "purge", "converting", "convert", "rebuilding", "rebuild"]
+Zones = frozenset[tuple[str, str]]
+"""Columns whose values depend on the time zone in which they were read, with that zone; names without their case."""
 
 _STRING, _INT64, _TIMESTAMP = Scalar("STRING"), Scalar("INT64"), Scalar("TIMESTAMP")
-ORDERED_BY_TEXT, UNKNOWN_TYPES, TIME_ZONE = "ordered_by_text", "unknown_types", "time_zone"
+ORDERED_BY_TEXT, UNKNOWN_TYPES, TIME_ZONES = "ordered_by_text", "unknown_types", "time_zones"
+LANDED = "landed"
 LOG_COLUMNS = (
     Column("finished_as", _STRING),
     Column("started_at", _TIMESTAMP),
@@ -36,10 +38,13 @@ LOG_COLUMNS = (
     Column("disputed", _INT64),
     Column(ORDERED_BY_TEXT, _INT64),
     Column(UNKNOWN_TYPES, _INT64),
-    Column(TIME_ZONE, _STRING),
+    Column(TIME_ZONES, _STRING),
+    Column(LANDED, _STRING),
 )
 TIME_QUERY = "SELECT CURRENT_TIMESTAMP() AS now"
 """The warehouse's time, for where there is no log whose query tells the time."""
+_ZONES = "zones"
+"""The name of the zones in the rows of `state_query`, for logs with their column and without it."""
 _LOWEST = "TIMESTAMP '0001-01-01 00:00:00+00'"
 
 
@@ -77,6 +82,14 @@ class MergeCounts:
 
 
 @dataclass(frozen=True)
+class LandedRows:
+    """The number of rows of a version that had landed before a time. No row should come to them."""
+
+    before: datetime
+    rows: int
+
+
+@dataclass(frozen=True)
 class MergeState:
     """What the log says of the present base.
 
@@ -86,8 +99,10 @@ class MergeState:
     floor: the greatest position that a purge deleted; None where there was no purge.
     unknown_rows: whether the base has rows that did not come from the change tables.
     comparable: whether a merge of this release has checked that every position of the base can be compared.
-    zones: the time zones in which DATETIMEs of the base's rows were read, as far as the log says them.
+    zones: the time zones in which values of the base's rows were read, as far as the log says them.
     lacks: columns that the log does not have, because an earlier release made the log.
+    landed: for each version, how many rows had landed before the time from which the next merge reads, as far as logged.
+    reloaded: versions that have more such rows by now, so that they are read from their beginning.
     """
 
     now: datetime | None = None
@@ -96,12 +111,14 @@ class MergeState:
     floor: str | None = None
     unknown_rows: bool = False
     comparable: bool = False
-    zones: frozenset[str] = frozenset()
+    zones: Zones = frozenset()
     lacks: tuple[Column, ...] = ()
+    landed: Mapping[str, LandedRows] = field(default_factory=dict)
+    reloaded: frozenset[str] = frozenset()
 
     def start_of(self, version: str) -> datetime | None:
-        """Return when the last merge of a version started; None where there was none."""
-        return (self.starts or {}).get(version)
+        """Return when the last merge of a version started; None where there was none, or that does not count any more."""
+        return None if version in self.reloaded else (self.starts or {}).get(version)
 
 
 def floor_sql(log: TableId) -> str:
@@ -119,12 +136,14 @@ def state_query(log: TableId, lacks: Iterable[Column] = ()) -> str:
     """
     absent = {column.name for column in lacks}
     comparable = "FALSE" if ORDERED_BY_TEXT in absent else f"LOGICAL_OR(m.{ORDERED_BY_TEXT} IS NOT NULL)"
-    # One base has one zone, but for rows that an interrupted rebuild logged.
-    first, last = ("NULL", "NULL") if TIME_ZONE in absent else (f"MIN(m.{TIME_ZONE})", f"MAX(m.{TIME_ZONE})")
+    zones = "NULL" if TIME_ZONES in absent else f"m.{TIME_ZONES}"
+    last = f"ARRAY_AGG(m.{LANDED} ORDER BY m.started_at DESC LIMIT 1)[OFFSET(0)]"
+    landed = "NULL" if LANDED in absent else last
+    same = "m.finished_as, m.keys, m.versions, m.base_created" + ("" if TIME_ZONES in absent else f", {zones}")
     groups = (
-        "SELECT NULL, NULL, m.finished_as, m.keys, m.versions, m.base_created, MAX(m.started_at), "
-        f"{comparable}, {first}, {last}\n"
-        f"FROM {log.quoted} AS m\nGROUP BY m.finished_as, m.keys, m.versions, m.base_created"
+        f"SELECT NULL, NULL, m.finished_as, m.keys, m.versions, m.base_created, MAX(m.started_at), {comparable}, {zones}, "
+        f"{landed}\n"
+        f"FROM {log.quoted} AS m\nGROUP BY {same}"
     )
     nothing = ", ".join(
         f"CAST(NULL AS {type_}) AS {name}"
@@ -135,8 +154,8 @@ def state_query(log: TableId, lacks: Iterable[Column] = ()) -> str:
             ("base_created", "TIMESTAMP"),
             ("started_at", "TIMESTAMP"),
             ("comparable", "BOOL"),
-            ("first_zone", "STRING"),
-            ("last_zone", "STRING"),
+            (_ZONES, "STRING"),
+            (LANDED, "STRING"),
         )
     )
     return f"SELECT CURRENT_TIMESTAMP() AS now, {floor_sql(log)} AS floor, {nothing}\nUNION ALL\n{groups}"
@@ -163,8 +182,9 @@ def read_state(rows: Iterable[Mapping[str, Any]], base_created: datetime | None,
         floor=next((row["floor"] for row in rows if row["floor"]), None),
         unknown_rows=any(row["finished_as"] == "snapshot" for row in merges),
         comparable=any(row.get("comparable") for row in of_base),
-        zones=frozenset(zone for row in _written(of_base) or _interrupted(merges) for zone in _zones(row)),
+        zones=frozenset(pair for row in _written(of_base) or _interrupted(merges, base_created) for pair in _zones(row)),
         lacks=tuple(lacks),
+        landed={version: found for row in of_base for version, found in _landed(row)},
     )
 
 
@@ -172,14 +192,21 @@ def _written(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [row for row in rows if row["finished_as"] in _WRITES]
 
 
-def _interrupted(merges: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the rows of rebuilds after all that was finished: they wrote a base of which the log says nothing else."""
-    finished = [row["started_at"] for row in _written(merges)]
-    return [row for row in merges if row["finished_as"] == "rebuilding" and all(row["started_at"] > end for end in finished)]
+def _interrupted(merges: Sequence[Mapping[str, Any]], base_created: datetime | None) -> Sequence[Mapping[str, Any]]:
+    """Return the last row of a begin: what began wrote the base, where the log says nothing else of it.
+
+    What began when the present base was there already has not written it.
+    """
+    return [row for row in merges if row["finished_as"] in _BEGINS and row["base_created"] != base_created][-1:]
 
 
-def _zones(row: Mapping[str, Any]) -> Iterator[str]:
-    yield from (zone for name in ("first_zone", "last_zone") if (zone := row.get(name)))
+def _zones(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from ((column, zone) for column, zone in json.loads(row.get(_ZONES) or "[]"))
+
+
+def _landed(row: Mapping[str, Any]) -> Iterator[tuple[str, LandedRows]]:
+    for version, (before, rows) in json.loads(row.get(LANDED) or "{}").items():
+        yield version, LandedRows(datetime.fromisoformat(before), rows)
 
 
 def append_statement(
@@ -188,9 +215,10 @@ def append_statement(
     started_at: datetime,
     base_created: datetime | None,
     keys: Sequence[str],
-    versions: Iterable[str] = (),
+    versions: Sequence[str] = (),
     counts: MergeCounts | None = None,
-    zone: str = UTC,
+    zones: Zones = frozenset(),
+    landed: Mapping[str, LandedRows] | None = None,
 ) -> str:
     """Return a statement that appends a row to the log.
 
@@ -202,11 +230,14 @@ def append_statement(
         keys: the keys of the base.
         versions: those whose windows were read to their ends.
         counts: what was counted; None where nothing was.
-        zone: the time zone in which DATETIMEs are read.
+        zones: the time zones in which values were read, or are about to be.
+        landed: how many rows of versions had landed before a time; those of other versions than `versions` are left out.
     """
+    known = {one: (landed[one].before.isoformat(), landed[one].rows) for one in versions if landed and one in landed}
     values: dict[str, str] = {
         **_first_values(kind, started_at, base_created, keys, versions),
-        TIME_ZONE: quote_text(zone),
+        LANDED: quote_text(json.dumps(known)),
+        TIME_ZONES: quote_text(json.dumps(sorted(zones), ensure_ascii=False)),
         **{name: _number(getattr(counts, name)) for name in _COUNTED if counts},
     }
     return f"INSERT INTO {log.quoted} ({', '.join(values)})\nVALUES ({', '.join(values.values())})"
@@ -244,8 +275,10 @@ def no_rebuild_since(log: TableId, time: datetime) -> str:
 
 
 _COUNTED = ("changes", "inserted", "updated", "below_floor", "disputed", ORDERED_BY_TEXT, UNKNOWN_TYPES)
-_WRITES: tuple[Kind, ...] = ("create", "merge", "snapshot", "convert", "rebuild")
-"""What is logged of rows that are in the base by then."""
+_WRITES: tuple[Kind, ...] = ("create", "zones", "merge", "snapshot", "convert", "rebuild")
+"""What is logged of the very base that the row names."""
+_BEGINS: tuple[Kind, ...] = ("converting", "rebuilding")
+"""What is logged before a base is replaced, of the base that was there."""
 
 
 def _first_values(

@@ -10,10 +10,11 @@ from onefold.core.names import TableId
 from onefold.merge.change_query import MAX_QUERY, changes_query, in_statements
 from onefold.merge.lost_rows import check_nothing_is_lost
 from onefold.merge.merge_log import LOG_COLUMNS, append_statement
-from onefold.merge.plan import BroughtUp, MergePlan, log, plan_merge, read_base, with_base
+from onefold.merge.plan import BroughtUp, MergePlan, log, plan_merge, with_base
 from onefold.merge.positions_check import check_floor
 from onefold.merge.schema_evolution import convert_statement, rebuild_statement
 from onefold.merge.set_aside import follow_base, set_base_aside
+from onefold.merge.stored_base import read_base
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import add_statement, create_statement
 from onefold.settings.environment import Settings
@@ -57,8 +58,8 @@ def prepare(
         plan = _with_first_log(warehouse, plan, settings)
     if plan.stored is not None:
         check_floor(plan)
-        set_base_aside(warehouse, plan, settings, announce)
-    done = migrate(warehouse, plan, rebuild)
+    set_base_aside(warehouse, plan, settings, announce)
+    done = _with_zones(warehouse, migrate(warehouse, plan, rebuild))
     follow_base(warehouse, done, settings, announce)
     return done
 
@@ -71,6 +72,14 @@ def _with_first_log(warehouse: BaseWarehouse, plan: MergePlan, settings: Setting
     if read_base(warehouse, plan.base.table) is not None:
         return plan_merge(warehouse, plan.base.table, settings, plan.base.keys)
     return with_base(warehouse, plan, None)
+
+
+def _with_zones(warehouse: BaseWarehouse, plan: MergePlan) -> MergePlan:
+    """Log the zones in which rows are about to be read, so that a killed merge leaves no value of an unknown zone."""
+    if plan.stored is None or plan.zones <= plan.state.zones:
+        return plan
+    log(warehouse, plan, "zones")
+    return replace(plan, state=replace(plan.state, zones=plan.state.zones | plan.zones))
 
 
 def _check_changes(warehouse: BaseWarehouse, plan: MergePlan) -> None:
@@ -127,8 +136,7 @@ def migrate(warehouse: BaseWarehouse, plan: MergePlan, rebuild: bool) -> MergePl
 def _create(warehouse: BaseWarehouse, plan: MergePlan) -> MergePlan:
     """Make an empty base. The whole history will be merged into it, so the floor of a former base is lifted."""
     if plan.state.floor is not None:
-        zone = plan.rules.time_zone
-        warehouse.execute(append_statement(plan.base.log, "create", plan.started_at, None, plan.base.keys, zone=zone))
+        warehouse.execute(append_statement(plan.base.log, "create", plan.started_at, None, plan.base.keys))
     warehouse.create_table(plan.base.id, plan.base.stored, plan.base.clustering)
     done = _with_new_base(warehouse, plan, "created")
     log(warehouse, done, "create")
@@ -141,13 +149,15 @@ def _convert(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> 
     The log rows of the old base are repeated for the new one, as far as they were read before the old base was: a merge that
     was logged later may have written rows that the new base does not have.
     """
+    zones = plan.state.zones | plan.zones
+    # Where this is killed before the rows below, this row tells the zones of the new base.
+    log(warehouse, plan, "converting", zones=zones)
     warehouse.execute(convert_statement(plan.base, stored.columns, stored.clustering, plan.rules.time_zone))
     done = _with_new_base(warehouse, plan, "converted")
-    starts = plan.state.starts or {}
+    starts, landed = plan.state.starts or {}, plan.state.landed
     for start in sorted({*starts.values()}):
         versions = [version for version, started in starts.items() if started == start]
-        zone = plan.rules.time_zone
-        row = append_statement(plan.base.log, "convert", start, done.created, plan.base.keys, versions, zone=zone)
+        row = append_statement(plan.base.log, "convert", start, done.created, plan.base.keys, versions, None, zones, landed)
         warehouse.execute(row)
     return done
 

@@ -6,28 +6,20 @@ A `MergePlan` is handed on through `prepare`, the merge and the current view. On
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from onefold.core.errors import InvalidInput, KeyUnknown, NotFound, SchemaConflict
+from onefold.core.errors import InvalidInput, KeyUnknown, NotFound
 from onefold.core.names import TableId, fold_case
-from onefold.merge.base_table import DELETED, POSITION, BaseTable, base_of, base_table, log_of
+from onefold.merge.base_table import BaseTable, base_of
 from onefold.merge.change_tables import ChangeTable, changes_in_use, check_changes, check_has_changes, find_changes
 from onefold.merge.keys import captured_keys
-from onefold.merge.merge_log import (
-    LOG_COLUMNS,
-    TIME_QUERY,
-    Kind,
-    MergeCounts,
-    MergeState,
-    append_statement,
-    read_state,
-    state_query,
-)
-from onefold.merge.schema_evolution import SchemaPlan, plan_schema
+from onefold.merge.landed_rows import count_landed
+from onefold.merge.merge_log import TIME_QUERY, Kind, LandedRows, MergeCounts, MergeState, Zones, append_statement
+from onefold.merge.schema_evolution import SchemaPlan, plan_schema, zones_of
+from onefold.merge.stored_base import read_base, read_log
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
-from onefold.schema.bigquery import absent_columns
 from onefold.schema.columns import Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import fold, landed_version
@@ -56,6 +48,7 @@ class MergePlan:
     rules: the settings of the table.
     started_at: the warehouse's time before the change tables were listed. What lands later is read by the next merge.
     brought_up: what `prepare` did to the base; None where it did nothing.
+    landed: how many rows of each version had landed before the time from which the next merge reads, when this was planned.
     """
 
     base: BaseTable
@@ -67,6 +60,7 @@ class MergePlan:
     rules: TableRules
     started_at: datetime
     brought_up: BroughtUp | None = None
+    landed: Mapping[str, LandedRows] = field(default_factory=dict)
 
     @property
     def created(self) -> datetime | None:
@@ -88,6 +82,12 @@ class MergePlan:
     def versions(self) -> tuple[str, ...]:
         """The identifiers of the versions that are merged."""
         return tuple(source.version.id for source in self.changes)
+
+    @property
+    def zones(self) -> Zones:
+        """The columns whose values depend on the time zone in which this plan reads or converts them, with that zone."""
+        landed = [landed_version(source.version, self.rules).schema for source in self.changes]
+        return zones_of(self.base, [*landed, Schema(self.stored.columns if self.stored else ())], self.rules.time_zone)
 
     @property
     def whole(self) -> tuple[ChangeTable, ...]:
@@ -118,10 +118,12 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
     started_at: datetime = state.now or warehouse.fetch(TIME_QUERY)[0]["now"]
     found = find_changes(warehouse, table, rules)
     check_has_changes(table, found, rules)
-    windows = _windows(changes_in_use(table, found, rules), state, rules)
+    used = changes_in_use(table, found, rules)
+    landed, state = count_landed(warehouse, used, state, started_at - timedelta(minutes=rules.overlap_minutes))
+    windows = _windows(used, state, rules)
     named = keys or rules.keys or captured_keys(warehouse, table, windows, state.keys if stored else ())
     named = chosen_keys(table, named, state, has_base=stored is not None)
-    return make_plan(table, rules, named, stored, state, found, started_at)
+    return replace(make_plan(table, rules, named, stored, state, found, started_at), landed=landed)
 
 
 def make_plan(
@@ -168,47 +170,9 @@ def with_base(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable | N
         stored: the base as it is now.
     """
     table = plan.base.table
-    state = read_log(warehouse, table, stored)
+    state = replace(read_log(warehouse, table, stored), reloaded=plan.state.reloaded)
     renewed = make_plan(table, plan.rules, plan.base.keys, stored, state, plan.found, plan.started_at)
-    return replace(renewed, brought_up=plan.brought_up)
-
-
-def read_base(warehouse: BaseWarehouse, table: TableId) -> StoredTable | None:
-    """Return the base of a table as it is; None where there is none.
-
-    Raises:
-        SchemaConflict: the name of the base belongs to something else.
-    """
-    stored = warehouse.read_table(base_table(table))
-    if not is_base(stored) if stored else _is_view(warehouse, base_table(table)):
-        raise SchemaConflict(f"{base_table(table)} was not written by `onefold merge`: rename it")
-    return stored
-
-
-def _is_view(warehouse: BaseWarehouse, id_: TableId) -> bool:
-    """Return whether a view has the name, which keeps a table of that name from being made."""
-    found = warehouse.get_view(id_)
-    return found is not None and found.is_view
-
-
-def is_base(stored: StoredTable) -> bool:
-    """Return whether a table has the columns that only a base table has."""
-    return {POSITION, DELETED} <= {*Schema(stored.columns).names}
-
-
-def read_log(warehouse: BaseWarehouse, table: TableId, stored: StoredTable | None) -> MergeState:
-    """Return what the log of merges says of the stored base; an empty state where there is no log.
-
-    Args:
-        warehouse: where the log is.
-        table: the table whose merges are logged.
-        stored: the base table as it is; None where it does not exist.
-    """
-    log_ = log_of(table)
-    if (found := warehouse.read_table(log_)) is None:
-        return MergeState()
-    lacks = Schema(absent_columns(found.columns, LOG_COLUMNS))
-    return read_state(warehouse.fetch(state_query(log_, lacks)), stored.created if stored else None, lacks)
+    return replace(renewed, brought_up=plan.brought_up, landed=plan.landed)
 
 
 def chosen_keys(table: TableId, named: Sequence[str], state: MergeState, has_base: bool) -> tuple[str, ...]:
@@ -266,7 +230,12 @@ def keys_of(
 
 
 def log(
-    warehouse: BaseWarehouse, plan: MergePlan, kind: Kind, versions: Sequence[str] = (), counts: MergeCounts | None = None
+    warehouse: BaseWarehouse,
+    plan: MergePlan,
+    kind: Kind,
+    versions: Sequence[str] = (),
+    counts: MergeCounts | None = None,
+    zones: Zones | None = None,
 ) -> None:
     """Append what was done to the log.
 
@@ -276,9 +245,11 @@ def log(
         kind: what was done.
         versions: those whose windows were read to their ends.
         counts: what was counted; None where nothing was.
+        zones: the time zones in which values were read; by default those of the plan.
     """
-    zone = plan.rules.time_zone
-    row = append_statement(plan.base.log, kind, plan.started_at, plan.created, plan.base.keys, versions, counts, zone)
+    read = plan.zones if zones is None else zones
+    key, landed = plan.base.keys, plan.landed
+    row = append_statement(plan.base.log, kind, plan.started_at, plan.created, key, versions, counts, read, landed)
     warehouse.execute(row)
 
 

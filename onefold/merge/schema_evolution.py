@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from textwrap import indent
 from typing import Literal
 
-from onefold.core.names import quote
+from onefold.core.names import fold_case, quote
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, free_name, ranked
 from onefold.merge.merge_log import floor_sql
 from onefold.schema.bigquery import absent_columns, cluster_by
@@ -57,7 +57,7 @@ def plan_schema(
     merged: Collection[str],
     zone: str = UTC,
     unknown_rows: bool = False,
-    zones: Collection[str] = (),
+    zones: Collection[tuple[str, str]] = (),
 ) -> SchemaPlan:
     """Compare a base table as it is with what it has to be.
 
@@ -69,7 +69,7 @@ def plan_schema(
             only where their type fitted.
         zone: the time zone in which a DATETIME is read.
         unknown_rows: whether the base may hold rows of no known type: of versions that are gone, or of a snapshot.
-        zones: the time zones in which the values of the base were read.
+        zones: columns of the base, without their case, and the time zones in which their values were read.
 
     Examples:
         >>> from onefold.core.names import TableId
@@ -89,7 +89,8 @@ def plan_schema(
         and not (base.is_key(change.name) and losses(change.old, change.new, zone))
         for change in retyped
     )
-    rezoned = tuple(change.name for change in kept if _is_rezoned(landed[change.name], change.old, zone, zones))
+    others = {name for name, read in zones if read != zone}
+    rezoned = tuple(change.name for change in kept if fold_case(change.name) in others)
     migration: Literal["none", "convert", "rebuild"] = "convert" if retyped else "none"
     if rezoned or not can_convert:
         migration = "rebuild"
@@ -173,14 +174,28 @@ def _keeps_values(landed: Iterable[Type], change: TypeChange, zone: str) -> bool
     return all(keeps_values(type_, change.old, change.new, zone) for type_ in landed)
 
 
-def _is_rezoned(landed: Iterable[Type], stored: Type, zone: str, zones: Collection[str]) -> bool:
-    """Return whether values that landed in these types would be stored as others in another time zone."""
-    return any(
-        convert("x", type_, stored, former) != convert("x", type_, stored, zone)
-        for former in zones
-        for type_ in landed
-        if former != zone and not conversion_problems(type_, stored)
-    )
+def is_zoned(landed: Type, stored: Type) -> bool:
+    """Return whether values of one type are other values of the other type in another time zone.
+
+    Examples:
+        >>> is_zoned(Scalar("DATETIME"), Scalar("TIMESTAMP")), is_zoned(Scalar("DATE"), Scalar("DATETIME"))
+        (True, False)
+    """
+    if conversion_problems(landed, stored):
+        return False
+    return convert("x", landed, stored) != convert("x", landed, stored, "Etc/GMT")
+
+
+def zones_of(base: BaseTable, landed: Iterable[Schema], zone: str) -> frozenset[tuple[str, str]]:
+    """Return the columns of a base, without their case, whose values depend on the zone in which they are read, with it.
+
+    Args:
+        base: the base table as it has to be.
+        landed: the columns of tables whose rows are read.
+        zone: the time zone in which a DATETIME is read.
+    """
+    read = ((column, found) for one in landed for column in base.columns if (found := one.get(column.name)))
+    return frozenset((fold_case(column.name), zone) for column, found in read if is_zoned(found.type, column.type))
 
 
 def _all_below(type_: Type) -> set[Type]:

@@ -21,6 +21,9 @@ from onefold.views.view_plan import Announce
 def set_base_aside(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings, announce: Announce | None) -> None:
     """Have the current view read something else than a base that is about to be replaced with other types or values.
 
+    A view over a base that somebody dropped gets the whole history: over the new base, which is empty at first, it would
+    show only what landed since the last merge into the former one.
+
     Args:
         warehouse: where the tables are.
         plan: the plan of the merge.
@@ -32,9 +35,9 @@ def set_base_aside(warehouse: BaseWarehouse, plan: MergePlan, settings: Settings
     """
     stored = _own_view(warehouse, plan, settings)
     migration = plan.schema_plan.migration
-    if plan.stored is None or stored is None or migration == "none":
+    if stored is None or (migration == "none" if plan.stored else not base_noted(stored.query)):
         return
-    if plan.schema_plan.retyped and (migration == "convert" or plan.state.floor is not None):
+    if plan.stored and plan.schema_plan.retyped and (migration == "convert" or plan.state.floor is not None):
         copy = copy_of(plan.base.table)
         former = warehouse.read_table(copy)
         if former and former.created < plan.stored.created:  # of a base that was replaced since

@@ -93,7 +93,7 @@ def test_a_key_that_cannot_be_declared_is_read_from_the_rows(flow: Flow) -> None
     assert asked(flow) > 0
 
 
-def test_a_tenant_with_another_key_is_reported_and_merged_by_the_declared_one_until_it_is_dropped(
+def test_a_tenant_with_another_key_is_reported_and_its_table_is_merged_by_neither(
     flow: Flow, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, b = flow.databases
@@ -102,8 +102,9 @@ def test_a_tenant_with_another_key_is_reported_and_merged_by_the_declared_one_un
     flow.capture(snapshot=True)
     assert capsys.readouterr().out.count('"event": "key_differs"') == 1
     assert declared(flow, "account") == [(*TENANT, "id")]
-    flow.check("account")
-    # As the report says: without a declared key, the keys are read from the rows, and they do not agree.
+    with pytest.raises(SchemaConflict, match=r"the key is .*but .*`keys: "):
+        merge(flow.warehouse, table_of(flow, "account"), Settings())
+    # As the report says, where neither is the right one.
     (name,) = [one for one in flow.warehouse.list_tables(flow.dataset.name) if one.startswith("account_v_")]
     table = flow.dataset.client.get_table(f"{DEFAULT_PROJECT}.{flow.dataset.name}.{name}")
     table.table_constraints = None

@@ -62,6 +62,22 @@ def test_a_version_that_no_merge_has_read_is_read_whole(dataset: EmulatedDataset
     assert shop.people_see() == [{"id": 1, "name": "copied from elsewhere"}]
 
 
+def test_a_version_that_was_emptied_and_loaded_again_is_read_whole(dataset: EmulatedDataset) -> None:
+    """TRUNCATE, DELETE and a load with WRITE_TRUNCATE keep the table, and the rows of a copy have their times of landing."""
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("INSERT", "1", id=1, name="a"), at=LONG_AGO)
+    shop.merge()
+    dataset.run(f"DELETE FROM {dataset.quoted('customer_v_a')} WHERE TRUE")
+    again = [change("INSERT", "1", id=1, name="a"), change("INSERT", "2", id=2, name="from the copy")]
+    shop.land("a", *again, at=LONG_AGO)
+    before = shop.current()
+    assert before == [{"id": 1, "name": "a"}, {"id": 2, "name": "from the copy"}]
+    assert shop.merge().changes == 2
+    assert shop.people_see() == before == shop.current()
+    assert shop.merge().changes == 0
+
+
 def test_a_change_table_without_versions_is_merged(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     land_changes(dataset, "customer", {"id": "INT64", "name": "STRING"}, [change("INSERT", "1", id=1, name="a")])

@@ -64,7 +64,7 @@ STATEMENTS: dict[str, Callable[[], str]] = {
     "purge": lambda: purge_statement(BASE, expired_tombstones(TIME), TIME),
     "lost rows": lambda: lost_rows_query(BASE, STORED, changes_query(CHANGES, BASE, RULES, only_keys=True)),
     "state": lambda: state_query(BASE.log),
-    "state of an earlier release": lambda: state_query(BASE.log, LOG_COLUMNS[-3:]),
+    "state of an earlier release": lambda: state_query(BASE.log, LOG_COLUMNS[-4:]),
     "repeated keys": lambda: repeated_keys_query(BASE, changes_query(CHANGES, BASE, RULES)),
 }
 
@@ -174,7 +174,7 @@ def test_changes_disputed_changes_and_changes_below_the_floor_are_counted(
     }
     content = {str(base.id): literals(columns[str(base.id)], [["1", "'9'", "FALSE"]])}
     if floor:
-        cells = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{floor} {'z' * 32}'", *["NULL"] * 8]
+        cells = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{floor} {'z' * 32}'", *["NULL"] * 9]
         content[str(base.log)] = literals(columns[str(base.log)], [cells])
     query = count_query(base, rows, with_floor=floor is not None)
     assert judge.rows(query, columns, content) == [(7, 3, 2, below, 4, 0, "")]

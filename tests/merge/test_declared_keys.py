@@ -20,6 +20,9 @@ from onefold.merge.keys import (
 )
 from onefold.schema.versions import Version
 
+LINE = 'keys: ["source_name", "database_name", "id", "code"]'
+"""The line for onefold.yaml by which rows of tenants with the keys `id` and `id, code` never hide each other."""
+
 
 def declare(dataset: EmulatedDataset, declared: Mapping[VersionedTable, tuple[str, ...]]) -> EmulatedWarehouse:
     """Create versions with the key that each of them declares."""
@@ -44,11 +47,20 @@ def test_a_declared_key_is_known_before_a_row_has_landed(dataset: EmulatedDatase
     )
 
 
-def test_rows_of_a_tenant_with_another_key_change_nothing_where_a_key_is_declared(dataset: EmulatedDataset) -> None:
-    """Capture reports such a tenant when the tenant is first read, and the others go on."""
-    declare(dataset, {ONE: (*TENANT, "id"), TWO: (*TENANT, "id")})
-    land(dataset, ONE, row("eu/a", "1", ("code",)), row("eu/b", "1", ()))
-    assert read_key(dataset) == (*TENANT, "id")
+def test_a_table_whose_tenants_have_several_keys_has_no_view_and_no_base(run: Run, dataset: EmulatedDataset) -> None:
+    """By the declared key the rows of a tenant hide each other. The line that the error names shows all of them."""
+    declare(dataset, {ONE: (*TENANT, "id")})
+    land(dataset, ONE, row("eu/b", "1", id=1, code=1, name="b"))
+    land(dataset, ONE, *(row("eu/a", str(code), ("id", "code"), id=1, code=code, name=f"{code}") for code in (2, 3)))
+    for command in ("merge", "current"):
+        refused = run(command, dataset.name, "customer")
+        assert refused.code == 1
+        assert "the key is id, code in eu/a, but id in eu/b" in refused.err
+        assert LINE in refused.err
+    Path("onefold.yaml").write_text(f"tables: {{customer: {{{LINE}}}}}")
+    for command in ("current", "merge", "current"):
+        assert run(command, dataset.name, "customer").code == 0
+        assert current_rows(dataset) == [("eu", "a", 1, "2"), ("eu", "a", 1, "3"), ("eu", "b", 1, "b")]
 
 
 def test_a_key_that_all_tenants_have_widened_is_followed_by_the_view(run: Run, dataset: EmulatedDataset) -> None:
@@ -58,11 +70,46 @@ def test_a_key_that_all_tenants_have_widened_is_followed_by_the_view(run: Run, d
     assert run("current", dataset.name, "customer").code == 0
     widened = [row("eu/a", str(code), ("id", "code"), id=1, code=code, name=f"{code}") for code in (2, 3)]
     land(dataset, ONE, *widened)
-    assert run("current", dataset.name, "customer").code == 0
-    assert current_rows(dataset) == [("eu", "a", 1, "3"), ("eu", "b", 1, "a")], "one of two tenants changes nothing"
+    refused = run("current", dataset.name, "customer")
+    assert (refused.code, LINE in refused.err) == (1, True), "one of two tenants has another key"
     land(dataset, ONE, row("eu/b", "2", ("id", "code"), id=1, code=1, name="b"))
     assert run("current", dataset.name, "customer").code == 0
     assert current_rows(dataset) == [("eu", "a", 1, "2"), ("eu", "a", 1, "3"), ("eu", "a", 1, "a"), ("eu", "b", 1, "b")]
+
+
+def test_a_base_takes_no_rows_of_a_tenant_that_has_widened_the_key(run: Run, dataset: EmulatedDataset) -> None:
+    """To drop the base alone would not help: the next one would have no key, either."""
+    Path("onefold.yaml").write_text("overlap_minutes: 0")
+    declare(dataset, {ONE: (*TENANT, "id")})
+    land(dataset, ONE, *(row(tenant, "1", id=1, code=1, name="a") for tenant in ("eu/a", "eu/b")))
+    assert run("merge", dataset.name, "customer").code == 0
+    land(dataset, ONE, row("eu/a", "2", ("id", "code"), landed_at=now(), id=1, code=2, name="b"))
+    for command in ("merge", "current"):
+        refused = run(command, dataset.name, "customer")
+        assert refused.code == 1
+        assert "the key is id, code in eu/a, but id in eu/b" in refused.err
+        assert f"drop {customer(dataset)}_base and set `{LINE}`" in refused.err
+    Path("onefold.yaml").write_text(f"overlap_minutes: 0\ntables: {{customer: {{{LINE}}}}}")
+    dataset.run(f"DROP TABLE {dataset.quoted('customer_base')}")
+    for command in ("merge", "current"):
+        assert run(command, dataset.name, "customer").code == 0
+    assert current_rows(dataset) == [("eu", "a", 1, "a"), ("eu", "a", 1, "b"), ("eu", "b", 1, "a")]
+
+
+def test_a_tenant_that_comes_with_the_former_key_is_not_answered_by_a_new_base(run: Run, dataset: EmulatedDataset) -> None:
+    Path("onefold.yaml").write_text("overlap_minutes: 0")
+    declare(dataset, {ONE: (*TENANT, "id")})
+    land(dataset, ONE, row("eu/a", "1", ("id", "code"), id=1, code=1, name="a"))
+    assert run("merge", dataset.name, "customer").code == 0
+    land(dataset, ONE, row("eu/new", "2", landed_at=now(), id=1, code=2, name="b"))
+    refused = run("merge", dataset.name, "customer")
+    assert "the key is id, code in eu/a, but id in eu/new" in refused.err
+    assert f"or set `{LINE}`" in refused.err
+    assert "drop" not in refused.err
+    Path("onefold.yaml").write_text(f"overlap_minutes: 0\ntables: {{customer: {{{LINE}}}}}")
+    for command in ("merge", "current"):
+        assert run(command, dataset.name, "customer").code == 0
+    assert current_rows(dataset) == [("eu", "a", 1, "a"), ("eu", "new", 1, "b")]
 
 
 def test_a_base_of_a_key_that_all_tenants_have_widened_takes_no_more_rows(run: Run, dataset: EmulatedDataset) -> None:

@@ -113,7 +113,8 @@ def test_tenants_without_a_key_and_those_that_disagree_are_named_in_one_error() 
     keyless, different = raised.value.problems
     assert keyless.startswith("my-project.shop.customer: there is no key in eu/x, eu/y: give the table one there")
     assert "the key is id in eu/t0, eu/t1, eu/t2, eu/t3, eu/t4 and 4 more, but code in eu/p, eu/q, but id, " in different
-    assert all("--keys" in problem and "onefold.yaml" in problem for problem in raised.value.problems)
+    assert all("onefold.yaml" in problem for problem in raised.value.problems)
+    assert 'set `keys: ["source_name", "database_name", "code", "id"]` for customer under `tables`' in different
 
 
 @pytest.mark.parametrize(("count", "rest"), [(5, ", but"), (6, " and 1 more, but")])
@@ -135,10 +136,15 @@ def test_tenants_whose_key_differs_from_that_of_the_base_are_named() -> None:
     check_unchanged(TABLE, made_with, {})
     with pytest.raises(SchemaConflict) as raised:
         check_unchanged(TABLE, made_with, keys(a=("id",), b=("code",), c=("Code",), d=(), e=("id", "code")))
-    keyless, code, both = raised.value.problems
+    keyless, different = raised.value.problems
     assert "no key in eu/d" in keyless
-    assert "the key is code by now in eu/b, eu/c, and its base was made with Source_Name, database_name, ID: drop " in code
-    assert "the key is id, code by now in eu/e" in both
+    assert "the key is code in eu/b, eu/c, but id in eu/a, but id, code in eu/e: " in different
+    assert "drop my-project.shop.customer_base and set `keys: " in different
+
+
+def test_a_key_that_all_tenants_have_changed_asks_for_a_new_base() -> None:
+    with pytest.raises(SchemaConflict, match=r"the key is code by now in eu/a, eu/b, and its base was made with .*: drop "):
+        check_unchanged(TABLE, ("source_name", "database_name", "id"), keys(a=("code",), b=("Code",)))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -86,7 +87,7 @@ def test_a_row_that_comes_twice_says_the_same_as_once() -> None:
 
 
 def test_only_a_snapshot_leaves_rows_that_no_change_table_has() -> None:
-    kinds = ("create", "merge", "purge", "convert", "rebuilding", "rebuild", "snapshot")
+    kinds = ("create", "zones", "merge", "purge", "converting", "convert", "rebuilding", "rebuild", "snapshot")
     assert [kind for kind in kinds if read_state([NOW, entry(kind, 1, "[]")], TIME).unknown_rows] == ["snapshot"]
 
 
@@ -108,29 +109,38 @@ def test_the_columns_that_a_log_lacks_are_handed_on() -> None:
 
 
 def test_a_log_of_an_earlier_release_is_not_asked_for_a_column_that_it_lacks() -> None:
-    lacks = [Column(name, Scalar("STRING")) for name in ("ordered_by_text", "time_zone")]
+    lacks = [Column(name, Scalar("STRING")) for name in ("ordered_by_text", "time_zones")]
     assert all(column.name in state_query(LOG) for column in lacks)
     assert not any(column.name in state_query(LOG, lacks) for column in lacks)
 
 
-def test_a_base_of_a_rebuild_that_was_killed_before_its_row_has_the_zone_of_that_rebuild() -> None:
-    """Otherwise a `time_zone` that is set back afterwards would leave the reading of the killed rebuild in the base."""
-    berlin = {"first_zone": "Europe/Berlin", "last_zone": "Europe/Berlin"}
-    finished = [{**entry(kind, day, "[]"), **dict.fromkeys(berlin, "UTC")} for day, kind in enumerate(("create", "merge"))]
-    killed = {**entry("rebuilding", 2, "[]"), **berlin}
-    rows = [NOW, killed, {**entry("rebuilding", 1, "[]"), **dict.fromkeys(berlin, "Asia/Tokyo")}, *finished]
-    assert read_state(rows, TIME).zones == {"UTC"}, "the statement of the rebuild did not run"
-    assert read_state(rows, TIME + timedelta(days=3)).zones == {"Europe/Berlin"}
+UTC_ZONE, BERLIN, TOKYO = ([("seen", zone)] for zone in ("UTC", "Europe/Berlin", "Asia/Tokyo"))
+
+
+def zoned(row: dict[str, Any], zones: list[tuple[str, str]]) -> dict[str, Any]:
+    return {**row, "zones": json.dumps(zones)}
+
+
+@pytest.mark.parametrize("begin", ["rebuilding", "converting"])
+def test_a_base_of_a_write_that_was_killed_before_its_row_has_the_zones_of_that_write(begin: str) -> None:
+    """Otherwise a `time_zone` that is set back afterwards would leave the reading of the killed write in the base."""
+    second, third = TIME + timedelta(days=1), TIME + timedelta(days=2)
+    finished = [zoned(entry(kind, day, "[]"), UTC_ZONE) for day, kind in enumerate(("create", "merge"))]
+    rows = [NOW, zoned(entry(begin, 2, "[]"), BERLIN), *finished, zoned(entry(begin, 3, "[]", created=second), TOKYO)]
+    assert read_state(rows, TIME).zones == {*UTC_ZONE}, "no statement that was begun has run"
+    assert read_state(rows, second).zones == {*BERLIN}, "the second statement has not run"
+    assert read_state(rows, third).zones == {*TOKYO}
 
 
 def test_the_zones_of_a_base_are_those_of_what_was_written_into_it() -> None:
     rows = [
-        {**entry("merge", 1, "[]", created=TIME), "first_zone": "UTC", "last_zone": "Europe/Berlin"},
-        {**entry("rebuilding", 2, "[]", created=TIME), "first_zone": "Asia/Tokyo", "last_zone": "Asia/Tokyo"},
-        {**entry("merge", 3, "[]", created=TIME - timedelta(days=1)), "first_zone": "Asia/Tokyo", "last_zone": "Asia/Tokyo"},
-        {**entry("merge", 4, "[]", created=TIME), "first_zone": None, "last_zone": None},
+        zoned(entry("zones", 1, "[]"), UTC_ZONE),
+        zoned(entry("merge", 1, "[]"), BERLIN),
+        zoned(entry("rebuilding", 2, "[]"), TOKYO),
+        zoned(entry("merge", 3, "[]", created=TIME - timedelta(days=1)), TOKYO),
+        entry("merge", 4, "[]"),
     ]
-    assert read_state([NOW, *rows], TIME).zones == {"UTC", "Europe/Berlin"}
+    assert read_state([NOW, *rows], TIME).zones == {*UTC_ZONE, *BERLIN}
 
 
 def test_counts_are_added_and_what_is_unknown_stays_unknown() -> None:

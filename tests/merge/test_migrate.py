@@ -45,7 +45,7 @@ def test_stored_values_are_converted_where_that_is_as_good_as_one_step(dataset: 
     plan, counts = shop.plan_and_merge()
     assert (plan.brought_up, counts.changes) == ("converted", 1)
     assert [str(row["seen"]) for row in shop.people_see()] == ["2020-01-01 00:00:00", "2020-01-02 03:04:05"]
-    assert [row["finished_as"] for row in shop.log()] == ["create", "merge", "convert", "merge"]
+    assert [row["finished_as"] for row in shop.log()] == ["create", "merge", "converting", "convert", "merge"]
 
 
 def test_values_that_two_steps_would_change_come_from_the_change_tables_again(dataset: EmulatedDataset) -> None:

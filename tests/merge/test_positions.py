@@ -49,7 +49,7 @@ def an_old_shop(dataset: EmulatedDataset, *positions: str, floor: str = "NULL", 
     dataset.land("customer_base", {"id": "INT64", "name": "STRING", "_position": "STRING", "_deleted": "BOOL"}, *rows)
     stored = shop.warehouse.read_table(shop.table.sibling("customer_base"))
     assert stored is not None
-    columns = {column.name: render_type(column.type) for column in LOG_COLUMNS[:-3]}
+    columns = {column.name: render_type(column.type) for column in LOG_COLUMNS[:-4]}
     log = [f"'{kind}', TIMESTAMP '2024-01-01 00:00:00+00', {{}}, '[\"id\"]', '[\"a\"]', {{}}" for kind in ("merge", "purge")]
     created = f"TIMESTAMP '{stored.created:%Y-%m-%d %H:%M:%S.%f}+00'"
     floors = ("NULL", floor)

@@ -45,7 +45,7 @@ class RecordingWarehouse(EmulatedWarehouse):
         return super().declared_keys(tables)
 
     def fetch(self, sql: str) -> list[dict[str, Any]]:
-        marks = {"finished_as, m.keys": "log's rows", "AS changes": "counts", TIME_QUERY: "time"}
+        marks = {"finished_as, m.keys": "log's rows", "AS changes": "counts", "AS `then`": "landed", TIME_QUERY: "time"}
         self.reads.append(next((kind for mark, kind in marks.items() if mark in sql), "query"))
         return super().fetch(sql)
 
@@ -70,9 +70,10 @@ PLAN = [
     "log's rows",  # and the warehouse's time, before the change tables are listed
     "table itself",  # a change table without versions
     "versions itself",
+    "landed",  # did rows come to those that the last merge has read?
 ]
 MERGE = ["MERGE", "counts"]
-ASIDE = ["view _current"]  # is there one that reads a base whose types are about to change?
+ASIDE = ["view _current"]  # is there one that reads a base whose types are about to change, or that is gone?
 FOLLOW = [
     "view _current",  # is there one that does not read a new column yet?
     "table onefold_tmp_copy__base",  # did a merge that was killed leave a copy?
@@ -85,6 +86,7 @@ CURRENT_VIEW = [
     "table _base",  # another merge may have replaced the base meanwhile
     "table _merges",
     "log's rows",  # this merge was logged: the view reads what landed since
+    "landed",
     "view itself",  # is there a clean view, which has to hide first what the current view is about to show?
     "view itself",  # and which has to be written again after it?
 ]
@@ -117,11 +119,13 @@ def test_the_first_merge_lists_change_tables_once_and_reads_what_it_wrote(
         "time",
         "table itself",
         "versions itself",
+        "landed",
         # The log was made. Another merge that found none either may have made the base.
         "table _base",
         "view _base",
         "table _merges",
         "log's rows",
+        *ASIDE,
         # The base was made, and logged: the time of its creation, and the present time, by which a purge is later than it.
         "table _base",
         "table _merges",

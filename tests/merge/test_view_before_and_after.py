@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,15 @@ import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change, land_changes
 from support.cli import Run
-from support.merge_shop import CUSTOMER, LONG_AGO, Shop
+from support.merge_shop import CUSTOMER, LONG_AGO, KilledError, MortalWarehouse, Shop
 
+from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import SchemaConflict
 from onefold.merge.apply import merge_snapshot
+from onefold.merge.base_table import base_table
 from onefold.merge.reconcile import reconcile
+from onefold.ports.warehouse import WriteResult
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 
@@ -99,6 +103,29 @@ def test_a_row_that_was_purged_stays_away_while_the_base_is_left_out(dataset: Em
     assert [table for table in shop.warehouse.list_tables(dataset.name) if table.startswith("onefold_tmp_")] == []
 
 
+# A base that people dropped, as errors advise.
+
+
+def test_a_base_that_was_dropped_hides_no_row_while_it_is_made_again(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("INSERT", "1", id=1, name="x"), at=LONG_AGO)
+    shop.merge()
+    assert names(shop.current()) == {1: "x"}
+    dataset.run(f"DROP TABLE {dataset.quoted('customer_base')}")
+    for writes in itertools.count(1):
+        mortal = MortalWarehouse(shop.warehouse, writes)
+        try:
+            reconcile(mortal, shop.table, shop.settings, ["id"])
+        except KilledError:
+            if shop.warehouse.read_table(base_table(shop.table)) is None:
+                continue  # nobody can read the view until the base is there again
+            assert names(shop.warehouse.fetch(f"SELECT * FROM {dataset.quoted('customer_current')}")) == {1: "x"}
+            continue
+        break
+    assert names(shop.people_see()) == names(shop.current()) == {1: "x"}
+
+
 # Values that are read in a time zone.
 
 
@@ -132,6 +159,52 @@ def test_a_zone_in_which_nothing_is_read_changes_no_base(dataset: EmulatedDatase
     shop.rules = TableRules(overlap_minutes=0, time_zone="Europe/Berlin")
     plan, _ = shop.plan_and_merge()
     assert plan.brought_up is None
+
+
+class DiesAfterReplacing(EmulatedWarehouse):
+    """Dies right after a base was replaced, before the log says so."""
+
+    def execute(self, sql: str) -> WriteResult:
+        done = super().execute(sql)
+        if sql.startswith("CREATE OR REPLACE TABLE"):
+            raise KilledError
+        return done
+
+
+def test_a_conversion_that_was_killed_before_its_row_tells_its_zone(dataset: EmulatedDataset) -> None:
+    shop = Shop(dataset)
+    shop.create("a", {**CUSTOMER, "seen": "DATETIME"})
+    shop.land("a", change("INSERT", "1", id=1, name="x", seen="2024-06-01 12:00:00"), at=LONG_AGO)
+    shop.merge()
+    shop.create("b", {**CUSTOMER, "seen": "TIMESTAMP"})
+    shop.rules = TableRules(overlap_minutes=0, time_zone="Europe/Berlin")
+    with pytest.raises(KilledError):
+        shop.merge(warehouse=DiesAfterReplacing(dataset.client))
+    shop.rules = TableRules(overlap_minutes=0)
+    assert {row["seen"].hour for row in shop.current()} == {12}
+    shop.merge()
+    assert {row["seen"].hour for row in shop.people_see()} == {12}
+
+
+def test_a_zone_in_which_no_value_was_read_is_no_dead_end(dataset: EmulatedDataset) -> None:
+    """The base was made in UTC without a value that depends on it, and its history has expired."""
+    shop = Shop(dataset)
+    shop.create("a", CUSTOMER)
+    shop.land("a", change("INSERT", "1", id=1, name="expires"), at=LONG_AGO)
+    shop.merge()
+    shop.rules = TableRules(overlap_minutes=0, time_zone="Europe/Berlin")
+    shop.create("b", {**CUSTOMER, "seen": "DATETIME"})
+    shop.create("c", {**CUSTOMER, "seen": "TIMESTAMP"})
+    shop.land("b", change("INSERT", "2", id=2, name="x", seen="2024-06-01 12:00:00"))
+    shop.merge()
+    dataset.run(f"DELETE FROM {dataset.quoted('customer_v_a')} WHERE TRUE")
+    shop.merge()
+    shop.rules = TableRules(overlap_minutes=0)
+    with pytest.raises(SchemaConflict, match="to keep it set `time_zone: Europe/Berlin` for customer in"):
+        shop.merge()
+    shop.rules = TableRules(overlap_minutes=0, time_zone="Europe/Berlin")
+    shop.merge()
+    assert [str(row["seen"]) for row in shop.people_see()] == ["None", "2024-06-01 10:00:00+00:00"]
 
 
 # Copies of the source.

@@ -186,7 +186,7 @@ class BigQueryTables:
             raise TryAgain(f"{plan.base.table} got another version while its changes were read: run the job again")
         if any(_starts_earlier(now.since, then.since) for now, then in zip(ready.changes, plan.changes, strict=True)):
             raise TryAgain(f"{plan.base.id} was replaced while its changes were read, and lacks more: run the job again")
-        return replace(ready, started_at=plan.started_at)
+        return replace(ready, started_at=plan.started_at, landed=plan.landed)
 
     def _id(self, uri: Uri) -> TableId:
         if uri.table is None:
