@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Protocol
 
 from onefold.core.names import TableId
 from onefold.extract.clock import micros
@@ -14,7 +13,7 @@ from onefold.extract.days import row_day
 from onefold.extract.part import Block, Destination, pulled_files, write_part
 from onefold.extract.plan import LoadState, PullRequest, TablePlan
 from onefold.extract.present_rows import Key, PresentRow, PresentRows
-from onefold.extract.pulled import PulledFiles
+from onefold.extract.pulled import Loads, PulledFiles
 from onefold.extract.pulled_table import pulled_table
 from onefold.extract.ranges import pull_range, whole_range
 from onefold.extract.rows import json_line
@@ -33,16 +32,6 @@ STRUCTURE = Structure(TABLE, COLUMNS, ("id",))
 WIDER = Structure(TABLE, (*COLUMNS, SourceColumn("note", TEXT, "utf8mb4")), ("id",))
 """The structure after an ALTER."""
 KEYLESS = Structure(TABLE, COLUMNS)
-
-
-class Loads(Protocol):
-    def state_of(self, table: TableId, window: Window) -> LoadState: ...
-
-    def pulled_tables(self, dataset: str) -> Collection[str]: ...
-
-    def begin(self, plan: TablePlan) -> None: ...
-
-    def load(self, pulled: PulledFiles, present: PresentRows) -> None: ...
 
 
 @dataclass(frozen=True)

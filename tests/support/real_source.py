@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 
 import pymysql
-from support.pulled_source import CLUSTER, TABLE, Loads, MemorySource, Puller
+from support.pulled_source import CLUSTER, TABLE, MemorySource, Puller
 from support.source_database import SourceDatabase
 
 from onefold.core.errors import TryAgain
@@ -17,7 +17,7 @@ from onefold.extract.part import pulled_files
 from onefold.extract.plan import PullRequest, TablePlan
 from onefold.extract.planner import Planner, Skipped
 from onefold.extract.present_rows import PresentRows, SourceRows
-from onefold.extract.pulled import PulledFiles
+from onefold.extract.pulled import Loads, PulledFiles
 from onefold.extract.python_reader import PythonReader
 from onefold.extract.watermark import Window
 from onefold.mysql.connection import connect, query
