@@ -74,41 +74,15 @@ from support.terraform import terraform, tested  # noqa: E402, F401
 from support.xa import xa  # noqa: E402, F401
 
 TESTS = Path(__file__).parent
-LONG = (
-    "e2e/test_capture_history", "e2e/test_capture_kill", "merge/test_migrate", "spark/reconcile/test_unavailable",
-    "e2e/test_demo", "local/test_emulated_tables", "e2e/test_view_history", "test_benchmarks", "e2e/test_capture_faults",
-    "merge/test_positions", "e2e/test_capture_keys", "spark/reconcile/test_kill_bigquery",
-    "spark/io/test_bigquery_connector", "spark/reconcile/test_kill", "refresh/test_histories",
-    "spark/extract/test_job_kill",
-)  # fmt: skip
-"""Files of `make test-long`: kills, faults and whole histories."""
-SLOW = (
-    "spark/extract/test_job", "refresh/test_moments", "merge/test_apply", "merge/test_apply_window",
-    "spark/reconcile/test_bigquery", "spark/reconcile/test_formats", "spark/compare/test_job", "e2e/test_capture",
-    "spark/test_job_errors",
-    "merge/test_target_types", "spark/reconcile/test_faults", "spark/reconcile/test_parquet_merge",
-    "e2e/test_demo_own_database", "e2e/test_demo_loads", "merge/test_purge", "infra/test_packages",
-    "spark/values/test_casts", "infra/test_validation", "test_docs", "infra/test_function_package",
-    "local/test_clean_page",
-)  # fmt: skip
-"""Files that take about a minute. They run first: at the end, one of them would leave the other processor idle."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by the systems that they start, and sort the slow files first, in the order above."""
+    """Mark tests by the systems that they start, and let the heavy ones run first: at the end, one would run alone."""
     mark(items, TESTS)
     if only_long_tests(config):
         mark_property_tests(items)
-    order = {name: number for number, name in enumerate((*LONG, *SLOW))}
-    for item in items:
-        if _file(item) in LONG:
-            item.add_marker("long")
-    items.sort(key=lambda item: order.get(_file(item), len(order)))
-
-
-def _file(item: pytest.Item) -> str:
-    return item.path.relative_to(TESTS).with_suffix("").as_posix()
+    items.sort(key=lambda item: item.get_closest_marker("heavy") is None)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -34,6 +34,8 @@ from benchmarks.load_peers import Server
 from benchmarks.report import markdown, ratio, replaced, spread
 from onefold.local.spark_process import java_hint
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

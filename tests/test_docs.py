@@ -27,6 +27,8 @@ from onefold.local.processes import bigquery_emulator
 from onefold.settings.environment import load_settings
 from onefold.settings.variables import VARIABLES
 
+pytestmark = pytest.mark.heavy
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 # The commands that a new user runs, in this order.

@@ -18,6 +18,8 @@ from support.source_types import SAMPLES
 
 from onefold.mysql.table import GEOMETRIES
 
+pytestmark = pytest.mark.heavy
+
 NORTH, SOUTH = "north", "south"
 CUSTOMER = (
     "CREATE TABLE {}.customer (id INT PRIMARY KEY, name VARCHAR(30), price DECIMAL(10,2), code INT, "

@@ -20,6 +20,8 @@ from support.source_database import end_of_log
 from onefold.capture.outbox import MAX_BYTES_IN_FLIGHT
 from onefold.mysql.connection import connect, query
 
+pytestmark = pytest.mark.long
+
 DATABASES = ("faulty_1", "faulty_2")
 # A server that is killed loses no transaction of its log.
 SERVER = ("--innodb-flush-log-at-trx-commit=1", "--max-binlog-size=65536")

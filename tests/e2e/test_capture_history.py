@@ -27,6 +27,8 @@ from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
 from onefold.core.errors import OnefoldError
 from onefold.mysql.connection import query
 
+pytestmark = pytest.mark.long
+
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 AT_ONCE = 14
 """Tables that share a dataset."""

@@ -19,7 +19,7 @@ from onefold.core.names import TableId
 from onefold.merge.apply import merge
 from onefold.settings.environment import Settings
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = [on(MariaDb, MySql), pytest.mark.long]
 
 TENANT = ("source_name", "database_name")
 _numbers = itertools.count(1)

@@ -6,6 +6,7 @@ import random
 import time
 from pathlib import Path
 
+import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.capture import SOURCE, eventually
 from support.capture_process import CaptureProcess, Scene
@@ -14,6 +15,8 @@ from support.current_state import LandedMessages
 from support.database_servers import DatabaseServer, MariaDb, MySql
 from support.mysql_load import load_on, make_tables
 from support.source_database import on
+
+pytestmark = pytest.mark.long
 
 KILLS = {MariaDb: 20, MySql: 6}
 SEED = 20

@@ -19,6 +19,8 @@ from onefold.demo import tour as demo
 from onefold.local.processes import last_errors
 from onefold.local.spark_process import java_hint
 
+pytestmark = pytest.mark.long
+
 COMMAND = [sys.executable, "-c", "from onefold.cli import main; main()", "demo"]
 SECONDS = 400
 WITHOUT_JAVA = {"JAVA_HOME": "/nowhere"}

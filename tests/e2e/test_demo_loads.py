@@ -14,6 +14,8 @@ from support.database_servers import MariaDb
 
 from onefold.local import mariadb
 
+pytestmark = pytest.mark.heavy
+
 ROWS = {"currency": 2, "customer": 5, "payment": 5}
 """The rows of each table in the end."""
 

@@ -28,6 +28,8 @@ from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table_filter import TableFilter
 
+pytestmark = pytest.mark.heavy
+
 SECONDS = 300
 ODD = (
     "CREATE TABLE odd (id BIGINT UNSIGNED PRIMARY KEY, bits BIT(9), price DECIMAL(12,2), ratio DOUBLE, low FLOAT, kind "

@@ -26,6 +26,8 @@ from onefold.local.processes import bigquery_emulator
 from onefold.settings.environment import Settings
 from onefold.views.refresh import refresh
 
+pytestmark = pytest.mark.long
+
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 HISTORIES = sorted(SHARED.glob("*_history.json"))
 Table = dict[str, Any]

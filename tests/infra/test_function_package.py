@@ -31,6 +31,8 @@ from onefold.local.dataproc import dataproc_emulator
 from onefold.messages.table_created import table_message
 from onefold.registry.api_keys import Access, create_key, stored_key
 
+pytestmark = pytest.mark.heavy
+
 INSTALL_SECONDS = 600
 START_SECONDS = 60.0
 BATCH = {

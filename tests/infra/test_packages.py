@@ -26,6 +26,8 @@ from onefold.changelog.generator import Workload, WorkloadOptions, make_workload
 from onefold.changelog.generator_files import write_workload
 from onefold.local.spark_process import java_hint
 
+pytestmark = pytest.mark.heavy
+
 ROOT = Path(__file__).resolve().parents[2]
 # What Dataproc Serverless runtime 3.0 has not, or what our jobs must not need.
 ABSENT = ("click", "rich", "functions_framework", "flask", "bqemulator", "duckdb", "yaml")

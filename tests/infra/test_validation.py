@@ -14,6 +14,8 @@ from support.terraform import Terraform
 from onefold.core.errors import InvalidSettings
 from onefold.settings.environment import load_settings
 
+pytestmark = pytest.mark.heavy
+
 KEY = "projects/p/locations/europe-west1/keyRings/r/cryptoKeys"
 SUBNETWORKS = "projects/p/regions/europe-west1/subnetworks"
 DOTS = "projects/a..b/regions/europe-west1/subnetworks/s"

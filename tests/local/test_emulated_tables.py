@@ -29,6 +29,8 @@ from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.views.refresh import refresh
 
+pytestmark = pytest.mark.long
+
 NESTED = "STRUCT<`b` INT64, `a b` STRUCT<`end` NUMERIC, x BYTES>>"
 DEEP = "STRUCT<n BIGNUMERIC, f FLOAT64, t TIMESTAMP, d DATETIME, j JSON, l ARRAY<FLOAT64>>"
 ARRAYS = "ARRAY<STRUCT<element INT64, place ARRAY<STRUCT<o1 BIGNUMERIC>>>>"

@@ -20,6 +20,8 @@ from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.generator_values import TYPES, non_null_value
 from onefold.schema.types import parse_type
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture(scope="module")
 def bases_of_all_problems(emulator_host: str) -> Iterator[dict[str, list[tuple[Any, ...]]]]:

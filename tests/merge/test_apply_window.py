@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change, land_changes
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop
@@ -13,6 +14,8 @@ from onefold.merge.change_query import changes_query
 from onefold.merge.migrate import prepare
 from onefold.merge.plan import log
 from onefold.schema.table_rules import TableRules
+
+pytestmark = pytest.mark.heavy
 
 
 def test_a_merge_returns_and_logs_its_counts(dataset: EmulatedDataset) -> None:

@@ -16,6 +16,8 @@ from onefold.merge.reconcile import reconcile, statements
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar
 
+pytestmark = pytest.mark.long
+
 
 def test_a_new_column_is_added_and_a_column_without_a_version_is_emptied_with_its_row(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)

@@ -17,6 +17,8 @@ from onefold.merge.merge_log import LOG_COLUMNS
 from onefold.merge.migrate import prepare
 from onefold.schema.types import render_type
 
+pytestmark = pytest.mark.long
+
 DIGEST = "d" * 32
 # As an earlier release wrote them, to the letter: a row of a snapshot, and changes of sources with hexadecimal sections.
 SNAPSHOT = f"0   1  {DIGEST}"

@@ -19,6 +19,8 @@ from onefold.merge.merge_log import MergeCounts
 from onefold.merge.migrate import prepare
 from onefold.ports.warehouse import WriteResult
 
+pytestmark = pytest.mark.heavy
+
 LAST_YEAR = 1_600_000_000_000
 FAR_AHEAD = 5_000_000_000_000
 

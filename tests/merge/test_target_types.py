@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change, land_changes
 from support.cli import Run
+
+pytestmark = pytest.mark.heavy
 
 
 def test_numbers_become_times_in_the_views_and_in_a_base_that_held_numbers(run: Run, dataset: EmulatedDataset) -> None:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.bigquery_emulator import EmulatedDataset
 from support.random_history import VALUES, RandomHistory
 from support.seeding import examples
+
+pytestmark = pytest.mark.long
 
 numbers = st.integers(0, 9)
 types = st.sampled_from(list(VALUES))

@@ -20,6 +20,8 @@ from onefold.messages.table_created import table_message
 from onefold.ports.warehouse import StoredView, ViewDraft, WriteResult
 from onefold.refresh.handler import TableCreatedHandler
 
+pytestmark = pytest.mark.heavy
+
 SECOND = {
     "a new column": {"born": "DATE"},
     "a type that the base takes over": {"seen": "DATETIME"},

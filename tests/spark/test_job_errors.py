@@ -19,7 +19,7 @@ from support.changelogs import change
 
 from onefold.spark.job import summary
 
-pytestmark = pytest.mark.usefixtures("spark")  # which skips where there is no Java
+pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.heavy]  # which skips where there is no Java
 
 ROOT = Path(__file__).resolve().parents[2]
 

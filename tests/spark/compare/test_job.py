@@ -32,6 +32,8 @@ from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.settings.environment import Settings
 from spark_jobs.compare import ended, main
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.mark.parametrize(
     ("left", "right", "columns", "key"),

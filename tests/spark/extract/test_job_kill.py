@@ -13,6 +13,8 @@ from support.extract_job import PulledDatabase, pulled_database
 from support.source_database import SourceDatabase, numbers
 from support.spark_process import KILLS
 
+pytestmark = pytest.mark.long
+
 ROWS = 3_000
 START = datetime.combine(datetime.now(UTC).date() - timedelta(days=1), datetime.min.time(), UTC)
 

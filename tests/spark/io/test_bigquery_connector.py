@@ -33,6 +33,8 @@ from support.tls_proxy import tls_front
 from onefold.schema.columns import Column
 from onefold.spark.io.bigquery_connector import can_open, keeps_timestamps, parse_version, read_options, write_options
 
+pytestmark = pytest.mark.long
+
 TESTS = Path(__file__).parents[2]
 DATASET = "shop"
 SECONDS = 300

@@ -30,6 +30,8 @@ from onefold.spark.reconcile.job import reconcile
 from onefold.spark.reconcile.report import JobReport
 from onefold.views.view_plan import ViewPlan
 
+pytestmark = pytest.mark.heavy
+
 WITH_MAIL = {"id": "STRING", "mail": "STRING", "name": "STRING", LANDED_AT: "TIMESTAMP"}
 FIRST = [
     change("INSERT", "1", id=1, name="a"),

@@ -16,6 +16,8 @@ from support.spark_oracle import base_of, live, read_base, run_job, snapshot, wi
 
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 
+pytestmark = pytest.mark.heavy
+
 Rows = list[dict[str, Any]]
 
 

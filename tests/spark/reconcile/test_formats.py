@@ -17,6 +17,8 @@ from onefold.changelog.digest import digest
 from onefold.changelog.position import Position
 from onefold.core.errors import InvalidInput
 
+pytestmark = pytest.mark.heavy
+
 Row = dict[str, Any]
 
 # Debezium.

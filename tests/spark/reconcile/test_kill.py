@@ -20,6 +20,8 @@ from onefold.changelog.generator import Row, WorkloadOptions, make_workload, typ
 from onefold.changelog.generator_files import parquet_rows
 from onefold.schema.types import parse_type
 
+pytestmark = pytest.mark.long
+
 STORED = 9_000
 """Rows of the first base, in a few files; the job copies those that the changes do not replace."""
 

@@ -17,6 +17,8 @@ from support.typed_shop import base_name, create_version, held, held_types, peop
 from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.schema.table_rules import TableRules
 
+pytestmark = pytest.mark.long
+
 PART = 7
 """Of the columns: see `typed_shop.py`."""
 

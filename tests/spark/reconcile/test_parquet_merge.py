@@ -18,6 +18,8 @@ from onefold.core.errors import InvalidInput, TryAgain
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.reconcile import job, parquet_merge
 
+pytestmark = pytest.mark.heavy
+
 Row = dict[str, Any]
 
 NOON = datetime.datetime(1, 1, 1, 12, 0, 0, 123_456)

@@ -17,6 +17,8 @@ from support.spark_oracle import live, read_base, run_job, write_lines
 from onefold.batches.arguments import parse_reconcile
 from onefold.core.errors import InvalidInput
 
+pytestmark = pytest.mark.long
+
 Row = dict[str, Any]
 GONE = "__debezium_unavailable_value"
 DEBEZIUM = ("--format", "debezium")

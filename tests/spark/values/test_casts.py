@@ -25,6 +25,8 @@ from onefold.spark.io.staging import staged_type, unstage_sql
 from onefold.spark.values.casts import can_convert, convert
 from onefold.spark.values.types import spark_type, text_type
 
+pytestmark = pytest.mark.heavy
+
 UPWARDS = [(source, target) for source, chain in ABOVE.items() for target in chain]
 UPWARDS += [(str(range_), target) for range_ in RANGES for target in (str(range_), "STRING")]
 SCALARS = [*ABOVE, *map(str, RANGES)]
