@@ -197,6 +197,7 @@ def test_a_member_that_became_an_owner_since_the_plan_is_kept(apis: AccessApis) 
     assert set(apis.directory.members("all@example.com")) == {"bob@example.com"}
 
 
+@pytest.mark.slow
 def test_fifty_writers_at_the_same_time_lose_nothing_to_each_other(apis: AccessApis) -> None:
     owner = {"role": "OWNER", "specialGroup": "projectOwners"}
     apis.datasets.put("shop", owner, {"role": "READER", "userByEmail": "former@example.com"})

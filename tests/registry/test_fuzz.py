@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from onefold.core.errors import SchemaInvalid
 from onefold.registry.classify import classify
 from onefold.registry.ddl import TARGETS, build_table, create_statements
@@ -104,6 +106,7 @@ def counted_calls() -> Iterator[list[int]]:
         sys.setprofile(None)
 
 
+@pytest.mark.slow
 def test_a_thousand_schemas_that_nobody_would_write(chance: random.Random) -> None:
     valid, last = 0, None
     for _ in range(SCHEMAS):

@@ -146,6 +146,7 @@ def add_all(place: Place, schemas: list[Schema]) -> Callable[[], object]:
     return lambda: [opened(place).add(one) for one in schemas]
 
 
+@pytest.mark.slow
 def test_of_fifty_additions_at_once_none_is_lost_and_each_order_is_kept(place: Place) -> None:
     names = [f"event{number}" for number in range(25)]
     results = in_threads([add_all(place, list(history(name, additions=2))) for name in names])

@@ -148,6 +148,7 @@ def test_there_is_always_a_conversion_to_the_join(first: Type, second: Type) -> 
     assert convert("v.x", first, first) == "v.x"
 
 
+@pytest.mark.slow
 @settings(GENERATED, max_examples=200)
 @given(st.data())
 def test_generated_wider_types_are_wider(data: st.DataObject) -> None:

@@ -28,11 +28,11 @@ FIXTURES = {
     "postgres": {"postgres", "postgres_server"},
     "spark": {"spark"},
     "judge": {"judge"},
-    "terraform": {"terraform"},
+    "terraform": {"terraform", "older"},
     "process": {"built", "checkout", "installed"},
 }
 """For each marker, the fixtures that start such a system."""
-STARTERS = {"mysql": {"new_server", "new_servers"}, "process": {"subprocess"}}
+STARTERS = {"mysql": {"new_server", "new_servers"}, "terraform": {"found_terraform"}, "process": {"subprocess"}}
 """For each marker, the functions that start such a system; a test may call them itself."""
 FILES = {
     "emulator": ("test_docs", "infra/test_function_package", "infra/test_dist"),

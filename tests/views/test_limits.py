@@ -34,6 +34,7 @@ def grown(count: int, width: int, every: int = 10) -> tuple[Version, ...]:
     return tuple(versions)
 
 
+@pytest.mark.slow
 def test_a_thousand_versions_of_300_columns_fit_two_levels() -> None:
     view = build(grown(1_000, 300))
     assert (view.form, len(view.columns)) == ("two-level", 400)
@@ -43,6 +44,7 @@ def test_a_thousand_versions_of_300_columns_fit_two_levels() -> None:
     assert [problem.partition(":")[2] for problem in limit_problems(view) if "tables" not in problem] == []
 
 
+@pytest.mark.slow
 def test_960_versions_of_300_columns_pass_every_limit() -> None:
     assert limit_problems(build(grown(960, 300))) == []
 
