@@ -64,18 +64,18 @@ def problems(
         skipped: the reason and the kinds of each test that was skipped.
     """
     here, excused, lines = [one for one in allowed if one.run == run], Counter[str](), list[str]()
-    used = Counter[str]()
+    used = Counter[tuple[str, str]]()
     for reason, names in skipped:
         allowance = next((one for one in here if reason.startswith(one.reason)), None)
         if allowance is None:
             lines.append(f"a test of kind {'+'.join(names)} was skipped: {reason}")
         else:
-            used.update(f"{allowance.reason}\0{kind}" for kind in names)
+            used.update((allowance.reason, kind) for kind in names)
         excused.update(names)
-    for one in here:
-        for kind, most in one.kinds.items():
-            if (found := used[f"{one.reason}\0{kind}"]) > most:
-                lines.append(f"{found} tests of kind {kind} were skipped, {most} may be: {one.reason}")
+    most = {(one.reason, kind): number for one in here for kind, number in one.kinds.items()}
+    for (reason, kind), number in used.items():
+        if number > most.get((reason, kind), 0):
+            lines.append(f"{number} tests of kind {kind} were skipped, {most.get((reason, kind), 0)} may be: {reason}")
     for kind in sorted({*numbers, *ran}):
         if (found := ran.get(kind, 0) + excused[kind]) != (wanted := numbers.get(kind, 0)):
             lines.append(
