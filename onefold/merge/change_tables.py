@@ -125,6 +125,11 @@ def changes_in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRul
     return sources
 
 
+def is_single(found: Sequence[Version]) -> bool:
+    """Return whether a change table without versions was found, whose version has no name."""
+    return len(found) == 1 and not found[0].id
+
+
 def are_direct(versions: Iterable[Version], rules: TableRules) -> bool:
     """Return whether services write the rows themselves: no version that is in use has change metadata.
 

@@ -23,6 +23,7 @@ from onefold.merge.change_tables import (
     change_tables,
     changes_in_use,
     check_changes,
+    is_single,
     read_change_versions,
 )
 from onefold.merge.current_text import RENDERER, CurrentText, is_disputed, left_out, remembered_keys
@@ -121,7 +122,7 @@ class CurrentKind:
         around = len(text.around("")) + len(settings) - len(of_unified) + (stored.reserved if stored else 0)
         view = build_within_limits(self.id, self.table, versions, self._rules(found), around, columns)
         # The settings come first in every view, so that they can be read from its text.
-        plain = _is_single(found) and not view.casts
+        plain = is_single(found) and not view.casts
         query = settings + text.around(self.table if plain else view.query.removeprefix(of_unified))
         if len(query) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters")
@@ -237,7 +238,7 @@ class CurrentKind:
     def _rules(self, found: Sequence[Version]) -> TableRules:
         """Return the rules by which the columns are united: those of a merge. A single table has no version to show."""
         rules = self.settings.rules_for(self.table)
-        if _is_single(found):
+        if is_single(found):
             return replace(rules, version_column=None)
         return with_version(rules, found) if are_direct(found, rules) else rules
 
@@ -295,8 +296,3 @@ def left_over_current(
 
 def _owner(table: TableId) -> str:
     return owner_digest(f"{table} current")
-
-
-def _is_single(found: Sequence[Version]) -> bool:
-    """Return whether a change table without versions was found, whose version has no name."""
-    return len(found) == 1 and not found[0].id

@@ -142,8 +142,7 @@ def as_numbers(sections: Sections) -> tuple[int, ...]:
     return tuple(number for number, _, _ in sections)
 
 
-@pytest.mark.slow
-@settings(deadline=None, print_blob=True, max_examples=500)
+@settings(deadline=None, print_blob=True)
 @given(SECTIONS, SECTIONS, st.integers(0, 6))
 def test_hexadecimal_sections_of_any_number_and_length_are_numbers(one: Sections, other: Sections, common: int) -> None:
     """The oracle is Python's own comparison of lists of numbers."""
