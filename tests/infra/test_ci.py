@@ -65,7 +65,7 @@ def test_everything_runs_and_the_tests_are_counted(checkout: Checkout) -> None:
     assert done.returncode == 0, done.stderr
     assert list(map(str.rstrip, (checkout.folder / "calls").read_text().splitlines())) == [
         "make PYTHON=python3 install", "make lint", "make test-ids", "make docs", "make package", "make dist", "terraform",
-        "make test check", "make test-long",
+        "make test check", "make test-long check",
     ]  # fmt: skip
 
 
