@@ -12,11 +12,14 @@ help:  ## what can be made
 
 install: $(VENV)/.installed  ## the virtual environment, from the pinned lock file
 
+# The lock file is complete. With dependencies, pip 23 would look for google-auth[pyopenssl] beside the locked google-auth, find the
+# newest release, and stop because it has no hash of it.
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Onefold needs Python 3.11 or later; $$($(PYTHON) --version) was found. Name another with: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/pip check --disable-pip-version-check
 	@touch $@
 
 demo: install  ## a message arrives and the view is refreshed, on this machine

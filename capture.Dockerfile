@@ -5,7 +5,7 @@ WORKDIR /source
 COPY pyproject.toml capture.requirements.txt README.md LICENSE ./
 COPY onefold onefold
 # The versions that were tested, by their hashes; the package itself is made of what they bring.
-RUN pip install --no-cache-dir --require-hashes -r capture.requirements.txt \
+RUN pip install --no-cache-dir --no-deps --require-hashes -r capture.requirements.txt \
  && pip install --no-cache-dir --no-deps --no-build-isolation . \
  && groupadd --gid 65532 capture \
  && useradd --uid 65532 --gid 65532 --no-create-home capture
