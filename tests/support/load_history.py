@@ -43,10 +43,6 @@ class Landed:
     ended: datetime | None = None
     is_done: bool = False
 
-    def replaced(self, at: datetime, deleted: datetime) -> bool:
-        """Tell whether it replaced the day of a row after the deletion of its key was committed."""
-        return at.date() in self.days and self.read_at >= deleted
-
 
 @dataclass
 class History:
@@ -108,24 +104,22 @@ class History:
     def unseen_deletions(self) -> tuple[set[int], set[int]]:
         """From the definition: the deleted keys that people surely read, and those that they may read.
 
-        The newest row of the key that landed is left, unless its day was replaced after the deletion was committed. A load
-        that was killed or gave way may have landed its rows, and may have replaced the day, or not.
+        The newest row of the key that landed is left, unless a load replaced its day while the source had no row of the key.
+        A load that was killed or gave way may have landed its rows, and may have replaced the day, or not.
         """
         deleted = {one.key for one in self.source.operations} - self.source.rows(self.now).keys()
         return {key for key in deleted if self._is_left(key)}, {key for key in deleted if self._may_be_left(key)}
 
     def _is_left(self, key: int) -> bool:
-        deleted = self._deleted(key)
         rows = [load.keys[key] for load in self._newest(key)]
         return any(load.is_done and key in load.keys for load in self.loads) and not any(
-            load.replaced(row, deleted) for load in self.loads for row in rows
+            self._saw_deletion(load, key, row) for load in self.loads for row in rows
         )
 
     def _may_be_left(self, key: int) -> bool:
-        deleted = self._deleted(key)
         return any(
             not any(
-                load.is_done and load.replaced(one.keys[key], deleted) and (one.is_done or _is_after(load, one))
+                load.is_done and self._saw_deletion(load, key, one.keys[key]) and (one.is_done or _is_after(load, one))
                 for load in self.loads
             )
             for one in self._newest(key)
@@ -137,8 +131,15 @@ class History:
         least = max((load.keys[key] for load in found if load.is_done), default=None)
         return [load for load in found if least is None or load.keys[key] >= least]
 
-    def _deleted(self, key: int) -> datetime:
-        return max(one.commit for one in self.source.operations if one.key == key)
+    def _saw_deletion(self, load: Landed, key: int, at: datetime) -> bool:
+        """Return whether a load replaced the day of a row after the row, and while the source had no row of its key.
+
+        A key that is inserted again later, by a transaction that no load read, does not undo this.
+        """
+        committed = min(
+            one.commit for one in self.source.operations if (one.key, one.at) == (key, at) and one.name is not None
+        )
+        return at.date() in load.days and load.read_at >= committed and key not in self.source.rows(load.read_at)
 
 
 def _is_after(load: Landed, other: Landed) -> bool:
