@@ -49,17 +49,34 @@ class KilledBeforeTheLog:
         self.log.append(row)
 
 
+def killed_before_the_log(scene: CheckScene) -> None:
+    loads = scene.loads()
+    assert isinstance(loads, TableLoads)
+    killed = scene.run(loads=replace(loads, log=KilledBeforeTheLog(loads.log)))
+    assert outcomes(killed) == {"t": "failed"}
+
+
 def test_a_pull_that_was_killed_before_its_line_in_the_log_does_not_hide_values(scene: CheckScene) -> None:
     # No overlap reads the other rows again.
     scene.source.run("UPDATE t SET at = '2026-05-03 11:00' WHERE id = 3")
     scene.source.run("ALTER TABLE t ADD COLUMN filled INT NOT NULL DEFAULT 7")
     scene.pull()
     scene.source.run("ALTER TABLE t DROP COLUMN filled")
-    loads = scene.loads()
-    assert isinstance(loads, TableLoads)
-    killed = scene.run(loads=replace(loads, log=KilledBeforeTheLog(loads.log)))
-    assert outcomes(killed) == {"t": "failed"}
+    killed_before_the_log(scene)
     # The log knows of no load of the narrow structure, whose rows are above all others.
+    scene.source.run("ALTER TABLE t ADD COLUMN filled INT NOT NULL DEFAULT 8")
+    scene.pull()
+    assert shown(scene, "filled") == {1: 8, 2: 8, 3: 8}
+
+
+def test_a_structure_that_comes_back_after_two_killed_pulls_is_read_again(scene: CheckScene) -> None:
+    scene.source.run("UPDATE t SET at = '2026-05-03 11:00' WHERE id = 3")
+    scene.pull()
+    scene.source.run("ALTER TABLE t ADD COLUMN filled INT NOT NULL DEFAULT 7")
+    killed_before_the_log(scene)
+    scene.source.run("ALTER TABLE t DROP COLUMN filled")
+    killed_before_the_log(scene)
+    # The log has no line of a load since the first pull of this structure.
     scene.source.run("ALTER TABLE t ADD COLUMN filled INT NOT NULL DEFAULT 8")
     scene.pull()
     assert shown(scene, "filled") == {1: 8, 2: 8, 3: 8}

@@ -85,6 +85,16 @@ def test_the_load_of_a_killed_loader_counts_for_no_later_table(events: EventScen
     assert events.rows("id") == [(1,)]
 
 
+def test_rows_of_others_do_not_stand_for_those_of_a_killed_loader_in_a_table_that_was_made_anew(events: EventScene) -> None:
+    events.shred(FIRST, "1-0-0", [ID], {"id": 1})
+    killed_before_the_record(events)
+    events.alter(lambda schema: schema)
+    new = events.dataset.quoted(TABLE)
+    events.dataset.run(f"INSERT INTO {new} (root_id, id) VALUES ('other', 7)")
+    assert states(events.load()) == ["loaded"]
+    assert sorted(events.rows("id")) == [(1,), (7,)]
+
+
 def test_the_load_of_a_killed_loader_counts_for_no_table_that_was_emptied_since(events: EventScene) -> None:
     events.shred(FIRST, "1-0-0", [ID], {"id": 1})
     killed_before_the_record(events)
