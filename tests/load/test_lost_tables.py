@@ -39,6 +39,15 @@ def test_a_versioned_table_that_was_dropped_is_pulled_whole(
     assert '"pulled_table_lost"' not in capsys.readouterr().out
 
 
+def test_a_table_that_is_dropped_twice_on_one_day_is_read_each_time(old: CheckScene) -> None:
+    for name in ("x", "y", "z"):
+        for version in old.versions():
+            old.emulated.client.delete_table(str(version))
+        old.source.run(f"UPDATE t SET name = '{name}' WHERE id = 1")
+        old.pull()
+        assert shown(old) == {**ROWS, 1: name}
+
+
 @pytest.mark.parametrize("window", ["15m", "day"])
 def test_a_dataset_that_was_made_again_is_filled_again(old: CheckScene, window: Window) -> None:
     old.emulated.client.delete_dataset(old.dataset, delete_contents=True)
