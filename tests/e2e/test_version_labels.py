@@ -14,11 +14,13 @@ from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
 from support.in_memory import MemoryPublisher, push_body
 from support.schemas import versions
+from support.shred_events import parsed
+from support.shred_scene import INTEGER, plan
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
 from onefold.core.names import TableId
-from onefold.messages.table_created import table_message
+from onefold.messages.table_created import dataset_message, table_message
 from onefold.refresh.handler import TableCreatedHandler
 from onefold.registry.bigquery_columns import bigquery_table
 from onefold.registry.bigquery_table import BigQueryTable
@@ -174,6 +176,29 @@ def test_entries_of_the_audit_log_name_versions_by_labels(events: EmulatedDatase
     deleted = receive(events, entry(events, MODEL_2.name, "tableDeletion"), environ=environ)
     expected = [table_message(events.name, BASE)]
     assert [message.data for message in deleted.topics["table-created"]] == expected, "all views of the dataset are checked"
+
+
+def test_the_events_of_two_vendors_are_in_views_of_their_own_once_a_run_has_labelled_their_tables(
+    events: EmulatedDataset,
+) -> None:
+    names = ("1-0-0", "ad_click", "com.acme"), ("2-0-0", "click", "com.acme.ad")
+    schemas = [parsed(closed(clicks=INTEGER), version, name, vendor) for version, name, vendor in names]
+    first, second = plan(*schemas, format_="parquet").tables[1:]
+    assert first.name == MODEL_1.name
+    # Before schemas had bases of their own, both tables had the label of the first.
+    create(events, second.name, [Column(name, parse_type(type_)) for name, type_ in second.columns], second.version)
+    land(events, second.name, clicks="7", schema_vendor="'com.acme.ad'")
+    receive(events, table_message(events.name, BASE, second.version))
+    vendors = "SELECT schema_vendor FROM {} ORDER BY clicks"
+    assert events.run(vendors.format(events.quoted(UNIFIED))) == [("com.acme",), ("com.acme.ad",)]
+    table = events.client.get_table(f"{events.name}.{second.name}")
+    table.labels = {LABEL_BASE: second.base, LABEL_VERSION: second.version}
+    events.client.update_table(table, ["labels"])
+    environ = {"ONEFOLD_TOPIC_TABLE_CREATED": "table-created"}
+    told = receive(events, dataset_message(events.name), environ=environ)
+    receive(events, *(message.data for message in told.topics["table-created"]))
+    assert events.run(vendors.format(events.quoted(UNIFIED))) == [("com.acme",)]
+    assert events.run(vendors.format(events.quoted(f"{second.base}_unified"))) == [("com.acme.ad",)]
 
 
 def test_a_version_is_retired_by_its_label_and_its_table_may_be_dropped(run: Run, events: EmulatedDataset) -> None:
