@@ -21,6 +21,7 @@ pytestmark = on(MariaDb, MySql)
 @pytest.mark.parametrize("statement", ["TRUNCATE t", "DROP TABLE t"])
 def test_a_truncated_table_is_read_whole(scene: CheckScene, statement: str, capsys: pytest.CaptureFixture[str]) -> None:
     scene.tables = {"t": by("id", pull_overlap=0)}
+    scene.source.run("DO SLEEP(1.1)")  # so that the time of creation does not tell a truncation
     scene.pull()
     scene.source.run(
         statement,
