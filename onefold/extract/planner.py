@@ -31,7 +31,7 @@ from onefold.extract.table_settings import (
     structure_from_json,
     watermark_of,
 )
-from onefold.extract.truncation import is_truncated
+from onefold.extract.truncation import is_truncated, source_table
 from onefold.extract.watermark import PullRange, Watermark, Window
 from onefold.mysql.catalog import ColumnRow, TableDescription, TableName, describe_one
 from onefold.mysql.connection import query, quoted
@@ -97,7 +97,8 @@ class Planner:
         self._check_age(found.state)
         watermark = watermark_of(found.structure, found.load, self.source.time_zone)
         read_at, high = _border(connection, found.name, watermark)
-        truncated = is_truncated(connection, found.name, found.rows, watermark, high, found.state)
+        at_source = source_table(connection, found.name)
+        truncated = is_truncated(at_source, found.rows, watermark, high, found.state)
         rekeyed = watermark is not None and _is_rekeyed(found)
         replaced = truncated or rekeyed
         first = self._is_first(found) and not replaced
@@ -106,7 +107,7 @@ class Planner:
             self.request, dataset_of(self.source.cluster, found.name.database), found.structure, found.target, found.load,
             found.keys, watermark, range_, read_at, first=first, previous=found.state,
             parts=self._parts(connection, found, range_), keys_are_named=found.keys_are_named, dropped=found.dropped,
-            truncated=truncated, described=found.described, rekeyed=rekeyed,
+            truncated=truncated, described=found.described, rekeyed=rekeyed, created=at_source.created,
         )  # fmt: skip
         self._write_schema(plan)
         return self._resumed(plan) if first else plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pymysql
@@ -21,9 +22,33 @@ SELECT AUTO_INCREMENT, CAST(CREATE_TIME AS CHAR) FROM information_schema.TABLES 
 """
 
 
+@dataclass(frozen=True)
+class SourceTable:
+    """What the source says about a table.
+
+    Attributes:
+        counter: the next key that it gives; None where it gives none, and for an empty table of MySQL.
+        created: when the table was created, as the server shows it; None where it does not.
+    """
+
+    counter: int | None
+    created: str | None
+
+
+def source_table(connection: pymysql.Connection, name: TableName) -> SourceTable:
+    """Return what the source says about a table.
+
+    Args:
+        connection: to the source, whose session has the time zone UTC.
+        name: the table.
+    """
+    query(connection, _FRESH)
+    ((counter, created),) = query(connection, _TABLE, (name.database, name.table)) or ((None, None),)
+    return SourceTable(None if counter is None else int(counter), created)
+
+
 def is_truncated(
-    connection: pymysql.Connection,
-    name: TableName,
+    source: SourceTable,
     rows: Sequence[ColumnRow],
     watermark: Watermark | None,
     high: int | None,
@@ -35,8 +60,7 @@ def is_truncated(
     pull that saw a truncation may have failed, and the greatest key may have risen since: that is in the log.
 
     Args:
-        connection: to the source.
-        name: the table.
+        source: what the source says about the table.
         rows: its columns as the source describes them.
         watermark: its watermark.
         high: the greatest key now; None for an empty table.
@@ -49,12 +73,12 @@ def is_truncated(
     if state.watermark is None or (high is not None and high >= state.watermark):
         return False
     counts = any(row.is_auto_increment and row.column == watermark.column for row in rows)
-    query(connection, _FRESH)
-    ((counter, created),) = query(connection, _TABLE, (name.database, name.table)) or ((None, None),)
-    return starts_again(int(counter) if counts and counter is not None else None, created, state.watermark, state.read_at)
+    return starts_again(source.counter if counts else None, source.created, state.watermark, state.read_at, state.created)
 
 
-def starts_again(counter: int | None, created: str | None, watermark: int, read_at: int | None) -> bool:
+def starts_again(
+    counter: int | None, created: str | None, watermark: int, read_at: int | None, before: str | None = None
+) -> bool:
     """Return whether keys are given anew, where the greatest one has fallen.
 
     TRUNCATE sets the counter back and leaves the time of creation; a deletion leaves both. A key without a counter does not
@@ -65,6 +89,7 @@ def starts_again(counter: int | None, created: str | None, watermark: int, read_
         created: when the table was created, as the server shows it.
         watermark: the greatest key that was loaded.
         read_at: the source's time before the last load; None where it is unknown.
+        before: when the table of the last load was created, as the server showed it; None where it is unknown.
 
     Examples:
         >>> noon = 43_200 * SECOND
@@ -72,10 +97,14 @@ def starts_again(counter: int | None, created: str | None, watermark: int, read_
         [False, True]
         >>> starts_again(4, "1970-01-01 11:00:00", 9, noon), starts_again(None, None, 9, noon)
         (True, True)
+        >>> starts_again(10, "1970-01-01 11:00:00", 9, noon, before="1970-01-01 10:00:00")
+        True
     """
     if counter is None or counter <= watermark:
         return True
     if created is None or read_at is None:
         return False
+    if before is not None and created != before:
+        return True
     # The server shows whole seconds.
     return micros(datetime.fromisoformat(created).replace(tzinfo=UTC)) + SECOND > read_at

@@ -12,6 +12,9 @@ from onefold.extract.clock import micros
 from onefold.extract.plan import LoadState
 from onefold.extract.watermark import Window
 
+REPAIR = "dq"
+"""The window of the loads of a check that repairs rows."""
+
 
 def read_states(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
     """Return the rows of `state_query` by table, in the order in which the loads began."""
@@ -22,8 +25,8 @@ def read_states(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str
 
 
 def is_loaded(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether one of the rows of `state_query` is of a load that is done."""
-    return any(row["state"] == "loaded" for row in rows)
+    """Return whether one of the rows of `state_query` is of a pull whose load is done. Repairs say less about a table."""
+    return any(row["state"] == "loaded" and row["pull_window"] != REPAIR for row in rows)
 
 
 def load_state(rows: Sequence[Mapping[str, Any]], window: Window) -> LoadState:
@@ -36,11 +39,11 @@ def load_state(rows: Sequence[Mapping[str, Any]], window: Window) -> LoadState:
     loaded = [row for row in rows if row["state"] == "loaded"]
     if not loaded:
         return LoadState(begun=_begun(rows))
-    last = loaded[-1]
+    last, pulls = loaded[-1], [row for row in loaded if row["pull_window"] != REPAIR]
+    # A repair reads some rows by the settings of a pull, and does not say how the table is described.
+    pulled = pulls[-1] if pulls else last
     # A full load has no watermark: the next pull reads from that of the load before it. So does the one after a repair.
-    known = [
-        row for row in loaded if row["watermark_column"] and row["pull_window"] != "dq" and row["version"] == last["version"]
-    ]
+    known = [row for row in pulls if row["watermark_column"] and row["version"] == last["version"]]
     asked = [row["requested_at"] for row in loaded if row["pull_window"] == window]
     return LoadState(
         version=last["version"],
@@ -48,14 +51,15 @@ def load_state(rows: Sequence[Mapping[str, Any]], window: Window) -> LoadState:
         started=max(asked, default=None),
         watermark_column=known[-1]["watermark_column"] if known else None,
         begun=_begun(rows),
-        read_at=micros(last["read_at"]),
-        source_table=last["source_table"],
-        columns=tuple(last["columns_read"] or ()),
-        dropped=tuple(last["columns_dropped"] or ()),
+        read_at=micros(pulled["read_at"]),
+        source_table=pulled["source_table"],
+        columns=tuple(pulled["columns_read"] or ()),
+        dropped=tuple(pulled["columns_dropped"] or ()),
         truncated=_is_truncated(rows),
         logged_at=last["logged_at"],
-        described=tuple(last["columns_described"] or ()),
-        keys=tuple(last["key_columns"] or ()),
+        described=tuple(pulled["columns_described"] or ()),
+        keys=tuple(pulled["key_columns"] or ()),
+        created=pulled["source_created"],
     )
 
 

@@ -84,6 +84,19 @@ def test_a_dropped_column_does_not_come_out_under_another_name(scene: CheckScene
     assert not any(b"sEcret4711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
 
 
+def test_a_repair_does_not_make_pulls_forget_the_dropped_columns_and_the_key(scene: CheckScene) -> None:
+    scene.source.run("ALTER TABLE t ADD COLUMN card VARCHAR(20)", "UPDATE t SET card = 'sEcret4711'")
+    scene.tables = {"t": by("at", drop=("card",))}
+    scene.pull()
+    scene.spoil("UPDATE {} SET name = 'spoilt' WHERE id = 1")
+    assert scene.check_one(fix=True).outcome == "fixed"
+    scene.source.run("ALTER TABLE t CHANGE card credit VARCHAR(20)")
+    refused = scene.run()
+    assert outcomes(refused) == {"t": "failed"}
+    assert "t: card, which `drop` names, is gone; credit is new or described otherwise" in refused.summary()
+    assert not any(b"sEcret4711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
+
+
 def test_a_dropped_column_that_is_gone_alone_needs_nothing(scene: CheckScene) -> None:
     scene.source.run("ALTER TABLE t ADD COLUMN card VARCHAR(20)")
     scene.tables = {"t": by("at", drop=("card",))}

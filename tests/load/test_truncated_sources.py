@@ -39,6 +39,25 @@ def test_a_truncated_table_is_read_whole(scene: CheckScene, statement: str, caps
     assert (report.truncated, shown(scene)) == (False, {1: "new", 2: "newer"})
 
 
+@pytest.mark.parametrize("made", ["before the pull", "after it"])
+def test_another_table_with_a_greater_counter_is_read_whole(scene: CheckScene, made: str) -> None:
+    scene.tables = {"t": by("id", pull_overlap=0)}
+    create = (
+        "DO SLEEP(1.1)",  # the server shows the time of creation in whole seconds
+        "CREATE TABLE fresh (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(20), at DATETIME(3), KEY (at))",
+        "ALTER TABLE fresh AUTO_INCREMENT = 9",
+        "DO SLEEP(1.1)",
+    )
+    for when in ("before the pull", "after it"):
+        if made == when:
+            scene.source.run(*create)
+        if when == "before the pull":
+            scene.pull()
+    scene.source.run("INSERT INTO fresh (id, name) VALUES (2, 'new')", "DROP TABLE t", "RENAME TABLE fresh TO t")
+    assert scene.run().tables[0].truncated
+    assert shown(scene) == {2: "new"}
+
+
 def test_a_table_that_was_truncated_and_is_empty_is_told_once(scene: CheckScene) -> None:
     scene.tables = {"t": by("id")}
     scene.pull()

@@ -29,7 +29,9 @@ class MemoryLog:
         if not loaded:
             return LoadState(begun=tuple(begun.items()))
         newest = max(loaded, key=lambda row: row["begun_at"])
-        # A repair reads chunks, and has no watermark.
+        # A repair reads chunks, has no watermark, and does not describe the table.
+        pulls = [row for row in loaded if row["pull_window"] != "dq"]
+        told = max(pulls, key=lambda row: row["begun_at"], default=newest)
         marked = [
             row
             for row in loaded
@@ -47,7 +49,7 @@ class MemoryLog:
             last["watermark_column"] if last else None,
             # Each version where its last load began.
             tuple(sorted(begun.items(), key=lambda one: max(row["begun_at"] for row in mine if row["version"] == one[0]))),
-            micros(datetime.fromisoformat(newest["read_at"])),
+            micros(datetime.fromisoformat(told["read_at"])),
             frozenset(
                 date.fromisoformat(day)
                 for row in later
@@ -55,13 +57,14 @@ class MemoryLog:
                 for day in json.loads(row["days"] or "[]")
             ),
             max(map(_asked, whole), default=min(map(_asked, loaded))),
-            newest["source_table"],
-            tuple(newest["columns_read"]),
-            tuple(newest["columns_dropped"]),
+            told["source_table"],
+            tuple(told["columns_read"]),
+            tuple(told["columns_dropped"]),
             any(row["truncated"] and all(row["begun_at"] > one["begun_at"] for one in whole) for row in mine),
             datetime.fromisoformat(newest["logged_at"]),
-            tuple(newest["columns_described"]),
-            tuple(newest["key_columns"]),
+            tuple(told["columns_described"]),
+            tuple(told["key_columns"]),
+            told["source_created"],
         )
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
