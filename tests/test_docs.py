@@ -129,6 +129,16 @@ def test_every_decision_has_a_status_and_a_date_and_is_listed() -> None:
         assert f"| {number} | [{title}]({record.name}) | {matter['status']} | {matter['date']} |" in listed, record.name
 
 
+def test_a_decision_that_a_later_one_changes_says_so_in_its_status() -> None:
+    records = sorted((DOCS / "decisions").glob("[0-9]*.md"))
+    says = r"This\s+(?:changes|extends|widens|narrows|replaces)[^.\[]*\[[^]]*\]\((0.+?\.md)\)"
+    changed = [(older, record) for record in records for older in re.findall(says, record.read_text())]
+    assert len(changed) > 10
+    for older, record in changed:
+        status = yaml.safe_load((DOCS / "decisions" / older).read_text().split("---\n")[1])["status"]
+        assert str(int(record.name[:4])) in re.findall("[0-9]+", status), f"{older}: {record.name}"
+
+
 def slug(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", title.lower().replace("'", "")).strip("-")
 

@@ -64,7 +64,7 @@ def _settings(console: Console, source: PulledSource, folder: Path) -> Settings:
     """Draft the settings of the source as `onefold sources init` does, and return them."""
     with closing(source.connect(at("10:00"))) as connection:
         chosen = [_decided(choice) for choice in choices(connection, DATABASE)]
-    address = source.address
+    address = source.reader
     head = Source(CLUSTER, address.host, address.port, address.user, "env:PASSWORD", Tls("off"), databases=(DATABASE,))
     path = folder / _CONFIG
     path.write_text(draft(head, [(DATABASE, chosen)]))

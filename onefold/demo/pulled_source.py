@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -13,6 +13,8 @@ import pymysql
 from onefold.mysql.connection import Address, connect, query
 
 DATABASE = "models"
+READER = "onefold_puller"
+"""The user of pulls and checks: it has the right that docs/tutorials/pull-tables.md grants, and no other."""
 DAY = date(2026, 5, 3)
 TABLES: Mapping[str, tuple[str, str]] = {
     "currency": ("code, name", "code"),
@@ -34,6 +36,8 @@ _SETUP = (
     "(3, 'Edsger', 'ed@x.eu', 'Nuenen', '1930', '2026-05-03 09:10'), "
     "(4, 'Barbara', 'bl@x.eu', 'Boston', '1974', '2026-05-03 09:40'), "
     "(5, 'Alan', 'at@x.eu', 'Wilmslow', '1912', '2026-05-03 09:55')",
+    f"CREATE USER {READER}@'%'",
+    f"GRANT SELECT ON {DATABASE}.* TO {READER}@'%'",
 )
 
 
@@ -50,9 +54,18 @@ def at(clock: str, days: int = 0) -> datetime:
 
 @dataclass(frozen=True)
 class PulledSource:
-    """The database of the demo. A session has the time that the story names, and `NOW()` is that time."""
+    """The database of the demo. A session has the time that the story names, and `NOW()` is that time.
+
+    Attributes:
+        address: of a user who may do everything, such as the programs of the source.
+    """
 
     address: Address
+
+    @property
+    def reader(self) -> Address:
+        """The address of the user of pulls and checks."""
+        return replace(self.address, user=READER)
 
     def create(self) -> None:
         """Create the tables and their first rows."""
@@ -61,20 +74,18 @@ class PulledSource:
                 query(connection, statement)
 
     def connect(self, now: datetime) -> pymysql.Connection:
-        """Open a session at a time of the story, as a pull or a program of the source does."""
-        connection = connect(self.address)
-        query(connection, f"SET timestamp = {now.timestamp():.0f}")
-        return connection
+        """Open a session at a time of the story, as a pull or a check does."""
+        return _session(self.reader, now)
 
     def run(self, clock: str, statement: str, days: int = 0) -> None:
         """Run a statement at a time of the story, and commit it."""
-        with closing(self.connect(at(clock, days))) as connection:
+        with closing(_session(self.address, at(clock, days))) as connection:
             query(connection, f"USE {DATABASE}")
             query(connection, statement)
 
     def open(self, clock: str, statement: str) -> pymysql.Connection:
         """Run a statement in a transaction that stays open, and return the connection, which commits it."""
-        connection = self.connect(at(clock))
+        connection = _session(self.address, at(clock))
         query(connection, f"USE {DATABASE}")
         query(connection, "START TRANSACTION")
         query(connection, statement)
@@ -86,6 +97,12 @@ class PulledSource:
         with closing(connect(self.address)) as connection:
             rows = query(connection, f"SELECT {columns} FROM {DATABASE}.{table}")
         return [dict(zip(columns.split(", "), map(_as_landed, row), strict=True)) for row in rows]
+
+
+def _session(address: Address, now: datetime) -> pymysql.Connection:
+    connection = connect(address)
+    query(connection, f"SET timestamp = {now.timestamp():.0f}")
+    return connection
 
 
 def _as_landed(value: Any) -> Any:

@@ -22,12 +22,14 @@ from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
+from onefold.schema.types import Scalar, Type
 
 # Google Cloud, BigQuery, "Quotas and limits" (https://cloud.google.com/bigquery/quotas): 1 MB of a query's text; 1,000
 # tables of a query. The base and the log are among these tables.
 MAX_QUERY = 1_000_000
 MAX_TABLES = 990
 
+_TIMESTAMP = Scalar("TIMESTAMP")
 UNKNOWN_TYPE = "_onefold_unknown_type"
 """The column that says whether the `change_type` of a change is not documented, in rows that are counted."""
 _CHANGES, _DISPUTED, _KNOWN = "_onefold_changes", "_onefold_disputed", "_onefold_known"
@@ -162,13 +164,14 @@ def snapshot_query(snapshot: TableId, columns: Sequence[Column], base: BaseTable
     return _select([*items, f"{quote_text(position)} AS {POSITION}", f"FALSE AS {DELETED}"], snapshot)
 
 
-def window_sql(row: str, since: datetime | None, until: datetime | None = None) -> str | None:
+def window_sql(row: str, since: datetime | None, until: datetime | None = None, type_: Type = _TIMESTAMP) -> str | None:
     """Return a condition for rows that landed between these times, or without a time; None where there is no bound.
 
     Args:
         row: the alias of the row with a dot, such as `v.`, or an empty text.
         since: the first time of landing that is read.
         until: the first time of landing that is not read any more.
+        type_: the type of the times of landing. A date or a text is read in UTC, as the Spark job does in files.
 
     Examples:
         >>> from datetime import UTC
@@ -176,8 +179,20 @@ def window_sql(row: str, since: datetime | None, until: datetime | None = None) 
         "v.`_landed_at` >= TIMESTAMP '2024-01-01 00:00:00.000000+00' OR v.`_landed_at` IS NULL"
     """
     landed = f"{row}{quote(LANDED_AT)}"
-    bounds = [f"{landed} {sign} {time_literal(time)}" for sign, time in ((">=", since), ("<", until)) if time]
+    time = landed if type_ == _TIMESTAMP else f"CAST({landed} AS TIMESTAMP)"
+    bounds = [f"{time} {sign} {time_literal(bound)}" for sign, bound in ((">=", since), ("<", until)) if bound]
     return f"{' AND '.join(bounds)} OR {landed} IS NULL" if bounds else None
+
+
+def table_window(row: str, source: ChangeTable) -> str | None:
+    """Return the condition of `window_sql` for the window of a change table.
+
+    Args:
+        row: the alias of the row with a dot, or an empty text.
+        source: the change table.
+    """
+    landed_at = source.version.schema.get(LANDED_AT)
+    return window_sql(row, source.since, source.until, landed_at.type if landed_at else _TIMESTAMP)
 
 
 _UNION = "\nUNION ALL\n"
@@ -191,7 +206,7 @@ def _branch(source: ChangeTable, columns: Sequence[Column], rules: TableRules, *
         f"{is_deletion('v')} AS {DELETED}",
         *([f"{is_of_unknown_type('v')} AS {UNKNOWN_TYPE}"] if with_unknown else []),
     ]
-    window = window_sql("v.", source.since, source.until)
+    window = table_window("v.", source)
     return _select(items, source.id) + (f"\nWHERE {window}" if window else "")
 
 

@@ -20,7 +20,7 @@ from onefold.changelog.position import sequence_sql
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.merge.base_table import POSITION
-from onefold.merge.change_query import MAX_TABLES, window_sql
+from onefold.merge.change_query import MAX_TABLES, table_window
 from onefold.merge.change_tables import ChangeTable
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.columns import Column, Schema
@@ -237,7 +237,7 @@ def others_than(base_keys: Sequence[str], keys: PrimaryKeys) -> PrimaryKeys:
 
 
 def _branch(source: ChangeTable) -> str:
-    window = window_sql("v.", source.since, source.until)
+    window = table_window("v.", source)
     return (
         f"SELECT v.{SOURCE_NAME}, v.{DATABASE_NAME}, TO_JSON_STRING({metadata_sql('v', 'primary_key')}) AS primary_key, "
         f"{metadata_sql('v', 'change_sequence_number')}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -111,3 +112,21 @@ def test_a_tenant_with_another_key_is_reported_and_its_table_is_merged_by_neithe
     flow.dataset.client.update_table(table, ["table_constraints"])
     with pytest.raises(SchemaConflict, match=f"the key is .*shop-db/{b}"):
         merge(flow.warehouse, table_of(flow, "account"), Settings())
+
+
+def test_a_key_that_is_widened_at_the_source_is_critical_and_followed_by_the_view(
+    flow: Flow, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the wider key, the row as it was before an update of the added column is a row of its own, which has to go."""
+    flow.run("CREATE TABLE price (id INT PRIMARY KEY, a INT NOT NULL)", "INSERT INTO price VALUES (1, 1), (2, 1)")
+    flow.capture(snapshot=True)
+    flow.run("UPDATE price SET a = 5 WHERE id = 1")
+    flow.capture()
+    flow.check("price")
+    capsys.readouterr()
+    flow.run("ALTER TABLE price DROP PRIMARY KEY, ADD PRIMARY KEY (id, a)", "INSERT INTO price VALUES (1, 2), (1, 3)")
+    flow.run("UPDATE price SET a = 9 WHERE a = 3", "DELETE FROM price WHERE id = 2")
+    flow.capture()
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"key_differs"' in line]
+    assert {(line["severity"], *line["primary_key"]) for line in lines} == {("CRITICAL", "id", "a")}
+    flow.check("price")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,13 @@ from e2e.test_demo import COMMAND, SECONDS, children, environ, is_there, run_dem
 from support.cli import Run
 from support.database_servers import MariaDb
 
+from onefold.demo.pulled_source import PulledSource, at
 from onefold.local import mariadb
+from onefold.mysql.connection import query
 
 pytestmark = pytest.mark.heavy
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 ROWS = {"currency": 2, "customer": 5, "payment": 5}
 """The rows of each table in the end."""
@@ -156,6 +161,18 @@ def test_a_signal_ends_the_demo_with_its_database(tmp_path: Path) -> None:
         assert not list(tmp_path.glob("onefold-*")), "nothing of the database and the files is left"
     finally:
         process.kill()
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.mysql
+def test_pulls_and_checks_of_the_demo_have_the_right_that_the_tutorial_grants_and_no_other() -> None:
+    (right,) = re.findall(r"^GRANT (.+) ON laptop_models\.\*", (DOCS / "tutorials/pull-tables.md").read_text(), re.MULTILINE)
+    with mariadb.mariadb_server() as address:
+        source = PulledSource(address)
+        source.create()
+        with closing(source.connect(at("10:00"))) as connection:
+            granted = [text.partition(" TO ")[0] for (text,) in query(connection, "SHOW GRANTS")]
+    assert granted == ["GRANT USAGE ON *.*", f"GRANT {right} ON `models`.*"]
 
 
 def test_without_a_mariadb_the_demo_says_how_to_install_one(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from support.changelogs import METADATA_TYPE
+from support.zetasql_judge import Judge
 
 import onefold.merge.change_query
 from onefold.changelog.metadata import METADATA
@@ -57,6 +58,14 @@ def test_a_window_has_its_start_not_its_end_and_every_row_without_a_time(
 ) -> None:
     literal = "TIMESTAMP '2024-05-01 12:30:00.000000+00'"
     assert window_sql("v.", since, until) == (expected and expected.format(t=literal))
+
+
+@pytest.mark.parametrize("type_", ["TIMESTAMP", "DATETIME", "DATE", "STRING"])
+def test_a_window_that_a_job_asks_for_fits_times_of_landing_of_any_type(judge: Judge, type_: str) -> None:
+    landed = version("a", id="INT64", _landed_at=type_)
+    base, columns = base_of(TABLE, landed.columns, ["id"]), [(one.name, str(one.type)) for one in landed.columns]
+    source = ChangeTable(TABLE, landed, TIME, TIME + timedelta(hours=1))
+    judge.accept(changes_query([source], base, TableRules()), {str(TABLE): columns})
 
 
 def test_a_version_is_read_from_its_last_merge_less_the_overlap_or_whole() -> None:

@@ -68,17 +68,17 @@ def test_a_version_whose_times_of_landing_are_no_timestamps_is_read_whole(datase
 
 
 def test_a_table_of_a_version_that_was_made_again_is_read_whole(dataset: EmulatedDataset) -> None:
-    """A restored table has rows that landed before the last merge, and that no merge has read."""
+    """A restored table has rows that landed before the last merge, and that no merge has read: no more than there were."""
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
-    shop.land("a", change("INSERT", "1", id=1, name="old"), at=LONG_AGO)
+    shop.land("a", change("INSERT", "1", id=1, name="old"), change("INSERT", "1", id=3, name="c"), at=LONG_AGO)
     shop.merge()
     dataset.run(f"DROP TABLE {dataset.quoted('customer_v_a')}")
     shop.create("a", CUSTOMER)
     shop.land("a", change("UPDATE-INSERT", "2", id=1, name="restored"), change("INSERT", "3", id=2, name="b"), at=LONG_AGO)
-    assert names(shop.current()) == {1: "restored", 2: "b"}
+    assert names(shop.current()) == {1: "restored", 2: "b", 3: "c"}
     assert shop.merge().changes == 2
-    assert names(shop.people_see()) == {1: "restored", 2: "b"}
+    assert names(shop.people_see()) == {1: "restored", 2: "b", 3: "c"}
     assert shop.merge().changes == 0
 
 

@@ -122,6 +122,24 @@ class Folder:
             finally:
                 stream.close()
 
+    def read_bytes(self, start: int, length: int) -> bytes:
+        """Return some bytes of a single file.
+
+        Args:
+            start: the number of the first byte.
+            length: how many bytes; the file has to have them.
+
+        Raises:
+            InvalidInput: the file cannot be read.
+        """
+        with self._java_errors("read"):
+            stream = self._system.open(self._path)
+            try:
+                stream.seek(start)
+                return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream, length))
+            finally:
+                stream.close()
+
     def make(self, name: str) -> None:
         """Create a folder below the folder, where there is none."""
         with self._java_errors("written", name):

@@ -14,7 +14,7 @@ from onefold.core.log import LogSeverity, log
 from onefold.core.names import TableId, fold_case
 from onefold.merge.apply import merge_rows
 from onefold.merge.base_table import BaseTable, base_table
-from onefold.merge.change_query import UNKNOWN_TYPE, finished_changes_query, window_sql
+from onefold.merge.change_query import UNKNOWN_TYPE, finished_changes_query, table_window
 from onefold.merge.change_tables import ChangeTable, changes_in_use, find_changes
 from onefold.merge.merge_log import MergeCounts, MergeState
 from onefold.merge.migrate import prepare, rebuild_from
@@ -65,7 +65,7 @@ class TableLog:
         target = Schema(unified)
         inconvertible = [column.name for column in self.columns if not self._can_convert(column, target)]
         if not inconvertible and not self._has_version_column(target):
-            where = window_sql("", self.changes.since, self.changes.until)
+            where = table_window("", self.changes)
             rows = self.tables.read(self.changes.id, self.columns, where=where)
             return LandedFrame(self.name, rows.frame, rows.columns)
         if self.arguments.format != "datastream":

@@ -16,7 +16,7 @@ from onefold.batches.arguments import ReconcileArguments
 from onefold.batches.dataset_arguments import DatasetArguments
 from onefold.batches.values import Uri
 from onefold.core.errors import KeyUnknown, NotFound, OnefoldError, TryAgain
-from onefold.core.log import log
+from onefold.core.log import LogSeverity, log
 from onefold.core.names import TableId
 from onefold.core.retry import CONFLICT_BACKOFF
 from onefold.merge.base_table import base_table
@@ -42,7 +42,7 @@ class TableReport:
     table: its name.
     outcome: the result.
     report: the counts of the merge; None where nothing was merged.
-    reasons: why the table was skipped, or failed.
+    reasons: why the table was skipped, or failed; or what people should look at, though it was merged.
     """
 
     table: str
@@ -70,7 +70,7 @@ class DatasetReport:
         return json.dumps(self.as_dict(), ensure_ascii=False)
 
     def summary(self) -> str:
-        """Return the report for people: why tables were left out, then one line with all counts."""
+        """Return the report for people: why tables were left out, and what to look at, then one line with all counts."""
         lines = [f"{table.table} {table.outcome}: {reason}" for table in self.tables for reason in table.reasons]
         return "\n".join([*lines, f"{self.dataset}: {outcome_counts([table.outcome for table in self.tables])}"])
 
@@ -119,7 +119,7 @@ def _report(table: TableId, is_due: Callable[[], bool], merge: Callable[[TableId
     try:
         # A try that failed after its merge leaves no new rows, and all the same it has not done its work.
         merged = _retried(lambda: merge(table)) if _retried(is_due) else None
-        done = TableReport(name, "merged", merged) if merged else TableReport(name, "up_to_date")
+        done = TableReport(name, "merged", merged, merged.warnings) if merged else TableReport(name, "up_to_date")
     except (KeyUnknown, NotFound) as error:
         done = TableReport(name, "skipped", reasons=tuple(str(error).splitlines()))
     except OnefoldError as error:
@@ -133,7 +133,8 @@ def _report(table: TableId, is_due: Callable[[], bool], merge: Callable[[TableId
 def _log(table: TableId, done: TableReport) -> None:
     text = f"{table.dataset}.{table.table}: {': '.join([done.outcome.replace('_', ' '), *done.reasons])}"
     fields = {"dataset": table.dataset, "table": table.table, "outcome": done.outcome, "reasons": list(done.reasons)}
-    log("ERROR" if done.outcome == "failed" else "INFO", text, event="table_done", **fields)
+    doubtful: LogSeverity = "WARNING" if done.outcome == "merged" and done.reasons else "INFO"
+    log("ERROR" if done.outcome == "failed" else doubtful, text, event="table_done", **fields)
 
 
 def _retried(work: Callable[[], Done]) -> Done:

@@ -109,6 +109,15 @@ class JobReport:
         )
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What people should look at, of changes that were merged all the same."""
+        texts = {
+            "ordered by text, as its sequence has no documented form": self.ordered_by_text,
+            "of an unknown change_type, taken as upserts": self.unknown_types,
+        }
+        return tuple(f"{counted(number, 'change')} {text}" for text, number in texts.items() if number)
+
+    @property
     def _read(self) -> str:
         return f"{counted(self.changes, 'change')} of {counted(self.keys, 'key')}"
 

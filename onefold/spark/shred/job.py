@@ -22,7 +22,7 @@ from onefold.spark.shred.files import placed_tables
 from onefold.spark.shred.form import FORMS
 from onefold.spark.shred.output import Output
 from onefold.spark.shred.places import find_events, plain_address
-from onefold.spark.shred.quarantine import DamagedFile, with_readable
+from onefold.spark.shred.quarantine import DamagedFile, problems_of_ends, with_readable
 from onefold.spark.shred.write import count_records, write_run
 
 
@@ -75,6 +75,7 @@ class _Job:
         """Shred files, but for those that cannot be read, which are set aside; return the report."""
         removed = () if self.arguments.dry_run else self._without_abandoned()
         named = problems_of_names(files)
+        named |= problems_of_ends(self.spark, not_taken(files, named))
         work = self._count if self.arguments.dry_run else self._write
         written, read, damaged = with_readable(not_taken(files, named), work)
         unreadable = dict(sorted({**named, **damaged}.items()))

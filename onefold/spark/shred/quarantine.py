@@ -9,8 +9,9 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput
-from onefold.shred.set_aside import EventFile, SetAside, parse_set_aside
+from onefold.shred.set_aside import BZIP2, HEAD, TAIL, EventFile, SetAside, parse_set_aside, problem_of_bzip2
 from onefold.spark.io.filesystem import Folder
+from onefold.spark.shred.places import hadoop_address
 
 SET_ASIDE = "_set_aside"
 _READERS = 16
@@ -43,6 +44,23 @@ class Quarantine:
 
     def _record(self, name: str) -> SetAside | None:
         return parse_set_aside(self._folder.read(name))
+
+
+def problems_of_ends(spark: SparkSession, files: Mapping[str, EventFile]) -> dict[str, str]:
+    """Return the files of bzip2 that are not whole, each with the reason. An empty one has no rows.
+
+    Raises:
+        InvalidInput: the store refuses an answer.
+    """
+    chosen = {address: file.size for address, file in files.items() if address.endswith(BZIP2) and file.size}
+    with ThreadPoolExecutor(_READERS) as pool:
+        problems = pool.map(lambda address: _problem_of_ends(spark, address, chosen[address]), chosen)
+        return {address: problem for address, problem in zip(chosen, problems, strict=True) if problem}
+
+
+def _problem_of_ends(spark: SparkSession, address: str, size: int) -> str | None:
+    file, tail = Folder(spark, hadoop_address(address)), min(size, TAIL)
+    return problem_of_bzip2(file.read_bytes(0, min(size, HEAD)), file.read_bytes(size - tail, tail))
 
 
 def with_readable(

@@ -31,13 +31,21 @@ def test_a_column_that_is_a_struct_and_a_text_is_merged_in_any_split(
     assert [row["name"] for row in live(read_base(spark, base))] == ['{"first":"a"}', "b", '{"first":"a"}']
 
 
-def test_a_key_that_is_a_number_of_two_kinds_is_merged_as_text_as_in_sql(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("split", ["one batch", "later", "twice"])
+def test_a_key_that_is_a_number_of_two_kinds_is_merged_as_text_as_in_sql(
+    spark: SparkSession, tmp_path: Path, split: str
+) -> None:
     whole = write_lines(tmp_path / "whole.jsonl", [change("INSERT", "1", id=1, v="a"), change("INSERT", "1", id=2, v="b")])
     broken = tmp_path / "broken"
     lines = spark.createDataFrame([(1.0, "c", "9")], "id DOUBLE, v STRING, sequence STRING")
     fields = "'change_sequence_number', sequence, 'change_type', 'INSERT', 'source_timestamp', 1L"
     lines.selectExpr("id", "v", f"named_struct({fields}) AS datastream_metadata").write.parquet(str(broken))
-    run_job(spark, [whole, broken], tmp_path / "out")
-    assert live(read_base(spark, tmp_path / "out")) == [{"id": "1", "v": "c"}, {"id": "2", "v": "b"}]
+    batches = {"one batch": [[whole, broken]], "later": [[whole], [broken]], "twice": [[whole], [broken], [broken], [whole]]}
+    base: Path | None = None
+    for number, files in enumerate(batches[split]):
+        run_job(spark, files, tmp_path / f"out_{number}", base=base)
+        base = tmp_path / f"out_{number}"
+    assert base
+    assert live(read_base(spark, base)) == [{"id": "1", "v": "c"}, {"id": "2", "v": "b"}]
     with pytest.raises(InvalidInput, match="the key id is FLOAT64, which has no equality to group rows by"):
         run_job(spark, broken, tmp_path / "refused")

@@ -98,8 +98,9 @@ def test_a_window_of_sequences_is_merged_and_the_next_run_reads_everything(spark
     assert shop.people_see() == shop.expected("id", "name")
 
 
-def test_a_window_of_landing_times_is_read(spark: SparkSession, shop: Shop) -> None:
-    shop.create("1a", CUSTOMER)
+@pytest.mark.parametrize("type_", ["TIMESTAMP", "DATETIME"])
+def test_a_window_of_landing_times_is_read(spark: SparkSession, shop: Shop, type_: str) -> None:
+    shop.create("1a", {**CUSTOMER, LANDED_AT: type_})
     shop.land("1a", FIRST[0], at="2024-05-01 11:00:00")
     shop.land("1a", FIRST[1], at="2024-05-01 12:00:00")
     assert run(spark, shop, "--from=2024-05-01T11:30:00", "--to=2024-05-02").changes == 1

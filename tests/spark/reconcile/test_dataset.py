@@ -95,6 +95,25 @@ def test_a_table_that_fails_and_one_without_a_key_do_not_stop_the_others(
     }  # fmt: skip
 
 
+def test_changes_of_unknown_types_are_a_warning_of_their_table(
+    spark: SparkSession, dataset: EmulatedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = Many(dataset, "kinds", "a", "b")
+    many.shops["a"].land("1a", change("REFRESH", "2", id=2, name="x"), change("INSERT", "not a form", id=3, name="y"))
+    report = many.run(spark)
+    assert many.outcomes(report) == dict.fromkeys("ab", "merged")
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"table_done"' in line]
+    (warning,) = [line for line in lines if line["severity"] == "WARNING"]
+    assert (warning["table"], warning["reasons"]) == (
+        "kinds_a",
+        [
+            "1 change ordered by text, as its sequence has no documented form",
+            "1 change of an unknown change_type, taken as upserts",
+        ],
+    )
+    assert all(f"kinds_a merged: {reason}" in report.summary().splitlines() for reason in warning["reasons"])
+
+
 @pytest.mark.parametrize(("times", "outcome"), [(TRIES - 1, "merged"), (TRIES, "failed")])
 def test_an_error_that_may_pass_is_met_with_another_try(
     spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, times: int, outcome: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import json
 import subprocess
 import sys
@@ -25,7 +26,8 @@ def test_events_are_shredded_from_s3_to_s3_once(s3_server: str, tmp_path: Path) 
     scene = scene_with_clicks(tmp_path)
     client = boto3.client("s3")
     client.create_bucket(Bucket="lake")
-    client.put_object(Bucket="lake", Key="in/a b.txt", Body="\n".join([click(1), click(2), "nonsense"]).encode())
+    client.put_object(Bucket="lake", Key="in/a b.txt", Body="\n".join([click(1), click(2)]).encode())
+    client.put_object(Bucket="lake", Key="in/c d.bz2", Body=bz2.compress(b"nonsense"))
     words = scene.words(events=["s3://lake/in"], output="s3a://lake/out", registry=scene.registry)
     submit = f"--master local[2] --driver-memory 1g --conf spark.ui.enabled=false {arguments} pyspark-shell"
     done = subprocess.run(
@@ -35,7 +37,7 @@ def test_events_are_shredded_from_s3_to_s3_once(s3_server: str, tmp_path: Path) 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     first, second = map(json.loads, done.stdout.splitlines())
-    assert (first["events"], first["bad"], second["inputs"], second["taken"]) == (3, {"unreadable": 1}, 0, 1)
+    assert (first["events"], first["bad"], second["inputs"], second["taken"]) == (3, {"unreadable": 1}, 0, 2)
 
     def read(key: str) -> str:
         return str(client.get_object(Bucket="lake", Key=key)["Body"].read().decode())
@@ -43,7 +45,7 @@ def test_events_are_shredded_from_s3_to_s3_once(s3_server: str, tmp_path: Path) 
     keys = [one["Key"] for one in client.list_objects_v2(Bucket="lake", Prefix="out/")["Contents"]]
     (place,) = (key for key in keys if key.endswith("/shredding_complete.json"))
     manifest = parse_manifest(read(place), place)
-    assert manifest.inputs == ("s3://lake/in/a b.txt",)
+    assert manifest.inputs == ("s3://lake/in/a b.txt", "s3://lake/in/c d.bz2")
     assert read("out/_commits/0000000001.json") == read(place)
     (table,) = manifest.tables
     rows = read(f"out/{manifest.folder}/{table.folder}/{table.files[0].name}")

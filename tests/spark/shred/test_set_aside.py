@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
 import random
@@ -50,6 +51,22 @@ def test_files_that_cannot_be_read_are_set_aside_and_the_others_go_on(
     broken.write_bytes(gzip.compress(f"{click(3)}\n".encode()))
     repaired = scene.shred(spark)
     assert (repaired.events, list(repaired.set_aside)) == (1, [f"file:{other}"])
+
+
+def test_bzip2_that_lacks_its_end_or_is_none_is_set_aside(spark: SparkSession, scene: ShredScene) -> None:
+    """Hadoop looks for the next block, and reads such a file as one that has no more of them."""
+    text = "".join(f"{click(number)}\n" for number in range(2_000)).encode()
+    whole = bz2.compress(text, 1)
+    broken = {"half.bz2": whole[: len(whole) // 2], "no_end.bz2": whole[:-9], "text.bz2": text, "short.bz2": b"BZh9"}
+    for name, content in {"whole.bz2": whole, "empty.bz2": b"", **broken}.items():
+        (scene.events / name).parent.mkdir(exist_ok=True)
+        (scene.events / name).write_bytes(content)
+    report = scene.shred(spark)
+    assert (report.inputs, report.events, report.bad) == (2, 2_000, {})
+    assert [address.rpartition("/")[2] for address in report.set_aside] == sorted(broken)
+    assert set(report.set_aside.values()) == {"it is no bzip2, or its end is missing: replace the file"}
+    (manifest,) = scene.manifests()
+    assert [address.rpartition("/")[2] for address in sorted(manifest.inputs)] == ["empty.bz2", "whole.bz2"]
 
 
 def test_names_that_tell_that_a_file_cannot_be_read_set_it_aside(spark: SparkSession, scene: ShredScene) -> None:
