@@ -173,7 +173,9 @@ def _check_tables(source: Source) -> CheckedTables:
 def _tables_note(source: Source, found: CheckedTables) -> str:
     """Return how many tables are captured, which are left out, and which databases are named and may be created later."""
     ghosts = f"without those of online schema changes: {', '.join(sorted(map(str, found.ghosts)))}" if found.ghosts else None
-    return "; ".join(part for part in (f"{len(found.tables)} captured", ghosts, source.missing_databases()) if part)
+    return "; ".join(
+        part for part in (f"{len(found.tables)} captured", ghosts, source.missing_databases(), found.unused_patterns) if part
+    )
 
 
 def _shown(reached: Progress) -> str:

@@ -112,7 +112,7 @@ class Capture:
         return found[-1]
 
     def _report_tables(self, checked: CheckedTables) -> None:
-        """Log which tables are left out, and that none is captured: a database may come later.
+        """Log which tables are left out, and for which patterns there is none: a database may come later.
 
         Raises:
             NotFound: none fits, and with `once` none comes later; a checkpoint or a start in the log may have had some.
@@ -123,8 +123,8 @@ class Capture:
             log("NOTICE", text, event="ghosts_left_out", tables=ghosts)
         if checked.none_fits and self.options.once and self._is_new and self.options.start is None:
             raise NotFound(checked.none_fits)
-        if checked.none_fits:
-            log("WARNING", f"nothing is captured yet: {checked.none_fits}", event="no_table_fits", reason=checked.none_fits)
+        if missing := checked.none_fits or checked.unused_patterns:
+            log("WARNING", f"not captured yet: {missing}", event="no_table_fits", reason=missing)
 
     def _begin(self) -> None:
         """Load the checkpoint, and set up the reader and the guard from it."""

@@ -19,7 +19,7 @@ from onefold.mysql.catalog import BASE, ColumnRow, TableDescription, TableName, 
 from onefold.mysql.charsets import SUPPORTED
 from onefold.mysql.connection import quoted
 from onefold.mysql.grants import grant, is_connection_error, missing_select, reads_everything, table_sql
-from onefold.mysql.near_names import none_fitting
+from onefold.mysql.near_names import none_fitting, unused_patterns
 from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import TableFilter
 
@@ -49,6 +49,8 @@ class CheckedTables:
     """Tables of online schema changes, which are left out."""
     none_fits: str | None = None
     """Where no table is captured: why, with near names."""
+    unused_patterns: str | None = None
+    """Where some tables are captured: the patterns that no table fits, with near names."""
 
 
 def check_tables(connection: pymysql.Connection, patterns: TableFilter) -> CheckedTables:
@@ -70,8 +72,10 @@ def check_tables(connection: pymysql.Connection, patterns: TableFilter) -> Check
             if problem := _grant_problem(connection, name, visible=name in kinds):
                 found[name] = problem
     none_fits = None if kinds or found else none_fitting(connection, patterns)
+    unused = None if none_fits else unused_patterns(connection, patterns, {*fitting, *found})
     ghosts = frozenset(fitting.keys() - kinds.keys())
-    return CheckedTables(frozenset(kinds), tuple(found[name] for name in sorted(found)), known, ghosts, none_fits)
+    problems = tuple(found[name] for name in sorted(found))
+    return CheckedTables(frozenset(kinds), problems, known, ghosts, none_fits, unused)
 
 
 def inspect_table(connection: pymysql.Connection, name: TableName) -> InspectedTable:

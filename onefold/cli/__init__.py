@@ -37,7 +37,6 @@ from onefold.cli import (
 from onefold.cli.common import ERROR, OK, say
 from onefold.cli.output import Commands
 from onefold.core.errors import OnefoldError
-from onefold.core.extras import missing_package
 
 EPILOG = "Exit codes: 0 nothing to do, equal, or done; 1 an error, wrong usage included; 2 changes to make, or differences."
 
@@ -92,9 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
     Args:
         arguments: the words after the program's name; those of the process by default.
-
-    Raises:
-        ModuleNotFoundError: a package is missing that no extra has: the installation is damaged.
     """
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character prints a replacement instead of failing; not all streams know how.
@@ -106,11 +102,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         say("red", "Interrupted.")
     except click.ClickException as error:
         error.show()
-    except ModuleNotFoundError as error:
-        text = missing_package(error)
-        if text is None:
-            raise
-        say("red", f"Error: {text}")
     except OnefoldError as error:
         for line in str(error).splitlines():
             say("red", f"Error: {line}")

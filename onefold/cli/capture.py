@@ -20,6 +20,7 @@ from onefold.cli.capture_status import status
 from onefold.cli.common import ERROR, OK, given, project, raise_problems, read_settings, say
 from onefold.cli.output import echo_json, with_verbosity
 from onefold.core.errors import InvalidInput, InvalidSettings
+from onefold.core.extras import needing
 from onefold.core.log import log
 from onefold.core.names import check_names, versioned_name
 from onefold.core.versioned_names import VersionedNames
@@ -54,6 +55,7 @@ class _GroupWithOptions(click.Group):
 @checks
 @project
 @click.pass_context
+@needing("capture")
 def capture(context: click.Context, /, **options: Any) -> int:
     """Follow the binary log of a MySQL or MariaDB server: every change of a row becomes a message on `change-records`.
 

@@ -14,6 +14,7 @@ from rich.table import Table
 from onefold.cli.common import CHANGES, OK, as_json
 from onefold.cli.output import echo_json
 from onefold.core.errors import NotFound
+from onefold.core.extras import needing
 from onefold.core.text import counted
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _SHOWN_TABLES = 20
     help="The most seconds by which the captured data may be out of date.",
 )  # fmt: skip
 @as_json
+@needing("capture")
 def status(checkpoint: str, max_lag: int, as_json: bool) -> int:
     """Show how far a capture has come: position, lag, copies and quarantine, as its checkpoint tells.
 

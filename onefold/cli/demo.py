@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +14,7 @@ from rich.console import Console
 from onefold.cli.capture_options import PASSWORD, server_id, tables
 from onefold.cli.common import CHANGES, OK
 from onefold.core.errors import InvalidInput
-from onefold.core.extras import missing_package
+from onefold.core.extras import needing
 
 if TYPE_CHECKING:
     from onefold.demo.source import SourceUrl
@@ -49,7 +48,7 @@ def demo(
     _check_together(source, bool(include or exclude or once), full or fast, loads, events)
     # Capture prints its log on sys.stdout, which the demo redirects; the console keeps the real stream.
     console = Console(file=sys.stdout)
-    with _missing_packages_named():
+    with needing("local"):
         if source:
             return _run_capture_demo(console, source, include, exclude, once or not sys.stdout.isatty())
         if loads:
@@ -89,19 +88,6 @@ def _check_together(source: str | None, options_of_source: bool, options_of_tour
         raise click.UsageError("--full and --fast are for the demo without --source: leave them out")
     if options_of_source and not source:
         raise click.UsageError("--include, --exclude and --once need --source: name a database with it")
-
-
-@contextmanager
-def _missing_packages_named() -> Iterator[None]:
-    """Translate the error of a missing package.
-
-    Raises:
-        ClickException: a package of the extra `local` is not installed.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise click.ClickException(missing_package(error, "local") or str(error)) from error
 
 
 def _run_capture_demo(console: Console, source: str, include: tuple[str, ...], exclude: tuple[str, ...], once: bool) -> int:

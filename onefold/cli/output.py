@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from onefold.core.errors import OnefoldError
+from onefold.core.extras import needing
 
 _JSON, _PRINTED, _VERBOSITY = "onefold.json", "onefold.printed", "onefold.verbosity"
 _QUIET, _VERBOSE = -1, 1
@@ -74,7 +75,8 @@ class Commands(CommandGroup):
             OnefoldError: as the command; the caller prints the error on standard error.
         """
         try:
-            return super().invoke(ctx)
+            with needing():
+                return super().invoke(ctx)
         except OnefoldError as error:
             if ctx.meta.get(_JSON) and not ctx.meta.get(_PRINTED):
                 echo_json([], errors=str(error).splitlines())

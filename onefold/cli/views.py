@@ -265,7 +265,7 @@ def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
     found = read_columns(_text(columns), base.table, rules.names)
     if not found:
         advice = rules.names.base_name_hint(base.table) or "check TABLE and the file"
-        raise NotFound(f"{_name(columns)}: no rows of a table named {rules.names.versions_pattern(base.table)}: {advice}")
+        raise NotFound(f"{_name(columns)}: no rows of a table {rules.names.described_versions(base.table)}: {advice}")
     versions = active_versions(found, rules)
     if not versions:
         raise NotFound(

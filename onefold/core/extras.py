@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from onefold.core.errors import Rejected
 
 EXTRAS = {
     "pymysql": "mysql",
@@ -41,6 +44,26 @@ def missing_package(error: ModuleNotFoundError, extra: str | None = None) -> str
     name = (error.name or "").partition(".")[0]
     found = extra or EXTRAS.get(name)
     return f"{name} is missing: {how_to_install(found)}" if found else None
+
+
+@contextmanager
+def needing(extra: str | None = None) -> Iterator[None]:
+    """Name a missing package with the line that installs it, as an error of Onefold.
+
+    Args:
+        extra: the extra that the command needs; by default the one that has the package.
+
+    Raises:
+        Rejected: a package of an extra is missing.
+        ModuleNotFoundError: a package is missing that no extra has: the installation is damaged.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        text = missing_package(error, extra)
+        if text is None:
+            raise
+        raise Rejected(text) from error
 
 
 def how_to_install(extra: str) -> str:

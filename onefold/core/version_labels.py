@@ -56,6 +56,9 @@ class LabelledNames(VersionedNames):
     def described(self) -> str:
         return f"with the labels {LABEL_BASE} and {LABEL_VERSION}"
 
+    def described_versions(self, base: str) -> str:
+        return f"with the labels {LABEL_BASE}: {base} and {LABEL_VERSION}"
+
     def resolved(self, labels: Mapping[str, Mapping[str, str]]) -> LabelledNames:
         found = {table: labelled for table, given in labels.items() if (labelled := labelled_version(given))}
         rest = tuple(table for table, given in labels.items() if LABEL_BASE in given and table not in found)

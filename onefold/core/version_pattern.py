@@ -81,19 +81,28 @@ def compiled_loosely(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
-def pattern_rule(pattern: str) -> str:
+def pattern_rule(pattern: str, base: str | None = None) -> str:
     """Return in words which names a version pattern takes, for errors.
+
+    Args:
+        pattern: the version pattern.
+        base: the base name whose versions are meant; all base names by default.
 
     Examples:
         >>> pattern_rule(DEFAULT_PATTERN)
         'BASE_v_VERSION, where VERSION has 1 to 64 of the digits 0 to 9 and a to f, as in customer_v_0123abcdef'
+        >>> pattern_rule(DEFAULT_PATTERN, "order")
+        'order_v_VERSION, where VERSION has 1 to 64 of the digits 0 to 9 and a to f, as in order_v_0123abcdef'
         >>> pattern_rule("(?P<base>.+)-x(?P<version>[0-9]+)")
         'BASE-xVERSION, where version_pattern of onefold.yaml says what BASE and VERSION may be'
     """
-    shape = "".join(part if isinstance(part, str) else part.name.upper() for part in parse_pattern(pattern))
+    named = {"base": base or "BASE", "version": "VERSION"}
+    shape = "".join(part if isinstance(part, str) else named[part.name] for part in parse_pattern(pattern))
     if pattern == DEFAULT_PATTERN:
-        return f"{shape}, where VERSION has 1 to 64 of the digits 0 to 9 and a to f, as in customer_v_0123abcdef"
-    return f"{shape}, where version_pattern of onefold.yaml says what BASE and VERSION may be"
+        example = f"{base or 'customer'}_v_0123abcdef"
+        return f"{shape}, where VERSION has 1 to 64 of the digits 0 to 9 and a to f, as in {example}"
+    unknown = "VERSION" if base else "BASE and VERSION"
+    return f"{shape}, where version_pattern of onefold.yaml says what {unknown} may be"
 
 
 def without_anchors(pattern: str) -> str:

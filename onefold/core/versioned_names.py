@@ -54,6 +54,15 @@ class VersionedNames:
         """How the versioned tables of the dataset are found, for errors."""
         return f"named as {pattern_rule(self.pattern)}"
 
+    def described_versions(self, base: str) -> str:
+        """Return how the versions of one base name are found, for errors.
+
+        Examples:
+            >>> VersionedNames("(?P<base>.+)-x(?P<version>[0-9]+)").described_versions("order")
+            'named as order-xVERSION, where version_pattern of onefold.yaml says what VERSION may be'
+        """
+        return f"named as {pattern_rule(self.pattern, base)}"
+
     def resolved(self, labels: Mapping[str, Mapping[str, str]]) -> VersionedNames:  # noqa: ARG002 names are enough here
         """Return a naming that knows the tables of a listed dataset.
 

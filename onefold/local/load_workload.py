@@ -13,9 +13,8 @@ from pathlib import Path
 
 from google.api_core import exceptions as api
 from google.cloud import bigquery
-from google.cloud.bigquery.retry import DEFAULT_RETRY
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, ONE_TRY, emulator_client
 from onefold.adapters.bigquery.errors import EMULATOR, translated
 from onefold.changelog.generator import Row, type_of
 from onefold.compare.files import read_rows
@@ -24,7 +23,6 @@ from onefold.core.names import TableId, check_names, quote, versioned_name
 from onefold.core.text import counted
 
 _ROWS_PER_REQUEST = 5_000
-_TIMEOUT_SECONDS = 600.0
 
 
 def land(client: bigquery.Client, table: TableId, rows: Sequence[Row]) -> None:
@@ -67,7 +65,7 @@ def land_workload(folder: Path, dataset: str, name: str) -> Iterator[str]:
     client = emulator_client(DEFAULT_PROJECT)
     files = {versioned_name(name, path.stem): path for path in sorted((folder / "changes").glob("*.jsonl"))}
     with translated(f"dataset {dataset}"):
-        client.create_dataset(dataset, exists_ok=True, retry=DEFAULT_RETRY.with_timeout(_TIMEOUT_SECONDS))
+        client.create_dataset(dataset, exists_ok=True, **ONE_TRY)
         for table, path in {**files, f"{name}_truth": folder / "truth.jsonl"}.items():
             rows = list(read_rows(path))
             if rows:  # without a row the columns are unknown

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
+from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, ONE_TRY, emulator_client
 from onefold.adapters.bigquery.errors import EMULATOR, translated
 from onefold.core.errors import InvalidInput, OnefoldError
 
 _USAGE = 'usage: python -m onefold.local.query "SELECT ..."'
+_ONE_TRY: dict[str, Any] = {**ONE_TRY, "job_retry": None}
 
 
 def query_table(sql: str) -> Table:
@@ -28,7 +30,7 @@ def query_table(sql: str) -> Table:
     if not os.environ.get(EMULATOR):
         raise InvalidInput(f"{EMULATOR} is not set: start the stack with python -m onefold.local, and export what it prints")
     with translated("the query"):
-        rows = emulator_client(DEFAULT_PROJECT).query_and_wait(sql)
+        rows = emulator_client(DEFAULT_PROJECT).query_and_wait(sql, **_ONE_TRY)
         table = Table(*(field.name for field in rows.schema))
         for row in rows:
             table.add_row(*(Text("NULL", style="dim") if value is None else Text(str(value)) for value in row.values()))

@@ -75,8 +75,8 @@ def find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) ->
     """
     versions = read_change_versions(warehouse, table, rules.names)
     if not versions:
-        pattern = rules.names.versions_pattern(table.table)
-        raise NotFound(f"there is neither a change table {table} nor a version of it, {pattern}")
+        named = rules.names.described_versions(table.table)
+        raise NotFound(f"there is neither a change table {table} nor a version of it, {named}")
     return change_tables(table, versions, rules)
 
 

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 
 import pymysql
 
-from onefold.mysql.catalog import tables
+from onefold.mysql.catalog import TableName, tables
 from onefold.mysql.grants import grant
 from onefold.mysql.table_filter import TableFilter
 
 _SHOWN = 5
 _LIKENESS = 0.6
+
+
+def unused_patterns(connection: pymysql.Connection, table_filter: TableFilter, fitting: Collection[TableName]) -> str | None:
+    """Return which patterns of `include` no table fits, with near names; None where each has one.
+
+    Args:
+        connection: a connection to the server.
+        table_filter: the patterns.
+        fitting: the tables that fit them, those of online schema changes, too, and those that the user may not read.
+    """
+    each = ((pattern, TableFilter((pattern,), with_ghosts=True)) for pattern in table_filter.include)
+    unused = tuple(pattern for pattern, alone in each if not any(alone.choose(one.database, one.table) for one in fitting))
+    return none_fitting(connection, TableFilter(unused)) if unused else None
 
 
 def none_fitting(connection: pymysql.Connection, table_filter: TableFilter) -> str:

@@ -203,8 +203,8 @@ def _plan_removal(
     command = f"onefold refresh {base.dataset} {base.table} --prune"
     advice = f"; remove the view that is left with `{command}`" if stored else ""
     raise NoVersions(
-        f"no versioned table to unify in dataset {base.project}.{base.dataset}: tables matching "
-        f"{names.versions_pattern(base.table)} were searched, and {hint}{advice}"
+        f"no versioned table to unify in dataset {base.project}.{base.dataset}: expected tables "
+        f"{names.described_versions(base.table)}, and {hint}{advice}"
     )
 
 

@@ -187,6 +187,21 @@ def test_patterns_that_no_table_fits_are_an_error_with_near_names(source: Source
 
 
 @pytest.mark.usefixtures("shop")
+def test_one_pattern_of_several_that_no_table_fits_is_named_with_near_names(source: SourceDatabase, run: Run) -> None:
+    source.run("CREATE TABLE customer (id INT PRIMARY KEY)", "CREATE TABLE item (id INT PRIMARY KEY)")
+    typo = f"{source.name}.custmer"
+    words = (*command(source, *PLACES), "--include", typo, "--include", f"{source.name}.item")
+    expected = f"no table that the user sees fits --include {typo}; near names are "
+    check = run(*words, "--check", "--json")
+    (tables,) = [one for one in check.result["checks"] if one["name"] == "tables"]
+    assert (check.code, tables["note"].startswith(f"2 captured; {expected}")) == (0, True), tables
+    assert f"{source.name}.customer" in tables["note"]
+    once = run(*words, "--once")
+    (line,) = [one for one in map(json.loads, once.out.splitlines()) if one["event"] == "no_table_fits"]
+    assert (once.code, line["severity"], line["reason"].startswith(expected)) == (0, "WARNING", True)
+
+
+@pytest.mark.usefixtures("shop")
 def test_a_server_that_does_not_answer_is_an_error(mariadb: DatabaseServer, run: Run) -> None:
     assert mariadb.port != 9
     done = run("capture", "--host", "127.0.0.1", "--port", 9, "--user", "root", *PLACES, "--once")

@@ -82,6 +82,12 @@ def test_merge_takes_keys_from_the_settings_and_refuses_others(run: Run, dataset
     assert "not those that its base was made with, id" in other.err
 
 
+def test_the_names_of_versions_that_a_merge_looked_for_are_told_in_words(run: Run, dataset: EmulatedDataset) -> None:
+    outcome = run("merge", dataset.name, "customer", "--keys", "id")
+    rule = f"local.{dataset.name}.customer nor a version of it, named as customer_v_VERSION, where VERSION has 1 to 64 of"
+    assert (outcome.code, rule in outcome.err) == (1, True), outcome.err
+
+
 def test_options_that_exclude_each_other_are_refused(run: Run, dataset: EmulatedDataset) -> None:
     assert "--from-snapshot" in run("merge", dataset.name, "customer", "--at", "5").err
     assert "--show" in run("merge", dataset.name, "customer", "--show", "--purge-tombstones-after", 1).err

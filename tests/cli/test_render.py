@@ -105,8 +105,8 @@ def test_render_follows_the_settings(run: Run, columns_file: Path) -> None:
 @pytest.mark.parametrize(
     ("stdin", "text"),
     [
-        ("", "no rows of a table named ^customer_v_(?:[0-9a-f]{1,64})$"),
-        (json.dumps(rows_of({"customer_vip_v_abc": ABC})), "no rows of a table named ^customer_v_"),
+        ("", "no rows of a table named as customer_v_VERSION, where VERSION has 1 to 64 of the digits"),
+        (json.dumps(rows_of({"customer_vip_v_abc": ABC})), "no rows of a table named as customer_v_VERSION, where "),
         ("[{]", "the file is not a JSON array"),
         (
             "table_name,column_name,data_type\ncustomer_v_abc,id,INT64\n",
@@ -121,6 +121,13 @@ def test_render_reports_what_is_wrong_with_the_file(run: Run, stdin: str, text: 
     outcome = run("render", "customer", "--columns", "-", stdin=stdin)
     assert (outcome.code, outcome.out) == (1, "")
     assert text in outcome.err
+
+
+def test_names_that_an_own_pattern_takes_are_told_in_words(run: Run) -> None:
+    Path("onefold.yaml").write_text("datasets: {shop: {version_pattern: '(?P<base>.+)-(?P<version>[0-9]{4})'}}")
+    outcome = run("render", "customer", "--dataset", "shop", "--columns", "-", stdin="[]")
+    rule = "named as customer-VERSION, where version_pattern of onefold.yaml says what VERSION may be: check TABLE"
+    assert (outcome.code, rule in outcome.err) == (1, True), outcome.err
 
 
 def test_render_answers_the_name_of_a_version_with_the_base_name(run: Run, columns_file: Path) -> None:

@@ -55,12 +55,15 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
+def environ() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("ONEFOLD_", "PYTHON"))}
+
+
 def attempt(installed: Path, folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("ONEFOLD_", "PYTHON"))}
     return subprocess.run(
         [str(installed / "onefold"), *words],
         cwd=folder,
-        env=environ | variables,
+        env=environ() | variables,
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -77,7 +80,7 @@ def run(installed: Path, folder: Path, *words: str) -> str:
 def test_the_imported_library_is_that_of_the_wheel(installed: Path, tmp_path: Path) -> None:
     code = "import onefold; print(onefold.__file__)"
     printed = subprocess.run(
-        [installed / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+        [installed / "python", "-c", code], cwd=tmp_path, env=environ(), capture_output=True, text=True, check=True
     ).stdout
     assert printed.startswith(str(installed.parent))
 
@@ -100,15 +103,22 @@ def test_commands_of_an_extra_that_is_not_installed_say_what_to_install(
         "sources:\n  fraud: {host: h, user: u, password: env:PW, databases: [models], tables: {score: {mode: full}}}\n"
     )
     (wheel,) = built.glob("*.whl")
+    capture = ("capture", "--host", "h", "--user", "u", "--source", "s", "--dataset", "d", "--checkpoint", "c")
     commands = (
-        ("check", "fraud", "models"),
-        ("sources", "check"),
-        ("sources", "init", "fraud", "--host", "h", "--user", "u", "--password", "env:PW", "--database", "models"),
+        ("mysql", "check", "fraud", "models"),
+        ("mysql", "sources", "check"),
+        ("mysql", "sources", "init", "fraud", "--host", "h", "--user", "u", "--password", "env:PW", "--database", "models"),
+        # It needs more than pymysql: one line has to be enough.
+        ("capture", *capture, "--check"),
+        ("capture", "capture", "status", "--checkpoint", "c"),
+        ("local", "demo", "--source", "mysql://u@h"),
     )
-    for words in commands:
-        done = attempt(installed, tmp_path, *words, PYTHONPATH=str(tmp_path), PW="secret")
-        line = f"Error: pymysql is missing: pip install '{wheel}[mysql]'\n"
+    for extra, *words in commands:
+        done = attempt(installed, tmp_path, *words, PYTHONPATH=str(tmp_path), PW="secret", ONEFOLD_SOURCE_PASSWORD="")
+        line = f"Error: pymysql is missing: pip install '{wheel}[{extra}]'\n"
         assert (done.returncode, done.stdout, done.stderr) == (1, "", line), words
+    as_json = attempt(installed, tmp_path, *capture, "--check", "--json", PYTHONPATH=str(tmp_path))
+    assert json.loads(as_json.stdout)["errors"] == [f"pymysql is missing: pip install '{wheel}[capture]'"]
 
 
 @pytest.mark.long

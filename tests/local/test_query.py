@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 
@@ -33,3 +38,13 @@ def test_rows_are_shown_with_the_names_of_their_columns(
     assert main([f"SELECT * FROM {dataset.quoted('t')}"]) == 0
     shown = capsys.readouterr().out
     assert [word in shown for word in ("id", "name", "NULL")] == [True] * 3
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", [["query", "SELECT 1"], ["load_workload", "work", "shop", "account"]])
+def test_a_stack_that_was_stopped_is_an_error_at_once(words: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", f"onefold.local.{words[0]}", *words[1:]]
+    environ = {**os.environ, "BIGQUERY_EMULATOR_HOST": "127.0.0.1:9"}
+    # The client alone would repeat the request for ten minutes.
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stdout, "no answer from 127.0.0.1:9" in done.stderr) == (1, "", True), done.stderr

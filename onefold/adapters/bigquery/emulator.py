@@ -37,7 +37,9 @@ from onefold.schema.versions import Version
 DEFAULT_PROJECT = "local"
 PATIENCE = 600.0
 """Seconds for an answer: the emulator shares a laptop with all else, and a request that is sent again makes it later."""
-# The client would repeat a request for ten minutes by itself.
+ONE_TRY: dict[str, Any] = {"retry": None}
+"""Arguments of a request that is an error at once where nothing answers. The client would repeat it for ten minutes."""
+# For the same reason.
 _RETRY = DEFAULT_RETRY.with_timeout(TIMEOUT)
 _REMEDY = "set another type for the column under `types` of its table in onefold.yaml, or use BigQuery itself"
 

@@ -71,14 +71,14 @@ def test_bzip2_that_lacks_its_end_or_is_none_is_set_aside(spark: SparkSession, s
 
 def test_names_that_tell_that_a_file_cannot_be_read_set_it_aside(spark: SparkSession, scene: ShredScene) -> None:
     scene.write("a.txt", [click(1)])
-    for name in ("x.snappy", "x.lz4", "day=1/b:c.txt"):
+    for name in ("x.snappy", "x.lz4", "x.zst", "day=1/b:c.txt"):
         scene.write(name, [click(2)])
     for events in (scene.events, f"{scene.events}/*", f"file:{scene.events}/day=1/b:c.txt"):
         scene.shred(spark, events=[events])
     (manifest,) = scene.manifests()
     assert manifest.inputs == (f"file:{scene.events}/a.txt",)
     reasons = scene.shred(spark).set_aside
-    assert [address.rpartition("/")[2] for address in sorted(reasons)] == ["b:c.txt", "x.lz4", "x.snappy"]
+    assert [address.rpartition("/")[2] for address in sorted(reasons)] == ["b:c.txt", "x.lz4", "x.snappy", "x.zst"]
     assert reasons[f"file:{scene.events}/x.snappy"].startswith("its name ends in .snappy")
     assert "its name has a colon" in reasons[f"file:{scene.events}/day=1/b:c.txt"]
 
