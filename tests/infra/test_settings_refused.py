@@ -35,7 +35,11 @@ def damaged(folder: Path) -> None:
     form_of(folder / CONFIG).write_text("{")
 
 
-STATES = (without_a_form, of_another_file, left_over, damaged)
+def that_leads_nowhere(folder: Path) -> None:
+    (folder / CONFIG).symlink_to("nowhere")
+
+
+STATES = (without_a_form, of_another_file, left_over, damaged, that_leads_nowhere)
 
 
 @pytest.fixture
