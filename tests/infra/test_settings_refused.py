@@ -69,6 +69,7 @@ def test_no_plan_is_made_of_settings_that_are_not_the_checked_ones(terraform: Te
     assert outcome.status == expected, outcome.said
 
 
-def test_the_settings_of_terraforms_own_tests_are_checked_ones() -> None:
-    path = ROOT / "infra" / "tests" / "settings" / CONFIG
+@pytest.mark.parametrize("folder", ["", "longest"])
+def test_the_settings_of_terraforms_own_tests_are_checked_ones(folder: str) -> None:
+    path = ROOT / "infra" / "tests" / "settings" / folder / CONFIG
     assert form_of(path).read_text() == checked_text(path)
