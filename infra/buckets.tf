@@ -150,6 +150,14 @@ resource "google_storage_bucket_iam_member" "sink_records" {
   }
 }
 
+# Without the right to list, a record that is gone would be answered by 403, as a right that is missing for now, and its message would be
+# delivered again and again. The right shows names, and no checkpoint.
+resource "google_storage_bucket_iam_member" "sink_names" {
+  bucket = google_storage_bucket.capture.name
+  role   = google_project_iam_custom_role.capture_names.name
+  member = "serviceAccount:${local.accounts["sink_records"]}"
+}
+
 resource "google_storage_bucket_iam_member" "build" {
   bucket = google_storage_bucket.artifacts.name
   role   = "roles/storage.objectViewer"

@@ -172,7 +172,8 @@ variable "settings_folder" {
     condition = (
       fileexists("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.yaml")
       ? try(jsondecode(file("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.checked.json")).yaml_sha256, "") == filesha256("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.yaml")
-      : !fileexists("${coalesce(var.settings_folder, "${path.module}/..")}/onefold.checked.json")
+      # A link that leads nowhere is an error of fileset, and no absent file.
+      : try(length(fileset(coalesce(var.settings_folder, "${path.module}/.."), "{onefold.yaml,onefold.checked.json}")) == 0, false)
     )
     error_message = "onefold.checked.json must be the checked form of onefold.yaml: run `make package`, or `onefold settings check --write`, and commit the file; where there is no onefold.yaml, remove it."
   }

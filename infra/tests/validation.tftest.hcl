@@ -307,11 +307,9 @@ run "a_dataset_elsewhere_is_refused_by_name" {
   expect_failures = [data.google_bigquery_dataset.named["crm"]]
 }
 
-run "pulls_of_databases_without_a_dataset" {
+run "pulls_at_impossible_times" {
   command = plan
   variables {
-    datasets            = ["shop"]
-    pulls               = { Fraud = { databases = ["models"], secret = "no secret" } }
     pull_schedule       = "every 15 minutes"
     daily_pull_schedule = "0 25 * * *"
     check_schedule      = "every two hours"
@@ -319,13 +317,45 @@ run "pulls_of_databases_without_a_dataset" {
     late_pull_minutes   = 5
   }
   expect_failures = [
-    var.pulls,
     var.pull_schedule,
     var.daily_pull_schedule,
     var.check_schedule,
     var.pulled_files_days,
     var.late_pull_minutes,
   ]
+}
+
+# Each of these is refused for one reason alone: the settings have the source and the database.
+run "pulls_of_a_database_without_a_dataset" {
+  command = plan
+  variables {
+    pulls = { fraud = { databases = ["models"], secret = "s" } }
+
+    settings_folder = "./tests/settings"
+  }
+  expect_failures = [var.pulls]
+}
+
+run "pulls_with_a_secret_that_is_no_id" {
+  command = plan
+  variables {
+    datasets = ["fraud_models"]
+    pulls    = { fraud = { databases = ["models"], secret = "no secret" } }
+
+    settings_folder = "./tests/settings"
+  }
+  expect_failures = [var.pulls]
+}
+
+run "pulls_of_a_source_with_a_name_in_capitals" {
+  command = plan
+  variables {
+    datasets = ["Fraud_models"]
+    pulls    = { Fraud = { databases = ["models"], secret = "s" } }
+
+    settings_folder = "./tests/settings/refused"
+  }
+  expect_failures = [var.pulls]
 }
 
 run "pulls_of_two_databases_into_one_dataset" {
@@ -336,6 +366,8 @@ run "pulls_of_two_databases_into_one_dataset" {
       fraud   = { databases = ["a_b"], secret = "s" }
       fraud-a = { databases = ["b"], secret = "s" }
     }
+
+    settings_folder = "./tests/settings/refused"
   }
   expect_failures = [var.pulls]
 }
@@ -534,4 +566,15 @@ run "a_shred_with_a_key_in_the_address_of_its_registry" {
   }
 
   expect_failures = [var.shreds]
+}
+
+run "a_registry_of_another_warehouse_and_too_deep_a_folder_of_batches" {
+  command = plan
+
+  variables {
+    batch_folders   = ["gs://exports/1/2/3/4/5/6/7/8/9/10/11"]
+    schema_registry = { keys = "keys", warehouses = ["snowflake"] }
+  }
+
+  expect_failures = [var.batch_folders, var.schema_registry]
 }

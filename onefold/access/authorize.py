@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from onefold.access.apply import TRIES
+from onefold.access.plan import writes_views
 from onefold.core.errors import AccessChanged, InvalidInput, NotFound, TryAgain
 from onefold.core.names import TableId
 from onefold.core.retry import CONFLICT_BACKOFF
@@ -84,7 +85,8 @@ def authorize_views(
     current = _authorize(lists, project, datasets.current, datasets.views, sleep)
     keys = _authorize(lists, project, datasets.keys, datasets.views, sleep)
     keys_access = lists.read(datasets.keys)
-    warnings = tuple(key_readers(keys_access.dataset, keys_access.grants))
+    writers = key_writers(datasets.views, lists.read(datasets.views).grants)
+    warnings = (*key_readers(keys_access.dataset, keys_access.grants), *writers)
     return (Authorized(datasets.current, current), Authorized(datasets.keys, keys, warnings))
 
 
@@ -128,3 +130,18 @@ def key_readers(dataset: str, grants: Iterable[Grant]) -> Iterator[str]:
     for grant in sorted(grants, key=lambda grant: grant.sort_key):
         if not grant.is_owner and not grant.principal.startswith(_SERVICE_ACCOUNT):
             yield f"{grant} on {dataset}: whoever reads the key can compute every hash: take this right away"
+
+
+def key_writers(dataset: str, grants: Iterable[Grant]) -> Iterator[str]:
+    """Yield a warning for each grant by which others than service accounts can write a clean view that shows the key.
+
+    Args:
+        dataset: the dataset of the clean views.
+        grants: its grants.
+    """
+    for grant in sorted(grants, key=lambda grant: grant.sort_key):
+        if writes_views(grant) and not grant.principal.startswith(_SERVICE_ACCOUNT):
+            yield (
+                f"{grant} on {dataset}: whoever writes views there can read the key by one, and compute every hash: "
+                "take this right away"
+            )

@@ -127,7 +127,7 @@ def check_writers(
         f"reads them, as {grant.principal} could; take the grant out, or set {ALLOW_WRITERS}: true below datasets.{name}"
         for name, declared in sorted(policy.datasets.items())
         for grant in sorted(declared.grants, key=lambda grant: grant.sort_key)
-        if name in views and not (allowed or declared.allow_writers) and _writes(grant)
+        if name in views and not (allowed or declared.allow_writers) and writes_views(grant)
     ]
     if problems:
         raise InvalidPolicy(problems)
@@ -171,7 +171,8 @@ def _group_change(group: Group, declared: frozenset[str]) -> GroupChange:
     return GroupChange(group, declared - present, frozenset(removed))
 
 
-def _writes(grant: Grant) -> bool:
+def writes_views(grant: Grant) -> bool:
+    """Return whether a grant lets its principal write views, and others than the owners of the project have it."""
     return grant.role not in _READING_ROLES and (grant.principal, grant.role) != _ALWAYS_ALLOWED
 
 

@@ -115,6 +115,22 @@ def test_command_says_what_it_did_and_who_can_read_the_key(command: Run, apis: A
     assert len(again.json["warnings"]) == 1
 
 
+def test_command_says_who_can_write_a_view_that_reads_the_key(command: Run, apis: AccessApis) -> None:
+    """A dataset that `bq mk` makes has a grant to the editors of the project."""
+    shop(apis)
+    apis.datasets.add(
+        "shop__views_clean",
+        {"role": "READER", "specialGroup": "projectReaders"},
+        {"role": "WRITER", "specialGroup": "projectWriters"},
+        {"role": "OWNER", "userByEmail": "ada@example.com"},
+        {"role": "WRITER", "userByEmail": "onefold@my-project.iam.gserviceaccount.com"},
+    )
+    writers = ("projectWriters WRITER", "user:ada@example.com OWNER")
+    why = "whoever writes views there can read the key by one, and compute every hash: take this right away"
+    found = command("policies", "authorize", "shop", "--json").json["warnings"]
+    assert found == [f"{grant} on shop__views_clean: {why}" for grant in writers]
+
+
 def test_command_needs_the_datasets_and_a_project(command: Run, apis: AccessApis, tmp_path: Path) -> None:
     missing = command("policies", "authorize", "shop")
     assert (missing.code, missing.err.count("bq mk"), apis.datasets.writes) == (1, 3, 0)

@@ -172,6 +172,36 @@ def test_capture_once_ends_at_once_if_there_is_nothing_to_read(
     )
 
 
+def test_a_start_with_fewer_rules_of_columns_ends_until_an_option_accepts_it(
+    source: SourceDatabase, shop: EmulatedDataset, run: Run, tmp_path: Path
+) -> None:
+    source.run("CREATE TABLE t (id INT PRIMARY KEY, pin INT)")
+    once = command(source, "--source", "shop-db", "--dataset", shop.name, "--checkpoint", "state", "--once")
+    rules = tmp_path / "onefold.yaml"
+    rules.write_text("captures: {shop-db: {tables: {t: {drop: [pin]}}}}")
+    assert run(*once).code == 0
+    rules.unlink()
+    for more in ((), ("--check",)):
+        ended = run(*once, *more)
+        assert (ended.code, "onefold.yaml lacks drop t.pin" in " ".join(f"{ended.out}{ended.err}".split())) == (1, True)
+    assert [run(*once, *more).code for more in (("--accept-fewer-rules",), ())] == [0, 0]
+
+
+def test_tables_of_online_schema_changes_that_are_left_out_are_named(
+    source: SourceDatabase, shop: EmulatedDataset, run: Run
+) -> None:
+    tables = ("_t_del", "_t_gho", "_t_new", "_t_old")
+    source.run(*(f"CREATE TABLE {name} (id INT PRIMARY KEY)" for name in (*tables, "t")))
+    places = ("--source", "shop-db", "--dataset", shop.name, "--checkpoint", "state")
+    once = run(*command(source, *places, "--once"))
+    (line,) = [one for one in map(json.loads, once.out.splitlines()) if one["event"] == "ghosts_left_out"]
+    names = [f"{source.name}.{name}" for name in tables]
+    assert (once.code, line["severity"], line["tables"]) == (0, "NOTICE", names)
+    check = run(*command(source, *places, "--check", "--json"))
+    (found,) = [one for one in check.result["checks"] if one["name"] == "tables"]
+    assert f"1 captured; without those of online schema changes: {', '.join(names)}" in found["note"]
+
+
 @pytest.mark.usefixtures("shop")
 def test_patterns_that_no_table_fits_are_an_error_with_near_names(source: SourceDatabase, run: Run, tmp_path: Path) -> None:
     source.run("CREATE TABLE customer (id INT PRIMARY KEY)")

@@ -70,6 +70,8 @@ GRANTS = {
     ("bucket my-project-onefold-artifacts, code of batches only", "roles/storage.objectViewer", BATCH),
     ("bucket my-project-onefold-staging", "roles/storage.objectUser", BATCH),
     ("bucket my-project-onefold-capture, large records only", "roles/storage.objectViewer", SINKING),
+    # Else a record that is gone would be answered by 403, and its message delivered a hundred times.
+    ("bucket my-project-onefold-capture", "onefold_capture_names", SINKING),
     ("repository onefold", "roles/artifactregistry.writer", BUILD),
     ("repository onefold-capture", "roles/artifactregistry.writer", BUILD),
 }

@@ -35,7 +35,11 @@ def damaged(folder: Path) -> None:
     form_of(folder / CONFIG).write_text("{")
 
 
-STATES = (without_a_form, of_another_file, left_over, damaged)
+def that_leads_nowhere(folder: Path) -> None:
+    (folder / CONFIG).symlink_to("nowhere")
+
+
+STATES = (without_a_form, of_another_file, left_over, damaged, that_leads_nowhere)
 
 
 @pytest.fixture
@@ -65,6 +69,7 @@ def test_no_plan_is_made_of_settings_that_are_not_the_checked_ones(terraform: Te
     assert outcome.status == expected, outcome.said
 
 
-def test_the_settings_of_terraforms_own_tests_are_checked_ones() -> None:
-    path = ROOT / "infra" / "tests" / "settings" / CONFIG
+@pytest.mark.parametrize("folder", ["", "longest"])
+def test_the_settings_of_terraforms_own_tests_are_checked_ones(folder: str) -> None:
+    path = ROOT / "infra" / "tests" / "settings" / folder / CONFIG
     assert form_of(path).read_text() == checked_text(path)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from infra.test_validation import written
 from support.iam_conditions import OBJECT, admits
-from support.terraform import Outcome, Plan
+from support.terraform import Outcome, Plan, Terraform
 
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
@@ -98,3 +101,19 @@ def test_the_libraries_are_uploaded_with_the_jobs(shreds_plan: Plan) -> None:
     names = {one["name"].rpartition("/")[2] for one in shreds_plan.of("google_storage_bucket_object").values()}
     assert {"shred.py", "spark.zip", "shred_libraries.zip"} <= names
     assert "pymysql.zip" not in names
+
+
+WEB = {"events": ["gs://lake/good"], "output": "gs://shredded/web", "format": "csv", "input": "enriched-tsv"}
+
+
+def test_shreds_without_the_libraries_of_their_batches_are_refused(terraform: Terraform, tmp_path: Path) -> None:
+    for name in ("functions.zip", "spark.zip"):
+        shutil.copy(terraform.folder.parent / "build" / name, tmp_path)
+    given = {"shreds": {"web": {**WEB, "registry": "gs://schemas"}}, "package_folder": str(tmp_path)}
+    path = terraform.folder / "tests" / "without_libraries.tftest.hcl"
+    path.write_text(written([(given, True)]).replace(", var.package_folder", ""))
+    try:
+        outcome = terraform.tested(path.name)
+    finally:
+        path.unlink()
+    assert outcome.status == {"round_0": "pass"}, outcome.said

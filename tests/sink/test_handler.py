@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.fake_gcs import ObjectStore
 from support.fuzz_messages import EVENT_HEADERS
 from support.in_memory import event_body, push_body
 from support.sink import ADA, LANDED_ADA, NOW, SETTINGS, Shop, client, lines, message, post, record, shop, stored  # noqa: F401
@@ -88,6 +89,21 @@ def test_a_record_in_the_bucket_lands(client: Client, shop: Shop) -> None:  # no
     shop.objects.kept[address] = message(record({"id": 1, "name": "x" * 2_000_000}))
     assert post(client, stored(address)) == 204
     assert [len(row["name"]) for row in shop.rows] == [2_000_000]
+
+
+def test_a_record_that_is_gone_is_a_dead_letter_at_once_where_the_account_may_list(
+    shop: Shop,  # noqa: F811
+    object_store: ObjectStore,
+) -> None:
+    sink = replace(shop.sink, settings=replace(SETTINGS, large_records="gs://bucket/records"), objects=GcsObjects())
+    gone = push_body(stored("gs://bucket/records/1.json"))
+    object_store.lacks = {"storage.objects.list"}
+    with pytest.raises(TryAgain):
+        sink.handle(gone)
+    object_store.lacks = set()
+    sink.handle(gone)
+    (letter,) = shop.letters
+    assert "gs://bucket/records/1.json: there is no such object, or no longer" in letter.attributes["reason"]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ class ObjectStore:
     lose_answers: int = 0
     """So many writes are done, and then answered by 503."""
     lacks: set[str] = field(default_factory=set)
-    """Of `storage.objects.get`, `.create` and `.delete`, those rights that the account does not have: 403."""
+    """Of `storage.objects.get`, `.create`, `.delete` and `.list`, those rights that the account does not have: 403. Without
+    the last one, an object that is read and not there is answered by 403, too."""
     buckets: set[str] | None = None
     """Those that are there; by default all."""
     status: int | None = None
@@ -79,7 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self._refused(name, "storage.objects.get"):
             return
         if name not in store.objects:
-            self._answer(404, b"{}")
+            self._answer(403 if "storage.objects.list" in store.lacks else 404, b"{}")
         elif asked.get("alt") == "media":
             self._answer(200, store.objects[name][0])
         else:
