@@ -49,13 +49,19 @@ def test_a_first_pull_and_a_full_one_read_every_row(state: LoadState) -> None:
 
 
 def test_a_table_without_a_watermark_is_read_whole_and_replaces_no_days() -> None:
-    assert whole_range("day", None, AT, None, 2, known()) == PullRange("day")
+    assert whole_range("day", None, AT, 9, 2, known()) == PullRange("day", None, 9)
 
 
 def test_a_first_daily_load_reads_every_row_and_replaces_the_days_before() -> None:
     assert pull_range("day", load(5, 2), DATED, LoadState(), AT, 7) == PullRange("day", None, 7, days=may(3, 4))
+    assert whole_range("day", DATED, AT, 7) == PullRange("day", None, 7, days=may(4))
     found = pull_range("day", load(5, 2), KEY, LoadState(), AT, 7)
     assert found == PullRange("day", None, 7, days=may(3, 4), key_days=((LOWEST, date(2026, 5, 5)),))
+
+
+def test_a_daily_load_into_a_new_version_replaces_what_no_daily_load_has_covered() -> None:
+    state = LoadState(whole_at=AT - timedelta(days=3), covered=frozenset(may(2)))
+    assert pull_range("day", load(5), DATED, state, AT, 7) == PullRange("day", None, 7, days=may(3, 4))
 
 
 def test_a_daily_load_reads_from_the_midnight_of_its_first_day_by_the_clock_of_the_source() -> None:

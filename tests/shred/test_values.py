@@ -13,7 +13,7 @@ from onefold.schema.types import parse_type
 from onefold.shred.csv_values import csv_converter, csv_field
 from onefold.shred.json_reader import Unreadable, read_json
 from onefold.shred.parquet_values import parquet_converter
-from onefold.shred.values import DoesNotFit
+from onefold.shred.values import DoesNotFit, decimal_number
 from onefold.spark.shred.parquet_blocks import arrow_type
 
 CSV: list[tuple[str, str, str | None]] = [
@@ -219,3 +219,18 @@ def test_json_is_read_exactly(text: str, value: Any) -> None:
     found = read_json(text)
     assert found == value
     assert repr(found) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "scale", "problem"),
+    [
+        (1234.5, 3, 2, "1234.5 has more than 3 digits before or 2 after the point"),
+        (1.125, 3, 2, "1.125 has more than 3 digits before or 2 after the point"),
+        ("7", 3, 2, '"7" is not a number'),
+        (True, 3, 2, "true is not a number"),
+    ],
+)
+def test_a_number_that_does_not_fit_is_named(value: object, digits: int, scale: int, problem: str) -> None:
+    with pytest.raises(DoesNotFit) as refused:
+        decimal_number(value, digits, scale)
+    assert str(refused.value) == problem

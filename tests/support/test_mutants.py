@@ -63,12 +63,21 @@ def test_the_code_and_the_tests_of_a_package_exist(name: str) -> None:
     package = PACKAGES[name]
     assert all(list(ROOT.glob(pattern)) for pattern in package.files)
     assert all((ROOT / path).exists() for path in package.tests)
+    for file, _, test in (one.partition("::") for one in package.left_out):
+        assert file.startswith(package.tests)
+        assert f"\ndef {test}(" in (ROOT / file).read_text()
 
 
 def test_a_list_of_one_is_written_as_a_list() -> None:
     assert "source_paths=\n    onefold/schema\nonly_mutate=\n    onefold/schema/*.py\n" in settings(
         "onefold/schema", ["tests"]
     )
+
+
+def test_tests_that_are_left_out_are_deselected() -> None:
+    (left_out,) = PACKAGES["onefold/shred"].left_out
+    assert f"\n    no:cacheprovider\n    --deselect={left_out}\n" in settings("onefold/shred", ["tests"])
+    assert "--deselect" not in settings("onefold/schema", ["tests"])
 
 
 def test_every_explained_survivor_is_in_a_function_that_exists() -> None:
