@@ -7,18 +7,17 @@ that lands late is found by the next scan: scans go on until no message from bef
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from onefold.capture.key_values import key_text, landing_value
+from onefold.capture.landed_tables import LandedRows, LandedTables, landed_rows
 from onefold.capture.records import Origin, Record, tombstone
 from onefold.capture.versioned_table import VersionedTable, versioned_table
+from onefold.changelog.base_columns import DELETED, POSITION
 from onefold.changelog.key_columns import key_problems
 from onefold.changelog.metadata import (
     DATABASE_NAME,
-    LANDED_AT,
-    METADATA,
     SOURCE_NAME,
     is_deletion,
     metadata_sql,
@@ -29,27 +28,27 @@ from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import Structure
 from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema
-from onefold.schema.common_type import join_all
-from onefold.schema.recast import keeps_values
 from onefold.schema.types import STRING, Type
-from onefold.schema.versions import Version
 
 RETENTION_SECONDS = 7 * 24 * 3600
 """How long Pub/Sub keeps an undelivered message of `change-records`: by then each message has landed, or never will."""
 _FIRST_PAUSE_SECONDS = 600
 _PAGE = 50_000
 """Keys per query."""
-_ADDED = (SOURCE_NAME, DATABASE_NAME, LANDED_AT, METADATA)
 _NO_KEYS = "CAST([] AS ARRAY<STRING>)"
+_PLACE_IN_BASE = (
+    "CAST(NULL AS STRING) AS sequence",
+    "CAST(NULL AS INT64) AS happened_at",
+    f"v.{DELETED} AS deleted",
+    f"v.{POSITION} AS stored",
+)
 
 
-class LandedRowsWarehouse(Protocol):
+class LandedRowsWarehouse(LandedTables, Protocol):
     """What a delete scan needs of a warehouse."""
 
     @property
     def project(self) -> str: ...
-
-    def read_versions(self, base: TableId) -> tuple[Version, ...]: ...
 
     def fetch(self, sql: str) -> list[dict[str, Any]]: ...
 
@@ -78,11 +77,9 @@ def missing_keys(
         return
     present = versioned_table(structure)
     base = TableId(warehouse.project, dataset, present.table)
-    versions = [version for version in warehouse.read_versions(base) if _is_captured(version)]
-    keys = [Column(key, join_all(types)) for key in present.primary_key if (types := _types(versions, key))]
+    keys, landed = landed_rows(warehouse, base, present)
     if len(keys) < len(present.primary_key) or list(key_problems(str(base), keys, present.primary_key)):
         return
-    landed = {version.id: _Version(version, _target(version, present, versions, keys)) for version in versions}
     rows = _last_changes(base, list(landed.values()), keys, source, finished.database)
     start = str(Position(finished.start.sequence(), finished.began * 1000, deleted=True))
     for row in _pages(warehouse, rows, start, len(keys)):
@@ -110,46 +107,6 @@ def next_delete_scan(finished_at: int, scanned_at: int | None) -> int | None:
     return None if age >= RETENTION_SECONDS else finished_at + min(max(_FIRST_PAUSE_SECONDS, 2 * age), RETENTION_SECONDS)
 
 
-@dataclass(frozen=True)
-class _Version:
-    """A versioned table, and the versioned table that takes the deletions of its rows."""
-
-    version: Version
-    target: VersionedTable
-
-
-def _is_captured(version: Version) -> bool:
-    return all(version.schema.has(name) for name in _ADDED)
-
-
-def _types(versions: Iterable[Version], key: str) -> list[Type]:
-    return [column.type for version in versions if (column := version.schema.get(key))]
-
-
-def _target(
-    version: Version, present: VersionedTable, versions: Sequence[Version], keys: Sequence[Column]
-) -> VersionedTable:
-    """Return the present version if its key keeps every value of the key; else the version in which the row landed.
-
-    Args:
-        version: the version in which rows have landed.
-        present: the version of the present structure of the source.
-        versions: all versions of the table that exist.
-        keys: the key's columns, with their least common types over all versions.
-    """
-    if any(other.id == present.version for other in versions) and all(_keeps(version, present, key) for key in keys):
-        return present
-    names = version.schema.only(key.name for key in keys).names
-    return VersionedTable(present.table, version.id, version.columns, names)
-
-
-def _keeps(version: Version, present: VersionedTable, key: Column) -> bool:
-    if key.name in present.hashed and version.id != present.version:
-        return False  # the value may have landed before it was hashed
-    landed, now = version.schema.get(key.name), Schema(present.columns).get(key.name)
-    return landed is None or (now is not None and keeps_values(landed.type, now.type, key.type))
-
-
 def _written(target: VersionedTable, keys: Sequence[Column]) -> Iterator[tuple[int, str, Type]]:
     """Yield the key's columns that the table has: number within the key, name and type."""
     schema = Schema(target.columns)
@@ -158,37 +115,42 @@ def _written(target: VersionedTable, keys: Sequence[Column]) -> Iterator[tuple[i
             yield number, column.name, column.type
 
 
-def _last_changes(base: TableId, landed: Sequence[_Version], keys: Sequence[Column], source: str, database: str) -> str:
+def _last_changes(base: TableId, landed: Sequence[LandedRows], keys: Sequence[Column], source: str, database: str) -> str:
     """Return a query for all changes of one database, numbered per key by `_rank`: the last change of a key has rank 1.
 
     Its columns are `version`, `position`, `deleted`, `k0`, `k1`, ... (the key in the types of the unified view) and
-    `v0`, `v1`, ... (the key as text, in the types of the table that takes the deletion).
+    `v0`, `v1`, ... (the key as text, in the types of the table that takes the deletion). A row of the base is the last
+    change of its key that was merged.
 
     Args:
         base: the id of the table without a version.
-        landed: its versions.
+        landed: its versions and its base.
         keys: the key's columns, with their least common types.
         source: the name of the source.
         database: the tenant.
     """
     tenant = f"v.{SOURCE_NAME} = {quote_text(source)} AND v.{DATABASE_NAME} = {quote_text(database)}"
-    changes = "\nUNION ALL\n".join(f"{_branch(base, table, keys)}\nWHERE {tenant}" for table in landed)
+    changes = "\nUNION ALL\n".join(
+        f"{_branch(base, table, keys)}\nWHERE {tenant}" + (f" AND {table.condition}" if table.condition else "")
+        for table in landed
+    )
     position = position_sql("u.sequence", "u.happened_at", _NO_KEYS, "u.deleted")
     by_key = ", ".join(f"r.k{number}" for number in range(len(keys)))
     return (
         f"SELECT r.*, ROW_NUMBER() OVER (PARTITION BY {by_key} ORDER BY r.position DESC) AS _rank\n"
-        f"FROM (\nSELECT u.*, {position} AS position\nFROM (\n{changes}\n) AS u\n) AS r"
+        f"FROM (\nSELECT u.*, IFNULL(u.stored, {position}) AS position\nFROM (\n{changes}\n) AS u\n) AS r"
     )
 
 
-def _branch(base: TableId, landed: _Version, keys: Sequence[Column]) -> str:
-    """Return a query for the changes of one version; its columns are those of `_last_changes` without the position."""
+def _branch(base: TableId, landed: LandedRows, keys: Sequence[Column]) -> str:
+    """Return a query for the changes of one version, or the rows of the base.
+
+    Its columns are what positions are made of, and the key of `_last_changes`.
+    """
     version = landed.version
     items = [
         f"{quote_text(version.id)} AS version",
-        f"{metadata_sql('v', 'change_sequence_number')} AS sequence",
-        f"{metadata_sql('v', 'source_timestamp')} AS happened_at",
-        f"{is_deletion('v')} AS deleted",
+        *(_PLACE_IN_BASE if landed.is_base else _place()),
     ]
     target_schema = Schema(landed.target.columns)
     for number, key in enumerate(keys):
@@ -197,7 +159,18 @@ def _branch(base: TableId, landed: _Version, keys: Sequence[Column]) -> str:
         x = f"v.{quote(column.name)}" if column else ""
         items.append(f"{convert(x, column.type, key.type) if column else typed_null(key.type)} AS k{number}")
         items.append(f"{key_text(x, column.type, target.type) if column and target else typed_null(STRING)} AS v{number}")
-    return f"SELECT {', '.join(items)}\nFROM {base.sibling(versioned_name(base.table, version.id)).quoted} AS v"
+    table = base.sibling(version.table or versioned_name(base.table, version.id))
+    return f"SELECT {', '.join(items)}\nFROM {table.quoted} AS v"
+
+
+def _place() -> tuple[str, ...]:
+    """Return the items of a versioned table about the position of a row: a base has it as it is stored."""
+    return (
+        f"{metadata_sql('v', 'change_sequence_number')} AS sequence",
+        f"{metadata_sql('v', 'source_timestamp')} AS happened_at",
+        f"{is_deletion('v')} AS deleted",
+        "CAST(NULL AS STRING) AS stored",
+    )
 
 
 def _pages(warehouse: LandedRowsWarehouse, rows: str, start: str, keys: int) -> Iterator[Mapping[str, Any]]:

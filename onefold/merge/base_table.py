@@ -10,6 +10,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 
+from onefold.changelog.base_columns import DELETED as DELETED
+from onefold.changelog.base_columns import POSITION as POSITION
+from onefold.changelog.base_columns import base_table as base_table
 from onefold.changelog.key_columns import key_problems
 from onefold.changelog.metadata import source_columns
 from onefold.core.errors import SchemaConflict
@@ -17,8 +20,6 @@ from onefold.core.names import TableId, fold_case, quote
 from onefold.merge.merge_log import floor_sql
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import STRING, Scalar, Type
-
-POSITION, DELETED = "_position", "_deleted"
 
 # Google Cloud, BigQuery, "Introduction to clustered tables" (https://cloud.google.com/bigquery/docs/clustered-tables): at
 # most four columns, of these types.
@@ -114,11 +115,6 @@ def base_of(table: TableId, columns: Sequence[Column], keys: Sequence[str]) -> B
         raise SchemaConflict(problems)
     spelled = tuple(dict.fromkeys(source.only(keys).names))
     return BaseTable(table, source, spelled)
-
-
-def base_table(table: TableId) -> TableId:
-    """Return the name of the base of a table."""
-    return table.sibling(f"{table.table}_base")
 
 
 def log_of(table: TableId) -> TableId:

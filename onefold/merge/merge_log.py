@@ -102,6 +102,7 @@ class MergeState:
     zones: the time zones in which values of the base's rows were read, as far as the log says them.
     lacks: columns that the log does not have, because an earlier release made the log.
     landed: for each version, how many rows had landed before the time from which the next merge reads, as far as logged.
+    merged: the versions of which the base may hold rows: also where the merge was logged of a base that was converted since.
     reloaded: versions that have more such rows by now, so that they are read from their beginning.
     """
 
@@ -114,6 +115,7 @@ class MergeState:
     zones: Zones = frozenset()
     lacks: tuple[Column, ...] = ()
     landed: Mapping[str, LandedRows] = field(default_factory=dict)
+    merged: frozenset[str] = frozenset()
     reloaded: frozenset[str] = frozenset()
 
     def start_of(self, version: str) -> datetime | None:
@@ -145,19 +147,11 @@ def state_query(log: TableId, lacks: Iterable[Column] = ()) -> str:
         f"{landed}\n"
         f"FROM {log.quoted} AS m\nGROUP BY {same}"
     )
-    nothing = ", ".join(
-        f"CAST(NULL AS {type_}) AS {name}"
-        for name, type_ in (
-            ("finished_as", "STRING"),
-            ("keys", "STRING"),
-            ("versions", "STRING"),
-            ("base_created", "TIMESTAMP"),
-            ("started_at", "TIMESTAMP"),
-            ("comparable", "BOOL"),
-            (_ZONES, "STRING"),
-            (LANDED, "STRING"),
-        )
+    empty = (
+        f"finished_as STRING, keys STRING, versions STRING, base_created TIMESTAMP, started_at TIMESTAMP, comparable BOOL, "
+        f"{_ZONES} STRING, {LANDED} STRING"
     )
+    nothing = ", ".join(f"CAST(NULL AS {type_}) AS {name}" for name, type_ in map(str.split, empty.split(", ")))
     return f"SELECT CURRENT_TIMESTAMP() AS now, {floor_sql(log)} AS floor, {nothing}\nUNION ALL\n{groups}"
 
 
@@ -185,7 +179,16 @@ def read_state(rows: Iterable[Mapping[str, Any]], base_created: datetime | None,
         zones=frozenset(pair for row in _written(of_base) or _interrupted(merges, base_created) for pair in _zones(row)),
         lacks=tuple(lacks),
         landed={version: found for row in of_base for version, found in _landed(row)},
+        merged=frozenset(_merged(merges)),
     )
+
+
+def _merged(merges: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the versions that were merged since a base was last made from the change tables alone."""
+    fresh = [row["started_at"] for row in merges if row["finished_as"] in ("create", "rebuild")]
+    for row in merges:
+        if not fresh or row["started_at"] >= max(fresh):
+            yield from json.loads(row["versions"])
 
 
 def _written(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -265,7 +265,7 @@ def _schema_plan(
     if stored is None:
         return SchemaPlan()
     versions = [landed_version(source.version, rules) for source in found]
-    merged = {*(state.starts or {})}
+    merged = state.merged | {*(state.starts or {})}
     gone = merged - {version.id for version in versions}
     unknown_rows = state.unknown_rows or bool(gone)
     return plan_schema(base, stored.columns, versions, merged, rules.time_zone, unknown_rows, state.zones)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.capture import deletes
-from onefold.capture.deletes import missing_keys, next_delete_scan
+from onefold.capture.deletes import missing_keys
 from onefold.capture.records import Origin, Record, snapshot_record, tombstone
 from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
@@ -21,7 +22,9 @@ from onefold.core.names import TableId
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import SourceColumn, SourceType, Structure
-from onefold.schema.types import render_type
+from onefold.ports.warehouse import StoredTable
+from onefold.schema.columns import Column
+from onefold.schema.types import STRING, Scalar, render_type
 from onefold.schema.versions import Version
 
 START, BEGAN = LogPosition(1, "bin.000002", 500), 1_700_000_000
@@ -255,11 +258,16 @@ class AskedWarehouse:
 
     judge: Judge
     versions: tuple[Version, ...]
+    base: StoredTable
     project: str = "shop-project"
 
     def read_versions(self, base: TableId) -> tuple[Version, ...]:
         assert str(base) == "shop-project.shop.customer"
         return self.versions
+
+    def read_table(self, id_: TableId) -> StoredTable | None:
+        assert str(id_) == "shop-project.shop.customer_base"
+        return self.base
 
     def fetch(self, sql: str) -> list[dict[str, Any]]:
         tables = {
@@ -268,6 +276,7 @@ class AskedWarehouse:
             ]
             for version in self.versions
         }
+        tables["shop-project.shop.customer_base"] = [(one.name, render_type(one.type)) for one in self.base.columns]
         assert [name for name, _ in self.judge.columns(sql, tables)] == ["version", "v0", "mark"]
         assert self.judge.rows(sql, tables) == []
         return []
@@ -278,18 +287,6 @@ class AskedWarehouse:
 def test_the_query_is_valid_in_bigquery(judge: Judge, type_: SourceType, old: SourceType) -> None:
     tables = [versioned_table(structure("id", kind)) for kind in (type_, old)]
     versions = tuple(Version(table.version, table.columns) for table in dict.fromkeys(tables))
-    warehouse = AskedWarehouse(judge, versions)
+    columns = (*(tables[0].columns), Column("_position", STRING), Column("_deleted", Scalar("BOOL")))
+    warehouse = AskedWarehouse(judge, versions, StoredTable(columns, datetime.now(UTC)))
     assert list(missing_keys(warehouse, "shop", "it's \\ 'shop'", FINISHED, structure("id", type_))) == []
-
-
-def test_delete_scans_come_at_growing_pauses_until_no_message_can_be_undelivered() -> None:
-    done, ages, due = 1000, [], next_delete_scan(1000, None)
-    while due is not None:
-        ages.append(due - done)
-        due = next_delete_scan(done, due)
-    assert ages == [0, *(600 * 2**power for power in range(10)), 7 * 24 * 3600]
-
-
-def test_a_late_delete_scan_counts_as_one_of_them() -> None:
-    assert next_delete_scan(1000, 1000 + 5000) == 1000 + 10_000
-    assert next_delete_scan(1000, 1000 + 8 * 24 * 3600) is None

@@ -165,3 +165,25 @@ def run_until_it_gets_through(shop: Shop) -> int:
             continue
         return writes
     raise AssertionError
+
+
+def test_a_merge_that_was_killed_after_it_converted_a_base_does_not_forget_a_version_that_is_gone(
+    dataset: EmulatedDataset,
+) -> None:
+    """BOOL was stored as INT64, and its version was dropped: as text it is `true`, which nothing can tell any more."""
+    shop = Shop(dataset)
+    shop.create("a", {**CUSTOMER, "flag": "BOOL", "seen": "DATE"})
+    shop.create("b", {**CUSTOMER, "flag": "INT64", "seen": "DATE"})
+    shop.land("a", change("INSERT", "1", id=1, name="a", flag=True, seen="2020-01-01"))
+    shop.merge()
+    dataset.run(f"DROP TABLE {dataset.quoted('customer_v_a')}")
+    shop.create("c", {**CUSTOMER, "flag": "INT64", "seen": "DATETIME"})
+    with pytest.raises(KilledError):
+        shop.merge(warehouse=MortalWarehouse(shop.warehouse, 3))
+    assert shop.log()[-1]["finished_as"] == "converting"
+    assert [str(row["seen"]) for row in shop.people_see()] == ["2020-01-01 00:00:00"]
+    shop.merge()
+    shop.create("d", {**CUSTOMER, "flag": "STRING", "seen": "DATETIME"})
+    with pytest.raises(SchemaConflict, match=r"column flag is INT64 .* a rebuild would lose 1 row"):
+        shop.merge()
+    assert [row["flag"] for row in shop.people_see()] == [1]

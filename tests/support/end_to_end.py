@@ -92,6 +92,10 @@ class Courier:
         """The content of all messages that were delivered."""
         return [data for _, data in self._past]
 
+    def forget(self) -> None:
+        """From now on, nothing that was delivered comes again."""
+        self._past.clear()
+
     def deliver(self) -> None:
         """All that waits, in any order; every third message twice, and a few of long ago."""
         new = []
@@ -194,6 +198,10 @@ class Flow:
         ).run()
         self._courier.deliver()
         assert DEAD_LETTER not in self.publisher.topics
+
+    def forget(self) -> None:
+        """Deliver no message of the past again."""
+        self._courier.forget()
 
     def published(self) -> bytes:
         """Return all messages that capture has published."""
