@@ -62,6 +62,7 @@ class LoadState:
         keys: the columns of the key by which the last load told rows apart; empty where the log does not say it.
         truncated: whether a load of a truncated table has begun, and no load of all rows was done since.
         logged_at: when the last load was logged.
+        latest_read_at: as `read_at`, the latest of any load: the clock of the source may have been set back since.
     """
 
     version: str | None = None
@@ -80,6 +81,7 @@ class LoadState:
     logged_at: datetime | None = None
     described: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    latest_read_at: int | None = None
 
     def forgotten(self) -> LoadState:
         """Return what is left of the state where the table of its version is not there any more: all rows are read again."""
@@ -146,6 +148,7 @@ class TablePlan:
         described: all of its columns, in order, as `onefold.extract.dropped_columns.described` has them.
         truncated: whether the table was truncated or made anew at the source, so that its rows replace all others.
         rekeyed: whether the key is another one than at the last load, so that they do as well.
+        reordered: whether rows that are read now may be below those that landed, so that they do as well.
     """
 
     request: PullRequest
@@ -165,6 +168,7 @@ class TablePlan:
     truncated: bool = False
     described: tuple[str, ...] = ()
     rekeyed: bool = False
+    reordered: bool = False
 
     @property
     def table(self) -> TableId:

@@ -46,6 +46,10 @@ REKEYED = (
     "its key is another one than at the last load: all of its rows are read again, and replace those that were there; drop "
     "its base table, if it has one"
 )
+REORDERED = (
+    "its rows may be below those of the last load, because its watermark is another one, or the clock of the source was set "
+    "back: all of its rows are read again, and replace those that were there; drop its base table, if it has one"
+)
 
 
 class StructureChanged(TryAgain):
@@ -164,6 +168,8 @@ class Pull:
                 log("WARNING", f"{plan.table}: {TRUNCATED}", event="table_truncated", dataset=plan.dataset, table=table)
             if plan.rekeyed:
                 log("WARNING", f"{plan.table}: {REKEYED}", event="table_rekeyed", dataset=plan.dataset, table=table)
+            if plan.reordered:
+                log("WARNING", f"{plan.table}: {REORDERED}", event="table_reordered", dataset=plan.dataset, table=table)
             try:
                 pulled = pulled_files(plan, self._read(plan, threads))
             except StructureChanged:

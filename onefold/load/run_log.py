@@ -131,7 +131,9 @@ def keys_of_days(pulled: PulledFiles) -> Iterator[tuple[date, int, int]]:
     watermark, least, greatest = pulled.plan.watermark, pulled.least, pulled.greatest
     if watermark is None or watermark.is_time or least is None or greatest is None:
         return
-    starts = pulled.plan.range.key_days
+    starts, low = pulled.plan.range.key_days, pulled.plan.range.low
+    # A key that the read has passed belongs to the day as well, even if its row was committed later.
+    least = least if low is None else min(low, least)
     for number, (first, day) in enumerate(starts):
         # Keys below all entries are of the day of the first one.
         low = least if number == 0 else max(first, least)

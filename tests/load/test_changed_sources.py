@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -13,7 +14,9 @@ from support.database_servers import MariaDb, MySql
 from support.pulls import by
 from support.source_database import on
 
+from onefold.extract.watermark import Window
 from onefold.load.run import Log, TableLoads
+from onefold.mysql.connection import connect, query
 from onefold.ports.rows import Row
 
 pytestmark = on(MariaDb, MySql)
@@ -28,6 +31,61 @@ def test_a_structure_that_comes_back_twice_on_one_day_is_read_each_time(scene: C
         scene.source.run("ALTER TABLE t DROP COLUMN filled")
         scene.pull()
         assert shown(scene) == {1: "a", 2: "b", 3: "c"}
+
+
+@pytest.mark.parametrize("window", ["15m", "day"])
+def test_a_column_whose_default_is_gone_has_its_values(scene: CheckScene, window: Window) -> None:
+    scene.source.run("UPDATE t SET at = '2026-04-01 10:00' WHERE id < 3")
+    scene.pull()
+    scene.source.run(
+        "ALTER TABLE t ADD COLUMN filled INT DEFAULT 7",
+        "ALTER TABLE t ALTER COLUMN filled DROP DEFAULT",
+        "ALTER TABLE t MODIFY filled INT",
+    )
+    scene.at = DAILY
+    scene.pull(window)
+    assert shown(scene, "filled") == dict.fromkeys((1, 2, 3), 7)
+
+
+def test_a_column_without_values_is_not_a_reason_to_read_the_table(scene: CheckScene) -> None:
+    scene.source.run("UPDATE t SET at = '2026-04-01 10:00' WHERE id < 3")
+    scene.pull()
+    scene.source.run("ALTER TABLE t ADD COLUMN filled INT", "UPDATE t SET filled = 8 WHERE id = 3")
+    (report,) = scene.run().tables
+    assert (report.first, report.rows) == (False, 1)
+    assert shown(scene, "filled") == {1: None, 2: None, 3: 8}
+
+
+def test_a_key_that_was_committed_late_is_read_although_no_lower_one_is_left(scene: CheckScene) -> None:
+    scene.tables = {"t": by("id", pull_overlap=0)}
+    scene.pull()
+    scene.at = DAILY
+    scene.pull("day")
+    with closing(connect(scene.source.server.address)) as late:
+        late.select_db(scene.source.name)
+        query(late, "BEGIN")
+        query(late, "INSERT INTO t (name) VALUES ('late')")
+        scene.source.run("INSERT INTO t (name) VALUES ('next')", "DELETE FROM t WHERE id = 3")
+        scene.pull()
+        late.commit()
+    scene.at = DAILY + timedelta(days=1)
+    scene.pull("day")
+    assert shown(scene) == {1: "a", 2: "b", 3: "c", 4: "late", 5: "next"}
+
+
+def test_days_of_keys_are_those_that_a_daily_load_replaces_whatever_zone_the_source_has(scene: CheckScene) -> None:
+    scene.tables, scene.time_zone = {"t": by("id")}, "America/Los_Angeles"
+    scene.pull()
+    scene.at = DAILY
+    scene.pull("day")
+    # There it is still the day before.
+    scene.source.run("INSERT INTO t (name) VALUES ('new')")
+    scene.pull()
+    scene.source.run("DELETE FROM t WHERE id = 4")
+    for day in (1, 2):
+        scene.at = DAILY + timedelta(days=day)
+        scene.pull("day")
+    assert shown(scene) == {1: "a", 2: "b", 3: "c"}
 
 
 class Killed(Exception):

@@ -62,6 +62,7 @@ class MemoryLog:
             datetime.fromisoformat(newest["logged_at"]),
             tuple(newest["columns_described"]),
             tuple(newest["key_columns"]),
+            max(micros(datetime.fromisoformat(row["read_at"])) for row in mine),
         )
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
