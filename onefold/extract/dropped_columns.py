@@ -115,6 +115,21 @@ def _with(load: TableLoad, new: Iterable[str]) -> str:
     return f"set `drop: [{', '.join(dict.fromkeys((*load.drop, *new)))}]` for the table in onefold.yaml"
 
 
+def is_redescribed(structure: Structure, shown: Sequence[str], state: LoadState) -> bool:
+    """Return whether a column that lands is described otherwise than at the last load: its values may have changed.
+
+    An ALTER may change another expression, take NULL away, or make a column anew with another default, and the structure
+    stays the same.
+
+    Args:
+        structure: that of the table, without columns that `drop` names.
+        shown: all columns, as `described` has them.
+        state: what the log of loads knows.
+    """
+    now, was = _by_name(shown), _by_name(state.described)
+    return any(_differs(fold_hidden(column.name), was, now) for column in structure.columns)
+
+
 def check_no_ghost(name: TableName, load: TableLoad, source: Source) -> None:
     """Check that a table that is pulled for the first time is none that a tool makes beside one whose columns `drop` names.
 

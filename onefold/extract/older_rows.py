@@ -16,7 +16,13 @@ from onefold.mysql.table import Structure
 
 
 def is_reordered(
-    watermark: Watermark, read_at: int, state: LoadState, structure: Structure, older: Sequence[Structure | None]
+    watermark: Watermark,
+    read_at: int,
+    state: LoadState,
+    structure: Structure,
+    older: Sequence[Structure | None],
+    *,
+    first: bool,
 ) -> bool:
     """Return whether rows of a read of the whole table may be below those that landed, which views would go on showing.
 
@@ -29,10 +35,11 @@ def is_reordered(
         state: what the log of loads knows.
         structure: the present one.
         older: the other structures with which rows may have landed last; None for one that is not known any more.
+        first: whether the whole table is read.
     """
     if state.watermark_column not in (None, watermark.column):
         return True
-    if not older:
+    if not first:
         return False
     if state.latest_read_at is not None and read_at <= state.latest_read_at:
         return True

@@ -14,7 +14,14 @@ from onefold.changelog.declared_keys import same_columns
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId, table_name
 from onefold.extract.clock import micros
-from onefold.extract.dropped_columns import check_no_copy, check_no_ghost, check_renamed, described, dropped_columns
+from onefold.extract.dropped_columns import (
+    check_no_copy,
+    check_no_ghost,
+    check_renamed,
+    described,
+    dropped_columns,
+    is_redescribed,
+)
 from onefold.extract.key_ranges import PART_ROWS, key_ranges
 from onefold.extract.layout import progress_file, schema_file
 from onefold.extract.older_rows import has_filled, is_reordered
@@ -103,7 +110,7 @@ class Planner:
         older = self._older(found)
         first = self._is_first(connection, found, watermark, high, older)
         reordered = watermark is not None and is_reordered(
-            watermark, read_at, found.state, found.structure, older if first else ()
+            watermark, read_at, found.state, found.structure, older, first=first
         )
         replaced = truncated or rekeyed or reordered
         range_ = self._range(found, watermark, high, "full" if replaced else self.request.window, whole=first or replaced)
@@ -190,8 +197,10 @@ class Planner:
         """Return whether the whole table has to be read: no watermark tells of rows that an ALTER changed."""
         if found.state.version is None or any(_differs(one, found) for one in older):
             return True
-        if watermark is None or not older:
+        if watermark is None:
             return False
+        if is_redescribed(found.structure, found.described, found.state):
+            return True
         range_ = self._range(found, watermark, high, self.request.window, whole=False)
         return has_filled(connection, found.name, watermark, range_, found.structure, older)
 

@@ -22,8 +22,8 @@ def read_states(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str
 
 
 def is_loaded(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether one of the rows of `state_query` is of a load that is done."""
-    return any(row["state"] == "loaded" for row in rows)
+    """Return whether one of the rows of `state_query` is of a pull whose load is done."""
+    return any(row["state"] == "loaded" and row["pull_window"] != "dq" for row in rows)
 
 
 def load_state(rows: Sequence[Mapping[str, Any]], window: Window) -> LoadState:
@@ -38,6 +38,8 @@ def load_state(rows: Sequence[Mapping[str, Any]], window: Window) -> LoadState:
         return LoadState(begun=_begun(rows))
     last = loaded[-1]
     # A full load has no watermark: the next pull reads from that of the load before it. So does the one after a repair.
+    # Nor does a repair tell how the source describes the table.
+    pulled = next((row for row in reversed(loaded) if row["pull_window"] != "dq"), last)
     known = [
         row for row in loaded if row["watermark_column"] and row["pull_window"] != "dq" and row["version"] == last["version"]
     ]
@@ -50,11 +52,11 @@ def load_state(rows: Sequence[Mapping[str, Any]], window: Window) -> LoadState:
         begun=_begun(rows),
         read_at=micros(last["read_at"]),
         source_table=last["source_table"],
-        columns=tuple(last["columns_read"] or ()),
-        dropped=tuple(last["columns_dropped"] or ()),
+        columns=tuple(pulled["columns_read"] or ()),
+        dropped=tuple(pulled["columns_dropped"] or ()),
         truncated=_is_truncated(rows),
         logged_at=last["logged_at"],
-        described=tuple(last["columns_described"] or ()),
+        described=tuple(pulled["columns_described"] or ()),
         keys=tuple(last["key_columns"] or ()),
         latest_read_at=max(micros(row["latest_read_at"]) for row in rows),
     )

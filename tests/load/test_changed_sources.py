@@ -47,6 +47,29 @@ def test_a_column_whose_default_is_gone_has_its_values(scene: CheckScene, window
     assert shown(scene, "filled") == dict.fromkeys((1, 2, 3), 7)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "value"),
+    [
+        ("INT AS (CHAR_LENGTH(name) * 10)", ["MODIFY filled INT AS (CHAR_LENGTH(name) * 100)"], 100),
+        ("INT", ["MODIFY filled INT NOT NULL"], 0),
+        ("INT NOT NULL DEFAULT 7", ["DROP COLUMN filled", "ADD COLUMN filled INT NOT NULL DEFAULT 8"], 8),
+    ],
+    ids=["an expression", "no NULL any more", "a column made anew"],
+)
+def test_values_that_an_alter_changes_in_the_same_structure_are_read(
+    scene: CheckScene, before: str, after: list[str], value: int
+) -> None:
+    scene.source.run(
+        f"ALTER TABLE t ADD COLUMN filled {before}", "UPDATE t SET at = '2026-04-01 10:00' WHERE id < 3", "SET sql_mode = ''"
+    )
+    scene.pull()
+    scene.source.run(*(f"ALTER TABLE t {change}" for change in after))
+    (report,) = scene.run().tables
+    assert report.first
+    assert shown(scene, "filled")[1] == value
+    assert not scene.run().tables[0].first
+
+
 def test_a_column_without_values_is_not_a_reason_to_read_the_table(scene: CheckScene) -> None:
     scene.source.run("UPDATE t SET at = '2026-04-01 10:00' WHERE id < 3")
     scene.pull()

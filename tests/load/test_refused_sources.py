@@ -84,6 +84,17 @@ def test_a_dropped_column_does_not_come_out_under_another_name(scene: CheckScene
     assert not any(b"sEcret4711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
 
 
+def test_a_dropped_column_does_not_come_out_after_a_repair(scene: CheckScene) -> None:
+    scene.source.run("ALTER TABLE t ADD COLUMN card VARCHAR(20)", "UPDATE t SET card = 'sEcret4711'")
+    scene.tables = {"t": by("at", drop=("card",))}
+    scene.pull()
+    scene.spoil("UPDATE {} SET name = 'spoiled' WHERE id = 1")
+    assert scene.check_one(fix=True).outcome == "fixed"
+    scene.source.run("ALTER TABLE t CHANGE card credit VARCHAR(20)", "UPDATE t SET name = 'new', at = '2026-05-03 11:00'")
+    assert outcomes(scene.run()) == {"t": "failed"}
+    assert not any(b"sEcret4711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
+
+
 def test_a_dropped_column_that_is_gone_alone_needs_nothing(scene: CheckScene) -> None:
     scene.source.run("ALTER TABLE t ADD COLUMN card VARCHAR(20)")
     scene.tables = {"t": by("at", drop=("card",))}
