@@ -62,6 +62,7 @@ class LoadState:
         keys: the columns of the key by which the last load told rows apart; empty where the log does not say it.
         truncated: whether a load of a truncated table has begun, and no load of all rows was done since.
         logged_at: when the last load was logged.
+        row_versions: the versions that have rows which no later load has read again; empty where the log does not say it.
         latest_read_at: as `read_at`, the latest of any load: the clock of the source may have been set back since.
     """
 
@@ -82,9 +83,10 @@ class LoadState:
     described: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     latest_read_at: int | None = None
+    row_versions: tuple[str, ...] = ()
 
     def forgotten(self) -> LoadState:
-        """Return what is left of the state where the table of its version is not there any more: all rows are read again."""
+        """Return what is left of the state where a table of its rows is not there any more: all rows are read again."""
         return replace(self, version=None, started=None, keys_of_days=(), covered=frozenset(), whole_at=None)
 
     def before(self, version: str) -> str | None:
@@ -203,6 +205,14 @@ class TablePlan:
     def replaced_days(self) -> tuple[date, ...]:
         """The days that a daily load replaces: rows without a watermark come with each of them."""
         return (NO_DAY, *self.range.days) if self.range.days else ()
+
+    @property
+    def row_versions(self) -> tuple[str, ...]:
+        """The versions that have rows which people read when the pull is loaded."""
+        if self.range.low is None and self.range.window != "dq":
+            return (self.target.version,)
+        former = self.previous.row_versions or (self.previous.version,)
+        return tuple(dict.fromkeys(version for version in (*former, self.target.version) if version))
 
     @property
     def border(self) -> int | None:

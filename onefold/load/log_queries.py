@@ -22,7 +22,7 @@ def state_query(log: TableId, since: datetime | None) -> str:
     group = f"PARTITION BY l.table_name, l.pull_window, l.version, l.state, {whole}"
     rows = (
         f"SELECT l.table_name, l.pull_window, l.version, l.state, l.load_id, l.watermark_column, l.watermark, l.begun_at, "
-        f"l.{LOGGED_AT}, l.columns_described, l.key_columns, "
+        f"l.{LOGGED_AT}, l.columns_described, l.key_columns, l.row_versions, "
         f"l.read_at, l.source_table, l.columns_read, l.columns_dropped, {whole} AS whole, "
         f"MAX(LEAST(l.requested_at, l.{LOGGED_AT})) OVER ({group}) AS requested_at, "
         f"MAX(l.read_at) OVER ({group}) AS latest_read_at, "

@@ -58,6 +58,7 @@ def load_state(rows: Sequence[Mapping[str, Any]], window: Window) -> LoadState:
         logged_at=last["logged_at"],
         described=tuple(pulled["columns_described"] or ()),
         keys=tuple(last["key_columns"] or ()),
+        row_versions=tuple(last["row_versions"] or ()),
         latest_read_at=max(micros(row["latest_read_at"]) for row in rows),
     )
 

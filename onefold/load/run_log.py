@@ -52,6 +52,7 @@ LOG_COLUMNS = (
     Column("truncated", Scalar("BOOL")),
     Column("columns_described", Array(_STRING)),
     Column("key_columns", Array(_STRING)),
+    Column("row_versions", Array(_STRING)),
 )
 """Watermarks are text, because a key of MySQL may exceed INT64."""
 LOGGED_AT = "logged_at"
@@ -123,6 +124,7 @@ def loaded_row(pulled: PulledFiles, done: Done, begun_at: datetime, at: datetime
         "columns_dropped": list(pulled.plan.dropped),
         "columns_described": list(pulled.plan.described),
         "key_columns": list(pulled.plan.keys),
+        "row_versions": list(pulled.plan.row_versions),
     }
 
 

@@ -63,6 +63,7 @@ class MemoryLog:
             tuple(newest["columns_described"]),
             tuple(newest["key_columns"]),
             max(micros(datetime.fromisoformat(row["read_at"])) for row in mine),
+            tuple(newest["row_versions"]),
         )
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
