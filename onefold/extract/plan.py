@@ -201,6 +201,11 @@ class TablePlan:
         before = f"{state.before(self.target.version)} {state.watermark} {self.request.at:%Y%m%d} {days}{done}"
         return hashlib.sha256(before.encode()).hexdigest()[:12]
 
+    @property
+    def is_resumable(self) -> bool:
+        """Whether ranges that a killed pull has read are not read again: a watermark tells what has changed since."""
+        return self.first and self.watermark is not None
+
     @cached_property
     def replaced_days(self) -> tuple[date, ...]:
         """The days that a daily load replaces: rows without a watermark come with each of them."""

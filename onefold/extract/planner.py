@@ -123,7 +123,7 @@ class Planner:
             reordered=reordered,
         )  # fmt: skip
         self._write_schema(plan)
-        return self._resumed(plan) if first else plan
+        return self._resumed(plan) if plan.is_resumable else plan
 
     def _table(self, connection: pymysql.Connection, table: str) -> _Table:
         load = self.load_of(table)

@@ -240,7 +240,8 @@ def asked_tables(
     names = sorted(name.table for name in tables(connection, of_database(database), database))
     bases = set(loads.pulled_tables(dataset)) - {table_name(name) for name in names} if loads else set()
     states = [(base, loads.state_of(TableId(None, dataset, base), "15m")) for base in sorted(bases)] if loads else []
-    gone = [state.source_table or base for base, state in states if state.version]
+    # A first pull that was killed may have landed rows.
+    gone = [state.source_table or base for base, state in states if state.version or state.begun]
     found = AskedTables(_named(names, patterns), _named(gone, patterns), tuple(names))
     if not found.present and not found.gone:
         named = f" matches {' or '.join(patterns)}" if patterns else " is visible to the user"

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from support.changed_table import DAILY, outcomes, shown
+from support.changed_table import DAILY, KilledBeforeTheLog, outcomes, shown
 from support.check_scene import CheckScene
 from support.database_servers import MariaDb, MySql
 from support.pulls import by
 from support.source_database import on
 
 from onefold.extract.watermark import Window
-from onefold.load.run import Log, TableLoads
+from onefold.load.run import TableLoads
 from onefold.mysql.connection import connect, query
-from onefold.ports.rows import Row
+from onefold.settings.sources import TableLoad
 
 pytestmark = on(MariaDb, MySql)
 
@@ -111,25 +110,6 @@ def test_days_of_keys_are_those_that_a_daily_load_replaces_whatever_zone_the_sou
     assert shown(scene) == {1: "a", 2: "b", 3: "c"}
 
 
-class Killed(Exception):
-    """The process ends here."""
-
-
-@dataclass
-class KilledBeforeTheLog:
-    """A log to which no load writes that it is done."""
-
-    log: Log
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.log, name)
-
-    def append(self, row: Row) -> None:
-        if row["state"] == "loaded":
-            raise Killed
-        self.log.append(row)
-
-
 def test_a_pull_that_was_killed_before_its_line_in_the_log_does_not_hide_values(scene: CheckScene) -> None:
     # No overlap reads the other rows again.
     scene.source.run("UPDATE t SET at = '2026-05-03 11:00' WHERE id = 3")
@@ -204,3 +184,14 @@ def test_a_key_that_changes_with_the_structure_leaves_no_row_of_the_former_key(
     scene.pull("day")
     assert sorted((row["id"], row["place"]) for row in scene.view()) == [(1, 0), (2, 0), (3, 0)]
     assert "table_rekeyed" not in capsys.readouterr().out
+
+
+def test_a_full_load_that_is_repeated_after_a_kill_reads_what_has_changed_since(scene: CheckScene) -> None:
+    scene.tables = {"t": TableLoad()}
+    loads = scene.loads()
+    assert isinstance(loads, TableLoads)
+    killed = scene.run("day", loads=replace(loads, log=KilledBeforeTheLog(loads.log)))
+    assert outcomes(killed) == {"t": "failed"}
+    scene.source.run("DELETE FROM t WHERE id = 1", "UPDATE t SET name = 'new' WHERE id = 2", "INSERT INTO t (id) VALUES (4)")
+    scene.pull("day")
+    assert shown(scene) == {2: "new", 3: "c", 4: None}

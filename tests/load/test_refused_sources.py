@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
-from support.changed_table import outcomes, shown
+from support.changed_table import KilledBeforeTheLog, outcomes, shown
 from support.check_scene import CheckScene
 from support.database_servers import MariaDb, MySql
 from support.pulls import by
 from support.source_database import on
 
+from onefold.load.run import TableLoads
 from onefold.mysql.connection import connect, query
 
 pytestmark = on(MariaDb, MySql)
@@ -218,3 +220,12 @@ def test_a_dropped_column_does_not_come_out_under_another_table(
     scene.tables = {table: by("at", drop=("card", "credit", "c")), **scene.tables}
     assert outcomes(scene.run())[table] == "loaded"
     assert not any(b"47114711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
+
+
+def test_a_table_that_is_gone_after_its_first_pull_was_killed_is_named(scene: CheckScene) -> None:
+    loads = scene.loads()
+    assert isinstance(loads, TableLoads)
+    scene.run(loads=replace(loads, log=KilledBeforeTheLog(loads.log)))
+    scene.source.run("CREATE TABLE u (id INT PRIMARY KEY)", "DROP TABLE t")
+    scene.tables = {"t": by("at"), "u": by("id")}
+    assert outcomes(scene.run()) == {"t": "missing", "u": "loaded"}
