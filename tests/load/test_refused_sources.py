@@ -86,6 +86,40 @@ def test_a_dropped_column_does_not_come_out_under_another_name(scene: CheckScene
     assert not any(b"sEcret4711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
 
 
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["ALTER TABLE t CHANGE card card_old CHAR(20)", "ALTER TABLE t ADD COLUMN card CHAR(20)"],
+        ["ALTER TABLE t CHANGE card card_old CHAR(20) FIRST", "ALTER TABLE t ADD COLUMN card CHAR(20)"],
+        ["ALTER TABLE t CHANGE card card_old CHAR(20) FIRST", "ALTER TABLE t ADD COLUMN card CHAR(30) AFTER name"],
+    ],
+    ids=["at its place", "at another place", "beside another type"],
+)
+def test_a_dropped_column_does_not_come_out_where_a_new_one_gets_its_name(scene: CheckScene, statements: list[str]) -> None:
+    scene.source.run(
+        "ALTER TABLE t ADD COLUMN card CHAR(20) AFTER name, ADD COLUMN note CHAR(20)", "UPDATE t SET card = 'sEcret4711'"
+    )
+    scene.tables = {"t": by("at", drop=("card",))}
+    scene.pull()
+    scene.source.run(*statements, "UPDATE t SET name = 'new', at = '2026-05-03 11:00'")
+    while outcomes(report := scene.run()) == {"t": "failed"}:
+        # As the error says.
+        named = report.summary().split("set `drop: [")[1].split("]")[0].split(", ")
+        assert set(named) > set(scene.tables["t"].drop)
+        scene.tables = {"t": by("at", drop=tuple(named))}
+    assert shown(scene) == {1: "new", 2: "new", 3: "new"}
+    assert not any(b"sEcret4711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
+
+
+def test_a_new_column_beside_a_dropped_one_lands(scene: CheckScene) -> None:
+    scene.source.run("ALTER TABLE t ADD COLUMN card CHAR(20) AFTER name")
+    scene.tables = {"t": by("at", drop=("card",))}
+    scene.pull()
+    scene.source.run("ALTER TABLE t ADD COLUMN a CHAR(20) AFTER card, ADD COLUMN b CHAR(20) FIRST, ADD COLUMN c CHAR(20)")
+    assert outcomes(scene.run()) == {"t": "loaded"}
+    assert {"a", "b", "c"} < scene.view()[0].keys()
+
+
 def test_a_dropped_column_does_not_come_out_after_a_repair(scene: CheckScene) -> None:
     scene.source.run("ALTER TABLE t ADD COLUMN card VARCHAR(20)", "UPDATE t SET card = 'sEcret4711'")
     scene.tables = {"t": by("at", drop=("card",))}
