@@ -75,8 +75,12 @@ def check_renamed(name: TableName, shown: Sequence[str], load: TableLoad, keys: 
     for one in former.keys() & was.keys() & now.keys():
         # `drop` cannot name a column that is needed: one that is described as ever, and not like this one, has only moved.
         same = {other for other in needed & was.keys() & now.keys() if now[other][0] == was[other][0] != was[one][0]}
-        if moved := (_moved(one, was, now, ruled) - same) | _exchanged(one, was, now, ruled):
-            others = [now[other][1] for other in landing if other in moved]
+        moved, new = _moved(one, was, now, ruled), [other for other in landing if other not in known]
+        doubted = (moved - same) | _exchanged(one, was, now, ruled) | _in_place(one, was, now, new)
+        alike = {other for other in new if _differs(one, was, now) and now[other][0] == was[one][0]}
+        # Where it may be another column by now, a new one may be what it was.
+        if doubted := doubted | alike | set(new if doubted or moved else ()):
+            others = [now[other][1] for other in landing if other in doubted]
             raise TableRefused(*_exchange(name, load, former[one], others))
 
 
@@ -105,6 +109,19 @@ def _moved(one: str, was: Columns, now: Columns, ruled: Collection[str]) -> set[
     return before ^ after
 
 
+def _in_place(one: str, was: Columns, now: Columns, new: Iterable[str]) -> set[str]:
+    """Return the new columns that are where one was that does not land, and that now comes after them.
+
+    It may have been renamed, and a column with its former name been added.
+    """
+    both = (was.keys() & now.keys()) - {one}
+    before = {other for other in takewhile(one.__ne__, was) if other in both}
+    ahead = list(takewhile(one.__ne__, now))
+    return {
+        other for other in new if other in ahead and {left for left in ahead[: ahead.index(other)] if left in both} == before
+    }
+
+
 def _exchanged(one: str, was: Columns, now: Columns, ruled: Collection[str]) -> set[str]:
     """Return the columns that land and are described now as one was that does not land, and that is another one by now."""
     others = (other for other in was.keys() & now.keys() if other not in ruled and _differs(other, was, now))
@@ -113,6 +130,21 @@ def _exchanged(one: str, was: Columns, now: Columns, ruled: Collection[str]) -> 
 
 def _with(load: TableLoad, new: Iterable[str]) -> str:
     return f"set `drop: [{', '.join(dict.fromkeys((*load.drop, *new)))}]` for the table in onefold.yaml"
+
+
+def is_redescribed(structure: Structure, shown: Sequence[str], state: LoadState) -> bool:
+    """Return whether a column that lands is described otherwise than at the last load: its values may have changed.
+
+    An ALTER may change another expression, take NULL away, or make a column anew with another default, and the structure
+    stays the same.
+
+    Args:
+        structure: that of the table, without columns that `drop` names.
+        shown: all columns, as `described` has them.
+        state: what the log of loads knows.
+    """
+    now, was = _by_name(shown), _by_name(state.described)
+    return any(_differs(fold_hidden(column.name), was, now) for column in structure.columns)
 
 
 def check_no_ghost(name: TableName, load: TableLoad, source: Source) -> None:

@@ -174,7 +174,7 @@ def write_part(plan: TablePlan, part: int, blocks: Iterable[Block], to: Destinat
 
 def finished_part(plan: TablePlan, part: int, to: Destination) -> PartResult | None:
     """Return the result of a range of a first pull that was finished before; None for a range that has to be read."""
-    found = to.store.find(_note(plan, part, to)) if plan.first else None
+    found = to.store.find(_note(plan, part, to)) if plan.is_resumable else None
     return PartResult.from_json(found.data) if found else None
 
 
@@ -183,7 +183,7 @@ def note_part(plan: TablePlan, part: int, result: PartResult, to: Destination) -
 
     Another process may have noted files of the same range before: then these are returned.
     """
-    if not plan.first or create_text(to.store, _note(plan, part, to), result.to_json()):
+    if not plan.is_resumable or create_text(to.store, _note(plan, part, to), result.to_json()):
         return result
     return finished_part(plan, part, to) or result
 

@@ -63,6 +63,8 @@ class LoadState:
         truncated: whether a load of a truncated table has begun, and no load of all rows was done since.
         logged_at: when the last load was logged.
         created: when the table was created, as the source showed it to the last load; None where the log does not say it.
+        row_versions: the versions that have rows which no later load has read again; empty where the log does not say it.
+        latest_read_at: as `read_at`, the latest of any load: the clock of the source may have been set back since.
     """
 
     version: str | None = None
@@ -82,9 +84,11 @@ class LoadState:
     described: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     created: str | None = None
+    latest_read_at: int | None = None
+    row_versions: tuple[str, ...] = ()
 
     def forgotten(self) -> LoadState:
-        """Return what is left of the state where the table of its version is not there any more: all rows are read again."""
+        """Return what is left of the state where a table of its rows is not there any more: all rows are read again."""
         return replace(self, version=None, started=None, keys_of_days=(), covered=frozenset(), whole_at=None)
 
     def before(self, version: str) -> str | None:
@@ -149,6 +153,7 @@ class TablePlan:
         truncated: whether the table was truncated or made anew at the source, so that its rows replace all others.
         rekeyed: whether the key is another one than at the last load, so that they do as well.
         created: when the table was created, as the source shows it; None where it does not.
+        reordered: whether rows that are read now may be below those that landed, so that they do as well.
     """
 
     request: PullRequest
@@ -169,6 +174,7 @@ class TablePlan:
     described: tuple[str, ...] = ()
     rekeyed: bool = False
     created: str | None = None
+    reordered: bool = False
 
     @property
     def table(self) -> TableId:
@@ -199,10 +205,23 @@ class TablePlan:
         before = f"{state.before(self.target.version)} {state.watermark} {self.request.at:%Y%m%d} {days}{done}"
         return hashlib.sha256(before.encode()).hexdigest()[:12]
 
+    @property
+    def is_resumable(self) -> bool:
+        """Whether ranges that a killed pull has read are not read again: a watermark tells what has changed since."""
+        return self.first and self.watermark is not None
+
     @cached_property
     def replaced_days(self) -> tuple[date, ...]:
         """The days that a daily load replaces: rows without a watermark come with each of them."""
         return (NO_DAY, *self.range.days) if self.range.days else ()
+
+    @property
+    def row_versions(self) -> tuple[str, ...]:
+        """The versions that have rows which people read when the pull is loaded."""
+        if self.range.low is None and self.range.window != "dq":
+            return (self.target.version,)
+        former = self.previous.row_versions or (self.previous.version,)
+        return tuple(dict.fromkeys(version for version in (*former, self.target.version) if version))
 
     @property
     def border(self) -> int | None:

@@ -14,9 +14,17 @@ from onefold.changelog.declared_keys import same_columns
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId, table_name
 from onefold.extract.clock import micros
-from onefold.extract.dropped_columns import check_no_copy, check_no_ghost, check_renamed, described, dropped_columns
+from onefold.extract.dropped_columns import (
+    check_no_copy,
+    check_no_ghost,
+    check_renamed,
+    described,
+    dropped_columns,
+    is_redescribed,
+)
 from onefold.extract.key_ranges import PART_ROWS, key_ranges
 from onefold.extract.layout import progress_file, schema_file
+from onefold.extract.older_rows import has_filled, is_reordered
 from onefold.extract.part import Destination, table_folder
 from onefold.extract.plan import KeyRange, LoadState, PullRequest, TablePlan
 from onefold.extract.pulled import Loads
@@ -100,17 +108,23 @@ class Planner:
         at_source = source_table(connection, found.name)
         truncated = is_truncated(at_source, found.rows, watermark, high, found.state)
         rekeyed = watermark is not None and _is_rekeyed(found)
-        replaced = truncated or rekeyed
-        first = self._is_first(found) and not replaced
+        older = self._older(found)
+        first = self._is_first(connection, found, watermark, high, older)
+        reordered = watermark is not None and is_reordered(
+            watermark, read_at, found.state, found.structure, older, first=first
+        )
+        replaced = truncated or rekeyed or reordered
         range_ = self._range(found, watermark, high, "full" if replaced else self.request.window, whole=first or replaced)
+        first = first and not replaced
         plan = TablePlan(
             self.request, dataset_of(self.source.cluster, found.name.database), found.structure, found.target, found.load,
             found.keys, watermark, range_, read_at, first=first, previous=found.state,
             parts=self._parts(connection, found, range_), keys_are_named=found.keys_are_named, dropped=found.dropped,
             truncated=truncated, described=found.described, rekeyed=rekeyed, created=at_source.created,
+            reordered=reordered,
         )  # fmt: skip
         self._write_schema(plan)
-        return self._resumed(plan) if first else plan
+        return self._resumed(plan) if plan.is_resumable else plan
 
     def _table(self, connection: pymysql.Connection, table: str) -> _Table:
         load = self.load_of(table)
@@ -173,16 +187,33 @@ class Planner:
             (KeyRange(),) if range_.low is not None else key_ranges(connection, found.name, found.structure, self.part_rows)
         )
 
-    def _is_first(self, found: _Table) -> bool:
+    def _is_first(
+        self,
+        connection: pymysql.Connection,
+        found: _Table,
+        watermark: Watermark | None,
+        high: int | None,
+        older: Sequence[Structure | None],
+    ) -> bool:
         """Return whether the whole table has to be read: no watermark tells of rows that an ALTER changed."""
-        others = [version for version in found.state.versions if version != found.target.version]
-        return found.state.version is None or any(self._differs(found, version) for version in others)
+        if found.state.version is None or any(_differs(one, found) for one in older):
+            return True
+        if watermark is None:
+            return False
+        if is_redescribed(found.structure, found.described, found.state):
+            return True
+        range_ = self._range(found, watermark, high, self.request.window, whole=False)
+        return has_filled(connection, found.name, watermark, range_, found.structure, older)
 
-    def _differs(self, found: _Table, before: str) -> bool:
-        """Return whether rows of an older version may lack what the present structure would show of them."""
-        stored = self.to.store.find(self.to.address(self._schema_name(found.structure.table, before)))
-        old = structure_from_json(json.loads(stored.data)["source"]) if stored else None
-        return old is None or not appends_nulls_only(old, found.structure, found.rows)
+    def _older(self, found: _Table) -> tuple[Structure | None, ...]:
+        """Return the other structures with which the newest rows may have landed; None for one that is not known."""
+        table = found.structure.table
+        stored = (
+            self.to.store.find(self.to.address(self._schema_name(table, version)))
+            for version in found.state.versions
+            if version != found.target.version
+        )
+        return tuple(structure_from_json(json.loads(one.data)["source"]) if one else None for one in stored)
 
     def _write_schema(self, plan: TablePlan) -> None:
         content = {
@@ -224,6 +255,11 @@ def _structure(description: TableDescription | None, name: TableName) -> Structu
     if description.structure is None:
         raise TableRefused(f"{name} is system-versioned, which pulls do not support", "name it under `exclude`")
     return description.structure
+
+
+def _differs(older: Structure | None, found: _Table) -> bool:
+    """Return whether rows of an older structure may lack what the present one would show of them."""
+    return older is None or not appends_nulls_only(older, found.structure, found.rows)
 
 
 def _is_rekeyed(found: _Table) -> bool:

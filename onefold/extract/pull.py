@@ -46,6 +46,10 @@ REKEYED = (
     "its key is another one than at the last load: all of its rows are read again, and replace those that were there; drop "
     "its base table, if it has one"
 )
+REORDERED = (
+    "its rows may be below those of the last load, because its watermark is another one, or the clock of the source was set "
+    "back: all of its rows are read again, and replace those that were there; drop its base table, if it has one"
+)
 
 
 class StructureChanged(TryAgain):
@@ -164,6 +168,8 @@ class Pull:
                 log("WARNING", f"{plan.table}: {TRUNCATED}", event="table_truncated", dataset=plan.dataset, table=table)
             if plan.rekeyed:
                 log("WARNING", f"{plan.table}: {REKEYED}", event="table_rekeyed", dataset=plan.dataset, table=table)
+            if plan.reordered:
+                log("WARNING", f"{plan.table}: {REORDERED}", event="table_reordered", dataset=plan.dataset, table=table)
             try:
                 pulled = pulled_files(plan, self._read(plan, threads))
             except StructureChanged:
@@ -234,7 +240,8 @@ def asked_tables(
     names = sorted(name.table for name in tables(connection, of_database(database), database))
     bases = set(loads.pulled_tables(dataset)) - {table_name(name) for name in names} if loads else set()
     states = [(base, loads.state_of(TableId(None, dataset, base), "15m")) for base in sorted(bases)] if loads else []
-    gone = [state.source_table or base for base, state in states if state.version]
+    # A first pull that was killed may have landed rows.
+    gone = [state.source_table or base for base, state in states if state.version or state.begun]
     found = AskedTables(_named(names, patterns), _named(gone, patterns), tuple(names))
     if not found.present and not found.gone:
         named = f" matches {' or '.join(patterns)}" if patterns else " is visible to the user"

@@ -41,7 +41,7 @@ def pull_range(
         return PullRange(window, low, high, with_missing=False, key_days=key_days)
     days = days_to_replace(state, at, watermark.day_zone, load.reload_days)
     if not watermark.is_time:
-        return _key_range(state, low, high, days, day_of(at, watermark.zone))
+        return _key_range(state, low, high, days, day_of(at, watermark.day_zone))
     midnight = (days[0] - _EPOCH) // timedelta(microseconds=1)
     return PullRange(window, earliest_instant(midnight, watermark.day_zone), high, days=days)
 
@@ -93,7 +93,7 @@ def days_to_replace(state: LoadState, at: datetime, zone: str, least: int) -> tu
 
 
 def _all_keys(at: datetime, watermark: Watermark) -> tuple[tuple[int, date], ...]:
-    return ((_LOWEST_KEY, day_of(at, watermark.zone)),)
+    return ((_LOWEST_KEY, day_of(at, watermark.day_zone)),)
 
 
 def _key_range(state: LoadState, low: int, high: int | None, days: tuple[date, ...], today: date) -> PullRange:

@@ -9,7 +9,7 @@ from onefold.load.run_log import LOGGED_AT
 
 
 def state_query(log: TableId, since: datetime | None) -> str:
-    """Return a query of the last load of each table, window, version and state, with the greatest time of a request.
+    """Return a query of the last load of each table, window, version and state, with the greatest times of all of them.
 
     Loads of all rows are told apart from others: those that are done, and those of truncated tables that began. A request
     counts as one of the time when it was logged, at most: one that is dated later would let none that follows count.
@@ -22,9 +22,10 @@ def state_query(log: TableId, since: datetime | None) -> str:
     group = f"PARTITION BY l.table_name, l.pull_window, l.version, l.state, {whole}"
     rows = (
         f"SELECT l.table_name, l.pull_window, l.version, l.state, l.load_id, l.watermark_column, l.watermark, l.begun_at, "
-        f"l.{LOGGED_AT}, l.columns_described, l.key_columns, l.source_created, "
+        f"l.{LOGGED_AT}, l.columns_described, l.key_columns, l.source_created, l.row_versions, "
         f"l.read_at, l.source_table, l.columns_read, l.columns_dropped, {whole} AS whole, "
         f"MAX(LEAST(l.requested_at, l.{LOGGED_AT})) OVER ({group}) AS requested_at, "
+        f"MAX(l.read_at) OVER ({group}) AS latest_read_at, "
         f"ROW_NUMBER() OVER ({group} ORDER BY l.begun_at DESC, l.logged_at DESC) AS _rank\n"
         f"FROM {log.quoted} AS l\nWHERE TRUE" + _since("l", since)
     )

@@ -60,6 +60,8 @@ def load_state(rows: Sequence[Mapping[str, Any]], window: Window) -> LoadState:
         described=tuple(pulled["columns_described"] or ()),
         keys=tuple(pulled["key_columns"] or ()),
         created=pulled["source_created"],
+        row_versions=tuple(last["row_versions"] or ()),
+        latest_read_at=max(micros(row["latest_read_at"]) for row in rows),
     )
 
 

@@ -82,15 +82,16 @@ class TableLoads:
             table: the base name.
             state: what the log says about it.
         """
-        if self.announcements.has(table, state):
+        lost = self.announcements.lost(table, state)
+        if not lost:
             return state
         log(
             "WARNING",
-            f"{table}: the table of version {state.version} was dropped or made again: all rows are read again",
+            f"{table}: the table of version {', '.join(lost)} was dropped or made again: all rows are read again",
             event="pulled_table_lost",
             dataset=table.dataset,
             table=table.table,
-            version=state.version,
+            version=", ".join(lost),
         )
         return state.forgotten()
 

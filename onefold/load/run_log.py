@@ -53,6 +53,7 @@ LOG_COLUMNS = (
     Column("columns_described", Array(_STRING)),
     Column("key_columns", Array(_STRING)),
     Column("source_created", _STRING),
+    Column("row_versions", Array(_STRING)),
 )
 """Watermarks are text, because a key of MySQL may exceed INT64."""
 LOGGED_AT = "logged_at"
@@ -125,6 +126,7 @@ def loaded_row(pulled: PulledFiles, done: Done, begun_at: datetime, at: datetime
         "columns_described": list(pulled.plan.described),
         "key_columns": list(pulled.plan.keys),
         "source_created": pulled.plan.created,
+        "row_versions": list(pulled.plan.row_versions),
     }
 
 
@@ -133,7 +135,9 @@ def keys_of_days(pulled: PulledFiles) -> Iterator[tuple[date, int, int]]:
     watermark, least, greatest = pulled.plan.watermark, pulled.least, pulled.greatest
     if watermark is None or watermark.is_time or least is None or greatest is None:
         return
-    starts = pulled.plan.range.key_days
+    starts, low = pulled.plan.range.key_days, pulled.plan.range.low
+    # A key that the read has passed belongs to the day as well, even if its row was committed later.
+    least = least if low is None else min(low, least)
     for number, (first, day) in enumerate(starts):
         # Keys below all entries are of the day of the first one.
         low = least if number == 0 else max(first, least)

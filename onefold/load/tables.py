@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Protocol
 
 from onefold.capture.announce import Destination, NewTable, TableWarehouse, announce_once, redeclaration
@@ -72,18 +73,22 @@ class Announcements:
         names = (DEFAULT_NAMES.split(table) for table, own in labels.items() if PULLED_LABEL in own)
         return frozenset(name[0] for name in names if name)
 
-    def has(self, table: TableId, state: LoadState) -> bool:
-        """Return whether the table of a version is still the one into which the last load of the log went.
+    def lost(self, table: TableId, state: LoadState) -> tuple[str, ...]:
+        """Return the versions with rows whose table is not there any more, or is newer than the last load of the log.
 
         Args:
             table: the base name.
             state: what the log says about it.
         """
         if state.version is None or state.logged_at is None:
-            return True
-        name = versioned_name(table.table, state.version)
+            return ()
+        versions = dict.fromkeys((*state.row_versions, state.version))
+        return tuple(version for version in versions if not self._has(table, version, state.logged_at))
+
+    def _has(self, table: TableId, version: str, since: datetime) -> bool:
+        name = versioned_name(table.table, version)
         stored = self.warehouse.read_table(TableId(self.warehouse.project, table.dataset, name))
-        return stored is not None and stored.created <= state.logged_at
+        return stored is not None and stored.created <= since
 
     def check_key(self, plan: TablePlan) -> None:
         """Check that an incremental table is read by the key that its versioned table declares, or by one in onefold.yaml.

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from support.changed_table import DAILY, outcomes, shown
+from support.changed_table import DAILY, KilledBeforeTheLog, outcomes, shown
 from support.check_scene import CheckScene
 from support.database_servers import MariaDb, MySql
 from support.pulls import by
 from support.source_database import on
 
-from onefold.load.run import Log, TableLoads
-from onefold.ports.rows import Row
+from onefold.extract.watermark import Window
+from onefold.load.run import TableLoads
+from onefold.mysql.connection import connect, query
+from onefold.settings.sources import TableLoad
 
 pytestmark = on(MariaDb, MySql)
 
@@ -30,23 +32,82 @@ def test_a_structure_that_comes_back_twice_on_one_day_is_read_each_time(scene: C
         assert shown(scene) == {1: "a", 2: "b", 3: "c"}
 
 
-class Killed(Exception):
-    """The process ends here."""
+@pytest.mark.parametrize("window", ["15m", "day"])
+def test_a_column_whose_default_is_gone_has_its_values(scene: CheckScene, window: Window) -> None:
+    scene.source.run("UPDATE t SET at = '2026-04-01 10:00' WHERE id < 3")
+    scene.pull()
+    scene.source.run(
+        "ALTER TABLE t ADD COLUMN filled INT DEFAULT 7",
+        "ALTER TABLE t ALTER COLUMN filled DROP DEFAULT",
+        "ALTER TABLE t MODIFY filled INT",
+    )
+    scene.at = DAILY
+    scene.pull(window)
+    assert shown(scene, "filled") == dict.fromkeys((1, 2, 3), 7)
 
 
-@dataclass
-class KilledBeforeTheLog:
-    """A log to which no load writes that it is done."""
+@pytest.mark.parametrize(
+    ("before", "after", "value"),
+    [
+        ("INT AS (CHAR_LENGTH(name) * 10)", ["MODIFY filled INT AS (CHAR_LENGTH(name) * 100)"], 100),
+        ("INT", ["MODIFY filled INT NOT NULL"], 0),
+        ("INT NOT NULL DEFAULT 7", ["DROP COLUMN filled", "ADD COLUMN filled INT NOT NULL DEFAULT 8"], 8),
+    ],
+    ids=["an expression", "no NULL any more", "a column made anew"],
+)
+def test_values_that_an_alter_changes_in_the_same_structure_are_read(
+    scene: CheckScene, before: str, after: list[str], value: int
+) -> None:
+    scene.source.run(
+        f"ALTER TABLE t ADD COLUMN filled {before}", "UPDATE t SET at = '2026-04-01 10:00' WHERE id < 3", "SET sql_mode = ''"
+    )
+    scene.pull()
+    scene.source.run(*(f"ALTER TABLE t {change}" for change in after))
+    (report,) = scene.run().tables
+    assert report.first
+    assert shown(scene, "filled")[1] == value
+    assert not scene.run().tables[0].first
 
-    log: Log
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.log, name)
+def test_a_column_without_values_is_not_a_reason_to_read_the_table(scene: CheckScene) -> None:
+    scene.source.run("UPDATE t SET at = '2026-04-01 10:00' WHERE id < 3")
+    scene.pull()
+    scene.source.run("ALTER TABLE t ADD COLUMN filled INT", "UPDATE t SET filled = 8 WHERE id = 3")
+    (report,) = scene.run().tables
+    assert (report.first, report.rows) == (False, 1)
+    assert shown(scene, "filled") == {1: None, 2: None, 3: 8}
 
-    def append(self, row: Row) -> None:
-        if row["state"] == "loaded":
-            raise Killed
-        self.log.append(row)
+
+def test_a_key_that_was_committed_late_is_read_although_no_lower_one_is_left(scene: CheckScene) -> None:
+    scene.tables = {"t": by("id", pull_overlap=0)}
+    scene.pull()
+    scene.at = DAILY
+    scene.pull("day")
+    with closing(connect(scene.source.server.address)) as late:
+        late.select_db(scene.source.name)
+        query(late, "BEGIN")
+        query(late, "INSERT INTO t (name) VALUES ('late')")
+        scene.source.run("INSERT INTO t (name) VALUES ('next')", "DELETE FROM t WHERE id = 3")
+        scene.pull()
+        late.commit()
+    scene.at = DAILY + timedelta(days=1)
+    scene.pull("day")
+    assert shown(scene) == {1: "a", 2: "b", 3: "c", 4: "late", 5: "next"}
+
+
+def test_days_of_keys_are_those_that_a_daily_load_replaces_whatever_zone_the_source_has(scene: CheckScene) -> None:
+    scene.tables, scene.time_zone = {"t": by("id")}, "America/Los_Angeles"
+    scene.pull()
+    scene.at = DAILY
+    scene.pull("day")
+    # There it is still the day before.
+    scene.source.run("INSERT INTO t (name) VALUES ('new')")
+    scene.pull()
+    scene.source.run("DELETE FROM t WHERE id = 4")
+    for day in (1, 2):
+        scene.at = DAILY + timedelta(days=day)
+        scene.pull("day")
+    assert shown(scene) == {1: "a", 2: "b", 3: "c"}
 
 
 def killed_before_the_log(scene: CheckScene) -> None:
@@ -140,3 +201,14 @@ def test_a_key_that_changes_with_the_structure_leaves_no_row_of_the_former_key(
     scene.pull("day")
     assert sorted((row["id"], row["place"]) for row in scene.view()) == [(1, 0), (2, 0), (3, 0)]
     assert "table_rekeyed" not in capsys.readouterr().out
+
+
+def test_a_full_load_that_is_repeated_after_a_kill_reads_what_has_changed_since(scene: CheckScene) -> None:
+    scene.tables = {"t": TableLoad()}
+    loads = scene.loads()
+    assert isinstance(loads, TableLoads)
+    killed = scene.run("day", loads=replace(loads, log=KilledBeforeTheLog(loads.log)))
+    assert outcomes(killed) == {"t": "failed"}
+    scene.source.run("DELETE FROM t WHERE id = 1", "UPDATE t SET name = 'new' WHERE id = 2", "INSERT INTO t (id) VALUES (4)")
+    scene.pull("day")
+    assert shown(scene) == {2: "new", 3: "c", 4: None}

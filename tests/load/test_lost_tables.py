@@ -49,6 +49,35 @@ def test_a_table_that_is_dropped_twice_on_one_day_is_read_each_time(old: CheckSc
 
 
 @pytest.mark.parametrize("window", ["15m", "day"])
+def test_an_older_version_that_was_dropped_with_its_rows_is_pulled_again(
+    old: CheckScene, window: Window, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (first,) = old.versions()
+    for number in (1, 2):
+        old.source.run(f"ALTER TABLE t ADD COLUMN more{number} INT")
+        old.pull()
+        assert '"pulled_table_lost"' not in capsys.readouterr().out
+    old.emulated.client.delete_table(str(first))
+    old.at = DAILY
+    old.pull(window)
+    assert shown(old) == ROWS
+    assert '"pulled_table_lost"' in capsys.readouterr().out
+    # An older version whose rows were read again is not missed.
+    (second,) = (one for one in old.versions() if one.table != versioned(old))
+    old.emulated.client.delete_table(str(second))
+    old.pull(window)
+    assert shown(old) == ROWS
+    assert '"pulled_table_lost"' not in capsys.readouterr().out
+
+
+def versioned(scene: CheckScene) -> str:
+    """The name of the table into which the last load went."""
+    log = scene.base("_loads").quoted
+    (row,) = scene.warehouse.fetch(f"SELECT version FROM {log} WHERE state = 'loaded' ORDER BY logged_at DESC LIMIT 1")
+    return f"t_v_{row['version']}"
+
+
+@pytest.mark.parametrize("window", ["15m", "day"])
 def test_a_dataset_that_was_made_again_is_filled_again(old: CheckScene, window: Window) -> None:
     old.emulated.client.delete_dataset(old.dataset, delete_contents=True)
     old.emulated.client.create_dataset(old.dataset)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
-from support.changed_table import outcomes, shown
+from support.changed_table import KilledBeforeTheLog, outcomes, shown
 from support.check_scene import CheckScene
 from support.database_servers import MariaDb, MySql
 from support.pulls import by
 from support.source_database import on
 
+from onefold.load.run import TableLoads
 from onefold.mysql.connection import connect, query
 
 pytestmark = on(MariaDb, MySql)
@@ -82,6 +84,40 @@ def test_a_dropped_column_does_not_come_out_under_another_name(scene: CheckScene
     assert shown(scene) == {1: "new", 2: "new", 3: "new"}
     assert "credit" not in scene.view()[0]
     assert not any(b"sEcret4711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["ALTER TABLE t CHANGE card card_old CHAR(20)", "ALTER TABLE t ADD COLUMN card CHAR(20)"],
+        ["ALTER TABLE t CHANGE card card_old CHAR(20) FIRST", "ALTER TABLE t ADD COLUMN card CHAR(20)"],
+        ["ALTER TABLE t CHANGE card card_old CHAR(20) FIRST", "ALTER TABLE t ADD COLUMN card CHAR(30) AFTER name"],
+    ],
+    ids=["at its place", "at another place", "beside another type"],
+)
+def test_a_dropped_column_does_not_come_out_where_a_new_one_gets_its_name(scene: CheckScene, statements: list[str]) -> None:
+    scene.source.run(
+        "ALTER TABLE t ADD COLUMN card CHAR(20) AFTER name, ADD COLUMN note CHAR(20)", "UPDATE t SET card = 'sEcret4711'"
+    )
+    scene.tables = {"t": by("at", drop=("card",))}
+    scene.pull()
+    scene.source.run(*statements, "UPDATE t SET name = 'new', at = '2026-05-03 11:00'")
+    while outcomes(report := scene.run()) == {"t": "failed"}:
+        # As the error says.
+        named = report.summary().split("set `drop: [")[1].split("]")[0].split(", ")
+        assert set(named) > set(scene.tables["t"].drop)
+        scene.tables = {"t": by("at", drop=tuple(named))}
+    assert shown(scene) == {1: "new", 2: "new", 3: "new"}
+    assert not any(b"sEcret4711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
+
+
+def test_a_new_column_beside_a_dropped_one_lands(scene: CheckScene) -> None:
+    scene.source.run("ALTER TABLE t ADD COLUMN card CHAR(20) AFTER name")
+    scene.tables = {"t": by("at", drop=("card",))}
+    scene.pull()
+    scene.source.run("ALTER TABLE t ADD COLUMN a CHAR(20) AFTER card, ADD COLUMN b CHAR(20) FIRST, ADD COLUMN c CHAR(20)")
+    assert outcomes(scene.run()) == {"t": "loaded"}
+    assert {"a", "b", "c"} < scene.view()[0].keys()
 
 
 def test_a_repair_does_not_make_pulls_forget_the_dropped_columns_and_the_key(scene: CheckScene) -> None:
@@ -220,3 +256,12 @@ def test_a_dropped_column_does_not_come_out_under_another_table(
     scene.tables = {table: by("at", drop=("card", "credit", "c")), **scene.tables}
     assert outcomes(scene.run())[table] == "loaded"
     assert not any(b"47114711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
+
+
+def test_a_table_that_is_gone_after_its_first_pull_was_killed_is_named(scene: CheckScene) -> None:
+    loads = scene.loads()
+    assert isinstance(loads, TableLoads)
+    scene.run(loads=replace(loads, log=KilledBeforeTheLog(loads.log)))
+    scene.source.run("CREATE TABLE u (id INT PRIMARY KEY)", "DROP TABLE t")
+    scene.tables = {"t": by("at"), "u": by("id")}
+    assert outcomes(scene.run()) == {"t": "missing", "u": "loaded"}

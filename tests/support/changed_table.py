@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from support.pulls import by
 from support.source_database import SourceDatabase
 
 from onefold.extract.report import PullReport
+from onefold.load.run import Log
+from onefold.ports.rows import Row
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 DAILY = NOON + timedelta(hours=16)
@@ -35,3 +38,22 @@ def shown(scene: CheckScene, column: str = "name", table: str = "t") -> dict[int
 
 def outcomes(report: PullReport) -> dict[str, str]:
     return {table.table: table.outcome for table in report.tables}
+
+
+class Killed(Exception):
+    """The process ends here."""
+
+
+@dataclass
+class KilledBeforeTheLog:
+    """A log to which no load writes that it is done."""
+
+    log: Log
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.log, name)
+
+    def append(self, row: Row) -> None:
+        if row["state"] == "loaded":
+            raise Killed
+        self.log.append(row)

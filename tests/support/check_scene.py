@@ -51,6 +51,7 @@ class CheckScene:
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
     """The time of the last request."""
     exclude: tuple[str, ...] = ()
+    time_zone: str = "UTC"
     user: tuple[str, str] | None = None
     """Who reads, with the password; by default who may do everything."""
 
@@ -63,7 +64,9 @@ class CheckScene:
     @property
     def settings(self) -> Settings:
         databases = (self.source.name,)
-        server = Source(CLUSTER, "localhost", databases=databases, tables=self.tables, exclude=self.exclude)
+        server = Source(
+            CLUSTER, "localhost", databases=databases, tables=self.tables, exclude=self.exclude, time_zone=self.time_zone
+        )
         return Settings(
             project=DEFAULT_PROJECT, topic_table_created="table-created", pulled_files=self.folder.as_uri(),
             sources={CLUSTER: server}, policies=self.policies,

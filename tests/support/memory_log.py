@@ -65,6 +65,8 @@ class MemoryLog:
             tuple(told["columns_described"]),
             tuple(told["key_columns"]),
             told["source_created"],
+            max(micros(datetime.fromisoformat(row["read_at"])) for row in mine),
+            tuple(newest["row_versions"]),
         )
 
     def replacements(self, table: str, now: datetime) -> tuple[Replacement, ...]:
