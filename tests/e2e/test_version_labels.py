@@ -270,7 +270,7 @@ def test_a_dataset_without_labels_has_no_versions(run: Run, dataset: EmulatedDat
     outcome = run("refresh", dataset.name, "--all")
     assert (outcome.code, views(dataset)) == (1, [])
     assert "has no versioned tables with the labels onefold_base and onefold_version" in outcome.err
-    assert "label onefold_base: com_acme_ad_click" in run("refresh", dataset.name, BASE).err
+    assert "expected tables with the labels onefold_base: com_acme_ad_click" in run("refresh", dataset.name, BASE).err
 
 
 def test_render_is_refused_since_a_file_of_columns_has_no_labels(run: Run, events: EmulatedDataset) -> None:
