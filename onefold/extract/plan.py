@@ -65,6 +65,7 @@ class LoadState:
         created: when the table was created, as the source showed it to the last load; None where the log does not say it.
         row_versions: the versions that have rows which no later load has read again; empty where the log does not say it.
         latest_read_at: as `read_at`, the latest of any load: the clock of the source may have been set back since.
+        lost: whether a table of its rows is not there any more.
     """
 
     version: str | None = None
@@ -86,10 +87,11 @@ class LoadState:
     created: str | None = None
     latest_read_at: int | None = None
     row_versions: tuple[str, ...] = ()
+    lost: bool = False
 
     def forgotten(self) -> LoadState:
         """Return what is left of the state where a table of its rows is not there any more: all rows are read again."""
-        return replace(self, version=None, started=None, keys_of_days=(), covered=frozenset(), whole_at=None)
+        return replace(self, version=None, started=None, keys_of_days=(), covered=frozenset(), whole_at=None, lost=True)
 
     def before(self, version: str) -> str | None:
         """Return the name of the last load that began into another version.

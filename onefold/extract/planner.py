@@ -113,7 +113,9 @@ class Planner:
         reordered = watermark is not None and is_reordered(
             watermark, read_at, found.state, found.structure, older, first=first
         )
-        replaced = truncated or rekeyed or reordered
+        # Deletions may have been in the table that is lost: rows that they hid are in the others.
+        lost = watermark is not None and found.state.lost
+        replaced = truncated or rekeyed or reordered or lost
         range_ = self._range(found, watermark, high, "full" if replaced else self.request.window, whole=first or replaced)
         first = first and not replaced
         plan = TablePlan(

@@ -87,7 +87,8 @@ class TableLoads:
             return state
         log(
             "WARNING",
-            f"{table}: the table of version {', '.join(lost)} was dropped or made again: all rows are read again",
+            f"{table}: the table of version {', '.join(lost)} was dropped or made again: all rows are read "
+            f"again, and replace those of other versions",
             event="pulled_table_lost",
             dataset=table.dataset,
             table=table.table,

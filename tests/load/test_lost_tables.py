@@ -94,3 +94,33 @@ def test_a_request_of_a_time_to_come_in_the_log_lets_later_ones_count(old: Check
     old.at = datetime.now(UTC)
     old.pull()
     assert shown(old) == {**ROWS, 3: "newer"}
+
+
+@pytest.mark.parametrize("window", ["15m", "day"])
+def test_a_deletion_that_only_the_dropped_table_had_is_not_forgotten(old: CheckScene, window: Window) -> None:
+    (first,) = old.versions()
+    old.source.run("ALTER TABLE t ADD COLUMN more INT", "UPDATE t SET name = 'x', at = '2026-05-03 11:00' WHERE id = 1")
+    old.pull()
+    old.source.run("DELETE FROM t WHERE id = 1")
+    old.at = DAILY
+    old.pull("day")
+    assert shown(old) == {2: "b", 3: "new"}
+    (second,) = (one for one in old.versions() if one != first)
+    old.emulated.client.delete_table(str(second))
+    old.at = DAILY + timedelta(days=1)
+    old.pull(window)
+    assert shown(old) == {2: "b", 3: "new"}
+
+
+def test_days_that_no_daily_load_has_covered_are_replaced_after_a_loss(old: CheckScene) -> None:
+    (first,) = old.versions()
+    old.source.run("ALTER TABLE t ADD COLUMN more INT")
+    old.pull()
+    old.source.run("DELETE FROM t WHERE id = 2")
+    (second,) = (one for one in old.versions() if one != first)
+    old.emulated.client.delete_table(str(second))
+    old.at = DAILY + timedelta(days=2)
+    old.pull()
+    old.at = DAILY + timedelta(days=3)
+    old.pull("day")
+    assert shown(old) == {1: "a", 3: "new"}
