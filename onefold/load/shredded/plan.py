@@ -111,7 +111,8 @@ def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> TablePlan:
         columns = _brought(wanted.table, facts.found.columns, grown)
     table = replace(wanted.table, columns=columns, uri=_uri(wanted, columns, facts.after, grown))
     loaded = [one.columns for one in facts.after if one.is_loaded]
-    is_listed = bool(known) and contains(known, columns, grown)
+    # Also its schema: a loader of an older run with the same columns would set the description of the table back.
+    is_listed = bool(known) and contains(known, columns, grown) and wanted.table.uri in {one.uri for one in facts.after}
     return TablePlan(_action(table, facts.found), table, facts.found, is_listed, columns not in loaded)
 
 
