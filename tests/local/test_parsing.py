@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects import BigQuery
 from sqlglot.errors import ParseError
+from sqlglot.parsers.bigquery import BigQueryParser
 
 from onefold.local.emulation import parsing
-from onefold.local.emulation.parsing import copied, parse_one
+from onefold.local.emulation.parsing import concatenated_text, copied, parse_one, reading
 
 QUERIES = (
     "SELECT a FROM t",
@@ -23,8 +25,24 @@ QUERIES = (
 @pytest.mark.parametrize("sql", QUERIES)
 def test_the_tree_is_the_one_of_sqlglot(monkeypatch: pytest.MonkeyPatch, sql: str) -> None:
     original = sqlglot.parse_one(sql, read="bigquery")
-    monkeypatch.setattr(sqlglot.Parser, "_implicit_unnests_to_explicit", parsing.implicit_unnests_to_explicit)
+    monkeypatch.setattr(BigQueryParser, "SUPPORTS_IMPLICIT_UNNEST", False)
+    monkeypatch.setattr(BigQuery, "parse", parsing.parse_all)
+    parsing._parsed.cache_clear()
     assert parse_one(sql, read="bigquery") == original
+
+
+def test_a_function_that_only_reads_has_the_kept_tree_and_nobody_else_has() -> None:
+    trees = [reading(parse_one)("SELECT a FROM t", read="bigquery") for _ in range(2)]
+    assert trees[0] is trees[1]
+    assert parse_one("SELECT a FROM t", read="bigquery") is not trees[0]
+
+
+def test_a_concatenation_is_text_and_keeps_its_operands() -> None:
+    tree = sqlglot.parse_one("SELECT a || b", read="duckdb")
+    found = tree.find(exp.DPipe)
+    assert found is not None
+    found.replace(concatenated_text(None, found))
+    assert tree.sql("duckdb") == "SELECT CAST(a || b AS TEXT)"
 
 
 def test_a_tree_that_was_changed_is_not_the_next_one() -> None:

@@ -96,8 +96,13 @@ def _correct_translation() -> None:
     The statement is rewritten after views were inserted. The next step of the server inserts VALUES of
     INFORMATION_SCHEMA, after which the statement is not BigQuery SQL any more.
     """
+    from bqemulator.catalog import ddl_sync
+    from bqemulator.jobs import executor, routine_ddl
+    from bqemulator.sql import catalog_schema
     from bqemulator.sql.rewriter import row_access_filter, unnest_offset
+    from bqemulator.sql.rules.datetime_semantics import ConcatStringTypeRule
 
+    from onefold.local.emulation.parsing import concatenated_text, reading
     from onefold.local.emulation.rewriting import rebase_offsets, rewrite
 
     with_views = row_access_filter.rewrite_for_row_access
@@ -107,6 +112,18 @@ def _correct_translation() -> None:
 
     _replace(with_views, rewritten)
     _replace(unnest_offset._rebase_offset_columns, rebase_offsets)
+    ConcatStringTypeRule.rewrite = concatenated_text  # type: ignore[method-assign, assignment]
+    for function in (
+        catalog_schema.build_catalog_schema,
+        ddl_sync._detect_catalog_drop,
+        ddl_sync._detect_create_schema,
+        ddl_sync._detect_plain_create_table,
+        ddl_sync._detect_plain_create_view,
+        executor._parse_for_classification,
+        executor._reject_dml_on_immutable,
+        routine_ddl.detect_drop_routine,
+    ):
+        _replace(function, reading(function))
 
 
 def _correct_views() -> None:

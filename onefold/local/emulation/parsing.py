@@ -1,22 +1,29 @@
 """Parsing of SQL in the server: once for each text, where `bqemulator` parses one statement about eighteen times.
 
-Parsing and copying syntax trees are nearly all that the server does, so both are made quick here.
+Parsing and copying syntax trees are nearly all that the server does, so both are made quick here. SQLGlot is installed as
+compiled, where classes can have no subclasses in Python, and methods call each other directly.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
+import importlib.util
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
 from copy import deepcopy
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.parser import Parser
+from sqlglot.dialects import BigQuery
+from sqlglot.parsers.bigquery import BigQueryParser
 
 _KEPT = 256
 _parse_one = sqlglot.parse_one
-_implicit_unnests_to_explicit = Parser._implicit_unnests_to_explicit
+_parse_all = BigQuery.parse
+_only_read = ContextVar("_only_read", default=False)
 
 
 def install() -> None:
@@ -28,26 +35,63 @@ def install() -> None:
     gc.set_threshold(100_000, 20, 50)
     exp.Expression.__deepcopy__ = copied  # type: ignore[method-assign, assignment]
     sqlglot.parse_one = parse_one  # type: ignore[assignment]
-    Parser._implicit_unnests_to_explicit = implicit_unnests_to_explicit  # type: ignore[method-assign, assignment]
+    BigQueryParser.SUPPORTS_IMPLICIT_UNNEST = False
+    BigQuery.parse = parse_all
+    _search_pandas_once()
 
 
-def parse_one(sql: str, read: str | None = None, **options: Any) -> exp.Expr:
+def _search_pandas_once() -> None:
+    """Remember that pandas is missing: DuckDB tries to import it for each value that a function of ours returns."""
+    if importlib.util.find_spec("pandas") is None:
+        sys.modules["pandas"] = None  # type: ignore[assignment]
+
+
+def concatenated_text(_rule: object, node: exp.Expr) -> exp.Expr:
+    """Return `CAST(a || b AS VARCHAR)`, as the server's rule does, without a copy of all operands at each `||`."""
+    return exp.Cast(this=exp.DPipe(**node.args), to=exp.DataType.build("VARCHAR"))
+
+
+def reading(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of the server that changes no tree: `parse_one` copies none while it runs."""
+
+    @functools.wraps(function)
+    def read(*arguments: Any, **options: Any) -> Any:
+        token = _only_read.set(True)
+        try:
+            return function(*arguments, **options)
+        finally:
+            _only_read.reset(token)
+
+    return read
+
+
+def parse_one(sql: str, read: Any = None, **options: Any) -> exp.Expr:
     """Return the syntax tree of a statement, which the caller may change.
 
     Raises:
         ParseError: the text is not SQL.
     """
-    return _parse_one(sql, read=read, **options) if options else _parsed(sql, read).copy()
+    tree: exp.Expr = _parsed(sql, read, **options)
+    return tree if _only_read.get() else copied(tree)
 
 
 @functools.lru_cache(_KEPT)
-def _parsed(sql: str, read: str | None) -> exp.Expr:
-    return _parse_one(sql, read=read)
+def _parsed(sql: str, read: Any, **options: Any) -> exp.Expr:
+    return _parse_one(sql, read=read, **options)  # type: ignore[no-any-return]
 
 
-def implicit_unnests_to_explicit(self: Parser, query: exp.Expr) -> exp.Expr:
-    """Make `FROM t, t.items` an UNNEST; without a second table there is none, and the copy of all below FROM is saved."""
-    return _implicit_unnests_to_explicit(self, query) if query.args.get("joins") else query
+def parse_all(self: BigQuery, sql: str, **options: Any) -> list[exp.Expr | None]:
+    """Return the syntax trees of statements, and make each `FROM t, t.items` an UNNEST.
+
+    SQLGlot's parser does that by itself, and copies all below FROM for it. Without a second table there is nothing to do.
+    """
+    trees: list[exp.Expr | None] = _parse_all(self, sql, **options)
+    parser = self.parser()
+    for tree in filter(None, trees):
+        for query in tree.find_all(exp.Select):
+            if query.args.get("joins") and query.args.get("from_"):
+                parser._implicit_unnests_to_explicit(query)
+    return trees
 
 
 def copied(self: exp.Expr, _memo: object = None) -> exp.Expr:
