@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib.abc
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -41,9 +42,15 @@ def install() -> None:
 
 
 def _search_pandas_once() -> None:
-    """Remember that pandas is missing: DuckDB tries to import it for each value that a function of ours returns."""
+    """Search for pandas once: DuckDB tries to import a missing one for each value that a function of ours returns."""
     if importlib.util.find_spec("pandas") is None:
-        sys.modules["pandas"] = None  # type: ignore[assignment]
+        sys.meta_path.insert(0, _NoPandas())
+
+
+class _NoPandas(importlib.abc.MetaPathFinder):
+    def find_spec(self, name: str, _path: object, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def concatenated_text(_rule: object, node: exp.Expr) -> exp.Expr:
