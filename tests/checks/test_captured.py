@@ -28,7 +28,7 @@ from onefold.mysql.snapshot.select_list import read_selected, select_list
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.settings.captures import ColumnRules
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 KEY = HashKey(b"thirty-two bytes of a secret key")
 
 

@@ -12,7 +12,7 @@ from support.source_database import numbers, on
 
 from onefold.compare.findings import DIFFERENT, ONLY_RIGHT
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 
 def names(scene: CheckScene) -> tuple[dict[int, str], dict[int, str]]:

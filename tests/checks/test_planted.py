@@ -12,7 +12,7 @@ from support.source_database import on
 
 from onefold.compare.findings import DIFFERENT, ONLY_LEFT, ONLY_RIGHT
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 SPOILED = {
     "UPDATE {} SET name = CONCAT(name, ' ') WHERE id = %d": ("name",),

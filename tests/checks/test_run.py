@@ -11,7 +11,7 @@ from support.source_database import on
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.settings.sources import TableLoad
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 
 def test_equal_tables_have_no_finding_in_any_chunk(scene: CheckScene) -> None:

@@ -17,7 +17,7 @@ from onefold.core.names import TableId
 from onefold.merge.apply import merge
 from onefold.settings.environment import Settings
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 _numbers = itertools.count(1)
 

@@ -22,7 +22,7 @@ from onefold.merge.refresh import refresh_current
 from onefold.settings.captures import ColumnRules
 from onefold.settings.environment import Settings
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 KEY, OTHER = HashKey(b"thirty-two bytes of a secret key"), HashKey(b"another secret key of 32 bytes..")
 NORTH, SOUTH = "rules{}_north", "rules{}_south"

@@ -154,6 +154,7 @@ def test_a_database_that_does_not_exist_is_answered_with_those_that_do(source: S
         choose(wrong)
 
 
+@pytest.mark.long
 def test_tables_of_every_type_are_copied_and_compared_and_nothing_is_written(source: SourceDatabase, tmp_path: Path) -> None:
     source.run(
         ODD, ROWS, "CREATE TABLE keyless (a INT)", "INSERT INTO keyless VALUES (1), (1)",
@@ -186,6 +187,7 @@ def test_tables_of_every_type_are_copied_and_compared_and_nothing_is_written(sou
     assert end_of_log(source.connection) == before
 
 
+@pytest.mark.long
 def test_tables_that_cannot_be_captured_stop_no_other_table(source: SourceDatabase, tmp_path: Path) -> None:
     source.run(
         "CREATE TABLE `a-b` (id INT PRIMARY KEY, n INT)", "INSERT INTO `a-b` VALUES (1, 1), (2, 2)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
 from infra.test_apply import OVERRIDE, VARIABLES
 from support.bucket_server import bucket_server
 from support.terraform import Terraform, found_terraform
@@ -19,6 +20,7 @@ def called(terraform: Terraform, url: str, command: str, *options: str) -> subpr
     return terraform.run(command, *(words if command != "state" else ()), *options, **environ)
 
 
+@pytest.mark.long
 def test_the_bucket_of_capture_outlives_its_deployment_and_the_next_one_adopts_it(tmp_path: Path) -> None:
     terraform = found_terraform(tmp_path, OVERRIDE.format(refresh_view="http://x/", nobody="http://x/"))
     with bucket_server() as buckets:
@@ -41,6 +43,7 @@ def test_the_bucket_of_capture_outlives_its_deployment_and_the_next_one_adopts_i
         assert (elsewhere.returncode, "Instance cannot be destroyed" in elsewhere.stderr) == (1, True)
 
 
+@pytest.mark.long
 def test_a_bucket_of_another_project_is_not_adopted(tmp_path: Path) -> None:
     terraform = found_terraform(tmp_path, OVERRIDE.format(refresh_view="http://x/", nobody="http://x/"))
     with bucket_server() as buckets:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from infra.test_apply import OVERRIDE, VARIABLES
 from support.terraform import found_terraform
 
@@ -24,6 +25,7 @@ def state() -> str:
     return json.dumps({"version": 4, "serial": 1, "lineage": "test", "outputs": {}, "resources": [resource]})
 
 
+@pytest.mark.long
 def test_a_deployment_that_leaves_its_key_revokes_no_right_on_the_key(tmp_path: Path) -> None:
     terraform = found_terraform(tmp_path, OVERRIDE.format(refresh_view="http://x/", nobody="http://x/"))
     (terraform.folder / "terraform.tfstate").write_text(state())

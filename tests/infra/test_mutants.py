@@ -46,6 +46,7 @@ def places(mutants: tuple[Mutant, ...]) -> set[str]:
     return set(seen)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mutants", GROUPS, ids=range(len(GROUPS)))
 def test_every_mutant_fails_the_comparison_at_its_resource(
     mutated: Callable[[tuple[Mutant, ...]], Terraform], mutants: tuple[Mutant, ...]
@@ -57,6 +58,7 @@ def test_every_mutant_fails_the_comparison_at_its_resource(
     assert expected.differences(outcome.plans["exact"], terraform.folder) == seen
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mutants", GROUPS_OF_EVERYTHING, ids=range(len(GROUPS_OF_EVERYTHING)))
 def test_every_mutant_changes_a_line_of_its_resource(
     mutated: Callable[[tuple[Mutant, ...]], Terraform], mutants: tuple[Mutant, ...]

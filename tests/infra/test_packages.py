@@ -239,6 +239,7 @@ def test_the_pull_finds_its_client_in_the_archive_that_is_uploaded(dataproc: Dat
     assert done.stdout == f"{client / 'pymysql' / '__init__.py'}\n", done.stderr
 
 
+@pytest.mark.long
 def test_the_jobs_run_in_the_environment_with_only_the_archive(dataproc: Dataproc) -> None:
     """The base is the truth of the workload: by its rows, and by the other job's word."""
     from support.spark_oracle import Typed, live, texts  # needs Spark, which the fixture has looked for

@@ -112,6 +112,7 @@ def test_the_library_accepts_the_settings(variable: str, value: Any) -> None:
     load_settings(environment({variable: value}))
 
 
+@pytest.mark.long
 def test_a_plan_refuses_and_accepts_the_same_settings(terraform: Terraform) -> None:
     # Of two that a third one is validated by, each is wrong alone: else the third would not be looked at.
     alone = [{name: value} for name in ("datasets", "view_dataset") for value in REFUSED[name]]

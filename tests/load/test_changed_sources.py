@@ -18,7 +18,7 @@ from onefold.load.run import TableLoads
 from onefold.mysql.connection import connect, query
 from onefold.settings.sources import TableLoad
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 
 def test_a_structure_that_comes_back_twice_on_one_day_is_read_each_time(scene: CheckScene) -> None:

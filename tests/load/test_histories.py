@@ -6,6 +6,7 @@ later load of their day could find; and no committed row is missing longer than 
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.load_history import History, check_history
@@ -20,6 +21,7 @@ def test_after_the_last_daily_load_people_read_what_the_source_has(draw: st.Data
     check_history(History(), draw)
 
 
+@pytest.mark.long
 @settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_the_same_with_transactions_of_a_real_server(source: SourceDatabase, draw: st.DataObject) -> None:

@@ -13,7 +13,7 @@ from support.source_database import on
 
 from onefold.core.names import table_name
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 
 NAMES = {"space": "order line", "bracket": "a[1]", "quotes": 'it\'s "o`dd"', "wildcards": "a.b*?"}

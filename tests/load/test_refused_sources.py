@@ -15,7 +15,7 @@ from support.source_database import on
 from onefold.load.run import TableLoads
 from onefold.mysql.connection import connect, query
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 
 def test_a_table_that_was_dropped_is_named_until_it_is_excluded(

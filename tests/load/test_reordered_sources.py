@@ -15,7 +15,7 @@ from support.source_database import on
 from onefold.mysql.connection import query
 from onefold.settings.sources import TableLoad, WatermarkColumn
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 ADD = "ADD COLUMN filled INT NOT NULL DEFAULT 7"
 FILLED = dict.fromkeys((1, 2, 3), 7)
 

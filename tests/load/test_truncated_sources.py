@@ -15,7 +15,7 @@ from onefold.core.errors import TryAgain
 from onefold.extract.part import PartResult
 from onefold.extract.plan import TablePlan
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 
 @pytest.mark.parametrize("statement", ["TRUNCATE t", "DROP TABLE t"])

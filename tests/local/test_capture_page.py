@@ -17,7 +17,7 @@ from support.pages import ROOT, background, blocks, clean_environ, free_ports, r
 
 from onefold.mysql.connection import connect, query
 
-pytestmark = pytest.mark.emulator
+pytestmark = [pytest.mark.emulator, pytest.mark.long]
 PAGE = ROOT / "docs" / "tutorials" / "capture-on-a-laptop.md"
 EXPORT = re.compile(r"^export (\w+)=(.*)$", re.MULTILINE)
 COUNT = "python -m onefold.local.query 'SELECT COUNT(*) AS n FROM shop.customer_unified WHERE {}'"

@@ -20,7 +20,7 @@ from support.pages import ROOT, blocks, clean_environ, free_ports, run_script
 from onefold.local.spark_process import java_hint
 from onefold.mysql.connection import connect, query
 
-pytestmark = [pytest.mark.emulator, pytest.mark.spark, pytest.mark.heavy]
+pytestmark = [pytest.mark.emulator, pytest.mark.spark, pytest.mark.long]
 PAGE = ROOT / "docs" / "tutorials" / "clean-views-and-alerts.md"
 DATASET = "club_laptop_members"
 

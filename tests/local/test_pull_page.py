@@ -18,7 +18,7 @@ from onefold.local.processes import free_port
 from onefold.local.spark_process import java_hint
 from onefold.mysql.connection import connect, query
 
-pytestmark = [pytest.mark.emulator, pytest.mark.spark]
+pytestmark = [pytest.mark.emulator, pytest.mark.spark, pytest.mark.long]
 PAGE = ROOT / "docs" / "tutorials" / "pull-tables.md"
 
 

@@ -162,6 +162,7 @@ VERSIONS = (
 logs = st.lists(st.tuples(st.sampled_from([0, 1, 2]), changes), min_size=4, max_size=14)
 
 
+@pytest.mark.long
 @settings(
     max_examples=2,
     deadline=None,

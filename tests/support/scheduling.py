@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from xdist.scheduler.loadfile import LoadFileScheduling
 
-SHARED = ("tests/spark/",)
-"""Folders whose tests stay in one worker: a second Spark would cost its start, and compile the same code once more."""
+SHARED = ("tests/spark/", "tests/infra/")
+"""Folders whose tests stay in one worker: a second Spark, or Terraform, would cost its start, and do the same work once more."""
 
 
 class BySystem(LoadFileScheduling):

@@ -1,6 +1,8 @@
 """A database that capture reads, on a real server.
 
-A test has it on MariaDB; with `@on(MariaDb, MySql)` it runs on each of these. A mark of a test goes before its module's.
+A test has it on MariaDB; with `@on(MariaDb, MySql)` it runs on each of these, with `@on(MariaDb, long=MySql)` on MySQL in
+`make test-long` only: where what is tested begins behind the reader of the source, the second server finds little. A mark of
+a test goes before its module's.
 """
 
 from __future__ import annotations
@@ -137,4 +139,6 @@ def choose_servers(metafunc: pytest.Metafunc) -> None:
     """The servers of a test that is marked."""
     mark = metafunc.definition.get_closest_marker("on")
     if mark and "server" in metafunc.fixturenames:
-        metafunc.parametrize("server", mark.args, ids=[kind.__name__ for kind in mark.args], indirect=True)
+        chosen = [pytest.param(kind, id=kind.__name__) for kind in mark.args]
+        chosen += [pytest.param(kind, id=kind.__name__, marks=pytest.mark.long) for kind in mark.kwargs.values()]
+        metafunc.parametrize("server", chosen, indirect=True)

@@ -62,6 +62,7 @@ def test_one_text_is_filled_to_its_last_character() -> None:
     assert forms == ["compact", "two-level"]
 
 
+@pytest.mark.long
 def test_the_analyzer_takes_a_thousand_branches(judge: Judge) -> None:
     versions = grown(1_000, 10, every=50)
     view = build(versions, form="compact")

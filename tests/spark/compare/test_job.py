@@ -40,12 +40,12 @@ pytestmark = pytest.mark.heavy
     [
         (".parquet", ".parquet", {**SAME_TYPES, **OTHER_TYPES}, int),
         (".parquet", ".parquet", {"a": (INTEGERS, INTEGERS)}, Decimal),
-        (".parquet", ".parquet", {"a": (INTEGERS, INTEGERS)}, str),
-        (".jsonl", ".jsonl", without_nan(SAME_TYPES), str),
+        pytest.param(".parquet", ".parquet", {"a": (INTEGERS, INTEGERS)}, str, marks=pytest.mark.long),
+        pytest.param(".jsonl", ".jsonl", without_nan(SAME_TYPES), str, marks=pytest.mark.long),
         (".jsonl", ".parquet", without_nan({**SAME_TYPES, **OTHER_TYPES}), "{:05}".format),
-        (".parquet", ".csv", without_null_lists(SAME_TYPES), "{}.0".format),
+        pytest.param(".parquet", ".csv", without_null_lists(SAME_TYPES), "{}.0".format, marks=pytest.mark.long),
         (".csv", ".jsonl", without_nan(without_null_lists(SAME_TYPES)), float),
-        (".csv", ".csv", SAME_TYPES, str),
+        pytest.param(".csv", ".csv", SAME_TYPES, str, marks=pytest.mark.long),
     ],
 )
 def test_the_job_has_the_findings_of_plain_python(

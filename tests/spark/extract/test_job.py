@@ -17,7 +17,7 @@ DAILY = datetime.combine(datetime.now(UTC).date() - timedelta(days=1), time(4), 
 """The hour of a daily load whose day is over for the server, too."""
 NOON = DAILY - timedelta(hours=16)
 BIG = "id, name, amount, changed"
-pytestmark = [on(MariaDb, MySql), pytest.mark.heavy]
+pytestmark = [on(MariaDb, long=MySql), pytest.mark.heavy]
 
 
 def at(when: datetime) -> str:

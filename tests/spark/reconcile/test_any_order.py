@@ -81,6 +81,7 @@ def types_of(version: int, names: Sequence[str]) -> dict[str, str]:
     return {"log": "INT64", "id": "STRING" if version else "INT64", **{name: TYPES[name] for name in names}, **added}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("in_parts")
 def test_any_order_any_repetition_and_any_split_give_the_oracles_base(
     spark: SparkSession, tmp_path: Path, chance: random.Random

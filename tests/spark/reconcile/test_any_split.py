@@ -31,6 +31,7 @@ def test_a_column_that_is_a_struct_and_a_text_is_merged_in_any_split(
     assert [row["name"] for row in live(read_base(spark, base))] == ['{"first":"a"}', "b", '{"first":"a"}']
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("split", ["one batch", "later", "twice"])
 def test_a_key_that_is_a_number_of_two_kinds_is_merged_as_text_as_in_sql(
     spark: SparkSession, tmp_path: Path, split: str

@@ -49,7 +49,7 @@ class Many:
         return {table.table.removeprefix(f"{self.prefix}_"): table.outcome for table in report.tables}
 
 
-@pytest.mark.parametrize("parallel", [1, 4])
+@pytest.mark.parametrize("parallel", [pytest.param(1, marks=pytest.mark.long), 4])
 def test_every_table_with_new_rows_is_merged_and_a_second_batch_finds_nothing(
     spark: SparkSession, dataset: EmulatedDataset, parallel: int
 ) -> None:

@@ -121,6 +121,7 @@ def test_the_comparison_sees_a_difference(spark: SparkSession, judge: Judge) -> 
     assert problems_of(spark, judge, [some]) == [["0.5: 0.5 is not 0.5 ", "1e20: 1e+20 is not 1e+20 "]]
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_generated_values_of_generated_types_too(spark: SparkSession, judge: Judge, data: st.DataObject) -> None:
@@ -151,7 +152,7 @@ def decimals(dice: random.Random, whole: int, fraction: int) -> list[str]:
     return [dice.choice(("", "-")) + text for text in exact + short]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_floats_have_the_evaluators_digits_as_text_and_within_json(spark: SparkSession, judge: Judge, seed: int) -> None:
     written = tuple(f"CAST('{number!r}' AS FLOAT64)" for number in numbers(random.Random(seed)))
     within = tuple(f"STRUCT({text} AS f)" for text in written)
