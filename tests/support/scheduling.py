@@ -8,7 +8,7 @@ import pytest
 from xdist.scheduler.loadfile import LoadFileScheduling
 
 SHARED = ("tests/spark/", "tests/infra/")
-"""Folders whose tests stay in one worker: a second Spark, or Terraform, would cost its start, and do the same work once more."""
+"""Folders whose tests stay in one worker: a second Spark or Terraform would cost its start, and do the same work again."""
 
 
 class BySystem(LoadFileScheduling):
