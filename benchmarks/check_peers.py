@@ -20,10 +20,10 @@ from benchmarks.check_scene import PASSWORD, SOURCE, CheckedShop
 from benchmarks.load_peers import COLUMNS, DATABASE, TABLE
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.batches.check_arguments import CheckArguments
-from onefold.checks.report import TableCheck
-from onefold.extract.part import PartResult
-from onefold.extract.plan import TablePlan
-from onefold.extract.python_reader import PythonReader
+from onefold.check.report import TableCheck
+from onefold.pull.read.part import PartResult
+from onefold.pull.read.plan import TablePlan
+from onefold.pull.read.python_reader import PythonReader
 from onefold.spark.check.job import check
 
 _BLOCK = 1_000

@@ -17,13 +17,13 @@ from benchmarks.load_peers import DATABASE, TABLE, Server
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.core.names import TableId
-from onefold.extract.connection import connect_source
-from onefold.extract.plan import PullRequest
-from onefold.extract.planner import Planner
-from onefold.extract.pull import Pull
-from onefold.extract.python_reader import PythonReader
 from onefold.local.processes import bigquery_emulator
 from onefold.ports.warehouse import ViewDraft
+from onefold.pull.read.connection import connect_source
+from onefold.pull.read.plan import PullRequest
+from onefold.pull.read.planner import Planner
+from onefold.pull.read.pull import Pull
+from onefold.pull.read.python_reader import PythonReader
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn, dataset_of, full_view

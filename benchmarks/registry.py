@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmarks.report import add_options, machine, markdown, publish
-from onefold.registry.ddl import TARGETS, Target, build_table, create_statements
-from onefold.registry.json_schema import Schema
-from onefold.registry.schema_key import SchemaKey, SchemaVer
+from onefold.events.registry.ddl import TARGETS, Target, build_table, create_statements
+from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.schema_key import SchemaKey, SchemaVer
 
 HEADING = "Schema registry"
 HEADER = ("target", "versions", "columns", "ms", "µs per version", "growth")

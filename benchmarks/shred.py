@@ -24,7 +24,7 @@ from benchmarks.report import add_options, machine, markdown, publish, ratio, ro
 from benchmarks.shred_events import make_events, make_registry
 from benchmarks.shred_peers import Contest
 from benchmarks.spark_session import forget, open_spark
-from onefold.shred.manifest import FORMATS, Format
+from onefold.events.shred.manifest import FORMATS, Format
 
 HEADING = "The shredder"
 Figures = dict[str, tuple[list[float], list[float]]]

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from onefold.adapters.folder_objects import FolderObjects
-from onefold.registry.json_schema import parse_schema
-from onefold.registry.open import store_at
+from onefold.events.registry.json_schema import parse_schema
+from onefold.events.registry.open import store_at
 from onefold.settings.registry import RegistrySettings
 
 _STRING, _INTEGER, _NUMBER, _BOOLEAN = ({"type": [name, "null"]} for name in ("string", "integer", "number", "boolean"))

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.shred_events import COLUMNS, ENVELOPE, SCHEMA, SPARK_TYPES
 from onefold.batches.shred_arguments import ShredArguments
-from onefold.shred.manifest import Format
+from onefold.events.shred.manifest import Format
 from onefold.spark.shred.job import shred
 from onefold.spark.shred.registry import read_registry
 

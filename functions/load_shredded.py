@@ -10,7 +10,7 @@ import functions_framework
 from http_entry import answer, check, is_served
 
 from onefold.core.errors import InvalidSettings
-from onefold.load.shredded.handler import SECONDS, ShreddedHandler
+from onefold.events.load.handler import SECONDS, ShreddedHandler
 from onefold.settings.environment import Settings, load_settings
 from onefold.settings.events import EventSettings
 
@@ -25,9 +25,9 @@ def handler() -> ShreddedHandler:
     from onefold.adapters.connect import connect
     from onefold.adapters.objects_at import run_objects_at
     from onefold.adapters.pubsub import PubSub
-    from onefold.load.shredded.announce import announcing
-    from onefold.load.shredded.load import Loader
-    from onefold.load.shredded.runs import Runs, runs_address
+    from onefold.events.load.announce import announcing
+    from onefold.events.load.load import Loader
+    from onefold.events.load.runs import Runs, runs_address
 
     settings = event_settings()
     dataset, folder = _places(settings.events)

@@ -15,12 +15,12 @@ from http_entry import check, is_served, log_unready
 
 from onefold.core.errors import Rejected
 from onefold.core.log import log
-from onefold.registry.api_keys import ApiKey, parse_keys
-from onefold.registry.http import Request
+from onefold.events.registry.api_keys import ApiKey, parse_keys
+from onefold.events.registry.http import Request
 from onefold.settings.environment import Settings, load_settings
 
 if TYPE_CHECKING:
-    from onefold.registry.handler import RegistryHandler
+    from onefold.events.registry.handler import RegistryHandler
 
 _MAX_DISCARDED = 32_000_000
 """Bytes. Cloud Run takes no larger body over HTTP/1 (Cloud Run, "Quotas and limits", 2025-11)."""
@@ -35,8 +35,8 @@ def registry() -> RegistryHandler:
     main.py imports all functions, and the others do not need it.
     """
     from onefold.adapters.objects_at import writable_objects_at
-    from onefold.registry.handler import RegistryHandler
-    from onefold.registry.open import store_at
+    from onefold.events.registry.handler import RegistryHandler
+    from onefold.events.registry.open import store_at
 
     settings = registry_settings().registry
     address = settings.require_address()

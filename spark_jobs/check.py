@@ -20,9 +20,9 @@ from onefold.spark.job import run_job, summary
 if TYPE_CHECKING:
     import pymysql
 
-    from onefold.checks.report import CheckReport
-    from onefold.extract.part import Destination
-    from onefold.extract.pull import Reader
+    from onefold.check.report import CheckReport
+    from onefold.pull.read.part import Destination
+    from onefold.pull.read.pull import Reader
     from onefold.settings.sources import Source
 
 
@@ -61,7 +61,7 @@ def ended(report: CheckReport, settings: Settings) -> int:
 def _reader_of(
     arguments: CheckArguments,
 ) -> Callable[[Source, str, Callable[[], pymysql.Connection], Destination], Reader]:
-    from onefold.extract.connection import jdbc_options
+    from onefold.pull.read.connection import jdbc_options
     from onefold.spark.extract.reader import SparkReader
 
     def reader(source: Source, password: str, _: Callable[[], pymysql.Connection], to: Destination) -> Reader:

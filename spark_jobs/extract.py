@@ -18,7 +18,7 @@ from onefold.spark.extract.session import open_session_with_driver
 from onefold.spark.job import run_job
 
 if TYPE_CHECKING:
-    from onefold.extract.report import PullReport
+    from onefold.pull.read.report import PullReport
 
 
 def main(argv: Sequence[str]) -> int:

@@ -17,7 +17,7 @@ from onefold.spark.job import run_job
 from onefold.spark.session import open_session
 
 if TYPE_CHECKING:
-    from onefold.shred.report import ShredReport
+    from onefold.events.shred.report import ShredReport
 
 
 def main(argv: Sequence[str]) -> int:

@@ -237,7 +237,7 @@ _LOGGING = (
     "refresh/handler.py",
     "views/clean_refresh.py",
     "batches/launch.py",
-    "registry/handler.py",
+    "events/registry/handler.py",
 )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from onefold.capture.retypes import STRICT, bytes_per_character, keeps_values
-from onefold.capture.versioned_table import column_name
 from onefold.core.names import fold_case
+from onefold.landing.table import column_name
 from onefold.mysql.connection import quoted
 from onefold.mysql.ddl.alterations import (
     Alteration,

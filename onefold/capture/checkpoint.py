@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from onefold.capture.landing import AppliedRules
 from onefold.capture.quarantine import DroppedColumns, KnownStructure, Quarantined
 from onefold.capture.xa import PreparedTransaction
 from onefold.core.errors import InvalidInput
+from onefold.landing.row_writer import AppliedRules
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.gtid import GtidSet

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from onefold.capture.checkpoint import FORMAT, OLDEST_FORMAT, Checkpoint, CopyRequest, DeleteScan, Progress, RuledTable
-from onefold.capture.landing import AppliedRules
 from onefold.capture.quarantine import DroppedColumns, KnownStructure, Problem, Quarantined, structure_from, structure_json
 from onefold.capture.xa import PreparedTransaction
 from onefold.core.declared_types import check_types
 from onefold.core.errors import InvalidInput
+from onefold.landing.row_writer import AppliedRules
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.gtid import read_executed

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from onefold.capture.key_values import key_text, landing_value
 from onefold.capture.landed_tables import LandedRows, LandedTables, landed_rows
 from onefold.capture.records import Origin, Record, tombstone
-from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.base_columns import DELETED, POSITION
 from onefold.changelog.key_columns import key_problems
 from onefold.changelog.metadata import (
@@ -24,6 +22,8 @@ from onefold.changelog.metadata import (
 )
 from onefold.changelog.position import Position, position_sql
 from onefold.core.names import TableId, quote, quote_text, versioned_name
+from onefold.landing.key_values import key_text, landing_value
+from onefold.landing.table import VersionedTable, versioned_table
 from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import Structure
 from onefold.schema.casts import convert, typed_null

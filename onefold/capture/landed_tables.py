@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from onefold.capture.versioned_table import VersionedTable
 from onefold.changelog.base_columns import DELETED, POSITION, base_table
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.core.names import TableId, quote
+from onefold.landing.table import VersionedTable
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema

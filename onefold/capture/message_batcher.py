@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from onefold.capture.announce import Announcer
 from onefold.capture.large_rows import LargeRows, object_name
 from onefold.capture.outbox import ConfirmationTracker, Outbox, PendingMessage
 from onefold.capture.records import Origin, Record, change_records
 from onefold.capture.running_rules import RunningRules
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
+from onefold.landing.announce import Announcer
 from onefold.messages.change_records import _TAIL, MAX_MESSAGE_BYTES, encode_record, message_head, reference_message
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.table import Structure

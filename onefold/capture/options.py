@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from onefold.capture.checkpoint import Progress
 from onefold.capture.copy_pace import CopyPace
-from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.state import DELETE_SCAN_DELAY
+from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.mysql.table_filter import TableFilter
 
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from onefold.capture.announce import TableWarehouse, table_problems
 from onefold.capture.checkpoint import Checkpoint, Progress, check_owner
 from onefold.capture.checkpoint_store import InspectableCheckpointStore
 from onefold.capture.options import CaptureOptions
@@ -18,9 +17,10 @@ from onefold.capture.source import LogLost, Source
 from onefold.capture.start import check_rules
 from onefold.capture.table_checks import CheckedTables, name_problem
 from onefold.capture.table_problems import refusal
-from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.core.errors import InvalidSettings, NotFound, OnefoldError, Rejected, TableRefused
 from onefold.core.names import TableId
+from onefold.landing.announce import TableWarehouse, table_problems
+from onefold.landing.table import VersionedTable, versioned_table
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
-from onefold.capture.versioned_table import canonical_text
-from onefold.core.names import table_name
+from onefold.landing.table import canonical_text
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import SourceColumn, SourceType, Structure
@@ -102,34 +101,3 @@ def shape_of(structure: Structure) -> str:
     values = [column.values for column in structure.columns if column.values]
     text = json.dumps([canonical_text(structure), structure.primary_key, values])
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def holder_of_name(name: str, owners: Mapping[str, str], present: Collection[str]) -> str | None:
-    """Return the other source table that has the base name of `name`, or None if `name` may have the base name.
-
-    A table that was captured first under an altered name keeps the base name for as long as it exists. Otherwise the base
-    name belongs to the table of exactly that name, and without such a table to the first one in alphabetical order.
-
-    Args:
-        name: the name of a source table.
-        owners: by base name, the source table that is captured under a base name other than its own name.
-        present: the names of the captured tables that exist now.
-
-    Examples:
-        >>> holder_of_name("a b", {}, {"a b", "a_b"})
-        'a_b'
-        >>> holder_of_name("a_b", {"a_b": "a b"}, {"a b", "a_b"})
-        'a b'
-    """
-    base = table_name(name)
-    owner = owners.get(base)
-    if owner == name:
-        return None
-    if owner is not None and owner in present:
-        return owner
-    if name == base:
-        return None
-    if base in present:
-        return base
-    first = min((other for other in present if table_name(other) == base), default=name)
-    return first if first < name else None

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from onefold.capture.announce import Announcer
 from onefold.capture.copy_requests import request_copies
 from onefold.capture.quarantine import Problem, Quarantined
 from onefold.capture.quarantine_state import QuarantineState
@@ -24,6 +23,7 @@ from onefold.core.errors import SchemaConflict, TableRefused
 from onefold.core.log import log
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
+from onefold.landing.announce import Announcer
 from onefold.mysql.binlog.events import LogPosition, RowsChanged, Statement, UnreadableRows
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ddl.alterations import IndexAltered

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
 
-from onefold.capture.landing import Landing
 from onefold.capture.quarantine import Quarantined
-from onefold.capture.versioned_table import VersionedTable
 from onefold.changelog.metadata import ChangeMetadata
 from onefold.core.names import table_name
+from onefold.landing.row_writer import Landing
+from onefold.landing.table import VersionedTable
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.catalog import TableName

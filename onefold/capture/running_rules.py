@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from onefold.capture.checkpoint import Checkpoint, RuledTable
-from onefold.capture.landing import NO_RULES, AppliedRules, LandingRules
 from onefold.core.errors import TableRefused
 from onefold.core.log import log
+from onefold.landing.row_writer import NO_RULES, AppliedRules, LandingRules
 from onefold.mysql.binlog.events import LogPosition, Statement
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ddl.renames import ColumnGone, ColumnRenamed, NameChange, TableRenamed, name_changes

@@ -9,12 +9,12 @@ from operator import attrgetter
 from onefold.capture.checkpoint import Checkpoint, CopyRequest, check_owner
 from onefold.capture.checkpoint_store import CheckpointStore
 from onefold.capture.epochs import epoch_with_copies, next_epoch
-from onefold.capture.landing import LandingRules, rule_problems, unused_columns
 from onefold.capture.options import CaptureOptions
 from onefold.capture.source import Source
 from onefold.capture.state import behind, lowest
 from onefold.core.errors import InvalidInput
 from onefold.core.log import log
+from onefold.landing.row_writer import LandingRules, rule_problems, unused_columns
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table_filter import TableFilter
 from onefold.settings.captures import lost_rules

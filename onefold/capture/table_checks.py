@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 import pymysql
 
 from onefold.capture.alterations import KnownTable
-from onefold.capture.quarantine import Problem, holder_of_name
-from onefold.capture.versioned_table import free_names, versioned_table
+from onefold.capture.quarantine import Problem
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import table_name
+from onefold.landing.table import free_names, holder_of_name, versioned_table
 from onefold.mysql.catalog import BASE, ColumnRow, TableDescription, TableName, describe, describe_one, tables
 from onefold.mysql.charsets import SUPPORTED
 from onefold.mysql.connection import quoted

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from onefold.capture.announce import Announcer
 from onefold.capture.quarantine import Kind, Problem
 from onefold.capture.quarantine_state import QuarantineState
 from onefold.capture.running_rules import RunningRules
@@ -12,6 +11,7 @@ from onefold.capture.source import Source
 from onefold.capture.table_checks import exclusion, name_problem
 from onefold.core.errors import SchemaConflict, TableRefused
 from onefold.core.names import table_name
+from onefold.landing.announce import Announcer
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
 

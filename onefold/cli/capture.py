@@ -13,7 +13,6 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from onefold.capture.versioned_table import LENGTH
 from onefold.cli.capture_options import address, address_of, checks, destinations, options_from, server_id, starts, tables
 from onefold.cli.capture_rules import missing_rules, with_rules
 from onefold.cli.capture_status import status
@@ -24,6 +23,7 @@ from onefold.core.extras import needing
 from onefold.core.log import log
 from onefold.core.names import check_names, versioned_name
 from onefold.core.versioned_names import VersionedNames
+from onefold.landing.table import LENGTH
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
@@ -144,7 +144,6 @@ def prepared_capture(
     from onefold.adapters.connect import connect
     from onefold.adapters.gcs import GcsObjects
     from onefold.adapters.pubsub import PubSub
-    from onefold.capture.announce import Announcer, Destination
     from onefold.capture.checkpoint_store import store_at
     from onefold.capture.large_rows import large_rows_at
     from onefold.capture.message_batcher import Publishing
@@ -152,6 +151,7 @@ def prepared_capture(
     from onefold.capture.requirements import destination
     from onefold.capture.run import Capture
     from onefold.capture.source import Source
+    from onefold.landing.announce import Announcer, Destination
     from onefold.mysql.table_filter import TableFilter
 
     check_names_of_capture(settings, capture_options.dataset)

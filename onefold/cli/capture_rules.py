@@ -49,7 +49,7 @@ def with_rules(
         Rejected: the key may not be read.
     """
     from onefold.adapters.capture_keys import read_capture_key
-    from onefold.capture.landing import LandingRules
+    from onefold.landing.row_writer import LandingRules
 
     found = settings.captures.get(options.source)
     if found is None:

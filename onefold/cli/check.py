@@ -17,9 +17,9 @@ from onefold.cli.output import echo_json
 if TYPE_CHECKING:
     import pymysql
 
-    from onefold.checks.report import CheckReport
-    from onefold.extract.part import Destination
-    from onefold.extract.pull import Reader
+    from onefold.check.report import CheckReport
+    from onefold.pull.read.part import Destination
+    from onefold.pull.read.pull import Reader
     from onefold.settings.environment import Settings
     from onefold.settings.sources import Source
 
@@ -91,7 +91,7 @@ def check(
 
 def lines(report: CheckReport) -> Iterator[str]:
     """Yield the report with the first findings below each table; the log of a batch has no findings."""
-    from onefold.checks.log import CHECK_TABLE
+    from onefold.check.log import CHECK_TABLE
 
     *tables, total = report.summary().splitlines()
     for line, table in zip(tables, report.tables, strict=True):
@@ -110,6 +110,6 @@ def _check(arguments: CheckArguments, settings: Settings) -> CheckReport:
 
 
 def _reader(source: Source, password: str, connect: Callable[[], pymysql.Connection], to: Destination) -> Reader:  # noqa: ARG001
-    from onefold.extract.python_reader import PythonReader
+    from onefold.pull.read.python_reader import PythonReader
 
     return PythonReader(connect, to)

@@ -14,8 +14,8 @@ from onefold.core.errors import InvalidInput
 from onefold.core.text import counted
 
 if TYPE_CHECKING:
-    from onefold.load.shredded.load import Loader
-    from onefold.load.shredded.report import RunReport, TableReport
+    from onefold.events.load.load import Loader
+    from onefold.events.load.report import RunReport, TableReport
 
 _TARGETS = ("bigquery", "redshift")
 
@@ -69,9 +69,9 @@ def _loader(context: click.Context, runs: str | None, dataset: str | None, proje
     from onefold.adapters.bigquery.event_tables import BigQueryEventTables
     from onefold.adapters.objects_at import run_objects_at
     from onefold.adapters.pubsub import PubSub
-    from onefold.load.shredded.announce import announcing
-    from onefold.load.shredded.load import Loader
-    from onefold.load.shredded.runs import Runs, runs_address
+    from onefold.events.load.announce import announcing
+    from onefold.events.load.load import Loader
+    from onefold.events.load.runs import Runs, runs_address
 
     events = read_settings(context).events
     runs, dataset = runs or events.runs, dataset or events.dataset
@@ -93,8 +93,8 @@ def _redshift_loader(
     """
     from onefold.adapters.objects_at import run_objects_at
     from onefold.adapters.redshift.event_tables import RedshiftEventTables
-    from onefold.load.shredded.load import Loader
-    from onefold.load.shredded.runs import Runs, runs_address
+    from onefold.events.load.load import Loader
+    from onefold.events.load.runs import Runs, runs_address
 
     runs = runs or read_settings(context).events.runs
     problems = [] if runs else ["expected --runs: name the folder, or set ONEFOLD_EVENTS_RUNS"]
@@ -124,6 +124,6 @@ def _print_errors(report: RunReport) -> None:
 
 
 def _summary(reports: Sequence[RunReport]) -> str:
-    from onefold.load.shredded.load import summary
+    from onefold.events.load.load import summary
 
     return summary(reports)

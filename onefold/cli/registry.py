@@ -15,10 +15,10 @@ from onefold.cli.registry_options import address_of, open_registry, open_store, 
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 
 if TYPE_CHECKING:
-    from onefold.registry.json_schema import Schema
-    from onefold.registry.schema_key import SchemaKey
-    from onefold.registry.sources import SchemaSource
-    from onefold.registry.store import RegistryStore
+    from onefold.events.registry.json_schema import Schema
+    from onefold.events.registry.schema_key import SchemaKey
+    from onefold.events.registry.sources import SchemaSource
+    from onefold.events.registry.store import RegistryStore
 
 _ANY_PATH = click.Path(exists=True, path_type=Path)
 
@@ -53,7 +53,7 @@ def _show_additions(results: list[dict[str, Any]]) -> None:
 
 def _added(path: Path, store: RegistryStore) -> dict[str, Any]:
     """Add the schema of a file, and return what became of it, or why it was not added."""
-    from onefold.registry.json_schema import parse_schema
+    from onefold.events.registry.json_schema import parse_schema
 
     result: dict[str, Any] = {"file": str(path), "schema": None, "outcome": "failed", "errors": []}
     try:
@@ -89,7 +89,7 @@ def _is_hidden(path: Path) -> bool:
 
 def _sort_key(path: Path) -> tuple[int, SchemaKey | None, str]:
     """Return by what the files of a folder are sorted; those that are no schemas come last, and are reported."""
-    from onefold.registry.json_schema import parse_schema
+    from onefold.events.registry.json_schema import parse_schema
 
     try:
         return (0, parse_schema(path.read_bytes()).key, str(path))
@@ -105,7 +105,7 @@ def _sort_key(path: Path) -> tuple[int, SchemaKey | None, str]:
 @click.pass_context
 def list_(context: click.Context, prefix: str | None, registry: str | None, order: str | None, as_json: bool) -> int:
     """List the schemas of a registry in the order of their addition."""
-    from onefold.registry.sources import keys_below
+    from onefold.events.registry.sources import keys_below
 
     source = open_registry(context, registry, parse_order(order))
     keys = keys_below(source, prefix or "")
@@ -124,7 +124,7 @@ def list_(context: click.Context, prefix: str | None, registry: str | None, orde
 @click.pass_context
 def show(context: click.Context, schema: str, registry: str | None, as_json: bool) -> int:
     """Print one schema of a registry."""
-    from onefold.registry.json_schema import parse_key
+    from onefold.events.registry.json_schema import parse_key
 
     key = parse_key(schema)
     found = _found(open_registry(context, registry), key)
@@ -164,8 +164,8 @@ def export(
     changes.
     """
     from onefold.adapters.objects_at import writable_objects_at
-    from onefold.registry.export import export as write
-    from onefold.registry.sources import keys_below
+    from onefold.events.registry.export import export as write
+    from onefold.events.registry.sources import keys_below
 
     target = target.rstrip("/")
     _check_copy(target, address_of(read_settings(context), registry))

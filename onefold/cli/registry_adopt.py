@@ -16,10 +16,10 @@ from onefold.core.names import TableId
 from onefold.schema.diff import Severity
 
 if TYPE_CHECKING:
-    from onefold.registry.bigquery_table import BigQueryTable
-    from onefold.registry.columns import ModelTable
-    from onefold.registry.json_schema import Schema
-    from onefold.registry.legacy_table import Difference
+    from onefold.events.registry.bigquery_table import BigQueryTable
+    from onefold.events.registry.columns import ModelTable
+    from onefold.events.registry.json_schema import Schema
+    from onefold.events.registry.legacy_table import Difference
     from onefold.schema.columns import Column
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -69,24 +69,24 @@ def adopt(
 
 def _versions(context: click.Context, model: str, registry: str | None, order: str | None) -> tuple[Schema, ...]:
     """Return the versions of a model in the order of their addition."""
-    from onefold.registry.schema_key import ModelKey
-    from onefold.registry.sources import read_model
+    from onefold.events.registry.schema_key import ModelKey
+    from onefold.events.registry.sources import read_model
 
     key, versions = ModelKey.parse(model), parse_order(order)
     return read_model(open_registry(context, registry, versions), key, registry or "the registry").versions(key)
 
 
 def _in_redshift(versions: tuple[Schema, ...], columns: Path, table: str, names: dict[str, str]) -> list[Difference]:
-    from onefold.registry.columns import table_of
-    from onefold.registry.legacy_table import compare_redshift, read_svv_columns
+    from onefold.events.registry.columns import table_of
+    from onefold.events.registry.legacy_table import compare_redshift, read_svv_columns
 
     expected: ModelTable = table_of(versions)
     return compare_redshift(expected, read_svv_columns(columns.read_text("utf-8-sig"), table), names)
 
 
 def _in_bigquery(versions: tuple[Schema, ...], found: tuple[Column, ...], names: dict[str, str]) -> list[Difference]:
-    from onefold.registry.bigquery_columns import bigquery_table
-    from onefold.registry.legacy_table import compare_bigquery
+    from onefold.events.registry.bigquery_columns import bigquery_table
+    from onefold.events.registry.legacy_table import compare_bigquery
 
     expected: BigQueryTable = bigquery_table(versions)
     return compare_bigquery(expected, found, names)

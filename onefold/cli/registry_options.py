@@ -13,11 +13,11 @@ from onefold.core.errors import InvalidInput, NotFound
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
-    from onefold.registry.json_schema import Schema
-    from onefold.registry.registry import Registry
-    from onefold.registry.schema_key import ModelKey, SchemaKey, SchemaVer
-    from onefold.registry.sources import SchemaSource
-    from onefold.registry.store import RegistryStore
+    from onefold.events.registry.json_schema import Schema
+    from onefold.events.registry.registry import Registry
+    from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
+    from onefold.events.registry.sources import SchemaSource
+    from onefold.events.registry.store import RegistryStore
 
 registry_option = click.option(
     "--registry",
@@ -46,7 +46,7 @@ def address_of(settings: Settings, registry: str | None) -> str:
 
 def parse_order(order: str | None) -> tuple[SchemaVer, ...]:
     """Return the versions of the option `--order`; none where it was not given."""
-    from onefold.registry.schema_key import SchemaVer
+    from onefold.events.registry.schema_key import SchemaVer
 
     return tuple(SchemaVer.parse(text.strip()) for text in order.split(",")) if order else ()
 
@@ -64,7 +64,7 @@ def open_registry(context: click.Context, registry: str | None, order: Sequence[
         OnefoldError: the registry cannot be read.
     """
     from onefold.adapters.objects_at import objects_at
-    from onefold.registry.sources import StaticSource, open_source
+    from onefold.events.registry.sources import StaticSource, open_source
 
     settings = read_settings(context)
     address = address_of(settings, registry)
@@ -76,7 +76,7 @@ def open_registry(context: click.Context, registry: str | None, order: Sequence[
 
 def table_name(source: SchemaSource, key: ModelKey) -> str | None:
     """Return the name of a model's table; None where the registry cannot be listed, so that no other model is known."""
-    from onefold.registry.table_names import table_names
+    from onefold.events.registry.table_names import table_names
 
     try:
         keys = source.list_keys()
@@ -94,8 +94,8 @@ def open_store(context: click.Context, registry: str | None) -> RegistryStore:
         OnefoldError: the registry cannot be written.
     """
     from onefold.adapters.objects_at import writable_objects_at
-    from onefold.registry.index import INDEX_PATH
-    from onefold.registry.open import store_at
+    from onefold.events.registry.index import INDEX_PATH
+    from onefold.events.registry.open import store_at
 
     settings = read_settings(context)
     address = address_of(settings, registry)
@@ -124,7 +124,7 @@ class _FolderSource:
 
     def find(self, key: SchemaKey) -> Schema | None:
         from onefold.adapters.folder_objects import FolderObjects
-        from onefold.registry.sources import StaticSource
+        from onefold.events.registry.sources import StaticSource
 
         return StaticSource(str(self._folder), FolderObjects(self._folder)).find(key)
 
@@ -132,6 +132,6 @@ class _FolderSource:
         return [self.find(key) for key in keys]
 
     def _read(self, below: Sequence[str]) -> Registry:
-        from onefold.registry.folder import read_folder
+        from onefold.events.registry.folder import read_folder
 
         return read_folder(self._folder, below, self._order)

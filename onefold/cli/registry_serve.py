@@ -82,7 +82,7 @@ def create(name: str, vendors: tuple[str, ...], access: str, file: Path | None, 
 
     Only its hash is stored: in FILE, or printed for the secret that the function reads. Remove the entry to revoke the key.
     """
-    from onefold.registry.api_keys import Access, create_key, stored_key, vendor_problems
+    from onefold.events.registry.api_keys import Access, create_key, stored_key, vendor_problems
 
     raise_problems(vendor_problems(vendors))
     made = create_key()
@@ -108,8 +108,8 @@ def _store(file: Path, entry: dict[str, Any]) -> None:
         OnefoldError: the file cannot be written, or somebody else has just written it.
     """
     from onefold.adapters.folder_objects import FolderObjects
+    from onefold.events.registry.api_keys import parse_keys
     from onefold.ports.objects import NEW
-    from onefold.registry.api_keys import parse_keys
 
     objects = FolderObjects(file.absolute().parent)
     found = objects.find(str(file.absolute()))

@@ -18,12 +18,12 @@ from onefold.core.names import check_names
 from onefold.core.text import counted
 
 if TYPE_CHECKING:
-    from onefold.registry.bigquery_table import BigQueryTable
-    from onefold.registry.columns import ModelTable
-    from onefold.registry.json_schema import Schema
-    from onefold.registry.migrations import Migration
-    from onefold.registry.registry import Registry
-    from onefold.registry.schema_key import ModelKey
+    from onefold.events.registry.bigquery_table import BigQueryTable
+    from onefold.events.registry.columns import ModelTable
+    from onefold.events.registry.json_schema import Schema
+    from onefold.events.registry.migrations import Migration
+    from onefold.events.registry.registry import Registry
+    from onefold.events.registry.schema_key import ModelKey
 
 
 @click.group(cls=CommandGroup)
@@ -50,9 +50,9 @@ def lint(context: click.Context, folder: Path, sequential: bool, as_json: bool) 
     Schemas that the index of FOLDER does not have are checked as if they were added next: the numbers of their versions, and
     what their changes really are.
     """
-    from onefold.registry.folder import scan_folder
-    from onefold.registry.lint import lint as lint_folder
-    from onefold.registry.order import Rules
+    from onefold.events.registry.folder import scan_folder
+    from onefold.events.registry.lint import lint as lint_folder
+    from onefold.events.registry.order import Rules
 
     rules = Rules("sequential" if sequential else "by-addition", warehouses=read_settings(context).registry.warehouses)
     report = lint_folder(scan_folder(folder), rules)
@@ -78,7 +78,7 @@ def ddl(model: str, registry: str | None, target: Any, order: str, dataset: str 
     MODEL is vendor/name/format/model: com.acme/ad_click/jsonschema/1. Data that does not fit into the table has recovery
     tables of its own, whose statements follow.
     """
-    from onefold.registry.ddl import build_table, create_statements, table_as_dict
+    from onefold.events.registry.ddl import build_table, create_statements, table_as_dict
 
     key, found = _read(model, registry, order)
     check_names(given(("dataset", dataset)))
@@ -128,7 +128,7 @@ def migrations(
 @as_json
 def diff(model: str, registry: str | None, from_: str, to: str, target: Any, order: str, as_json: bool) -> int:
     """Explain the change of MODEL from one version to another: its class with the reasons, and the changes of the table."""
-    from onefold.registry.classify import classify
+    from onefold.events.registry.classify import classify
 
     key, found = _read(model, registry, order)
     made = _migration(found, key, (from_, to), target, _name(registry, key))
@@ -152,9 +152,9 @@ def diff(model: str, registry: str | None, from_: str, to: str, target: Any, ord
 
 def _read(model: str, registry: str | None, order: str) -> tuple[ModelKey, Registry]:
     """Read one model of a registry."""
-    from onefold.registry.folder import read_folder
-    from onefold.registry.schema_key import ModelKey
-    from onefold.registry.sources import read_model
+    from onefold.events.registry.folder import read_folder
+    from onefold.events.registry.schema_key import ModelKey
+    from onefold.events.registry.sources import read_model
 
     key, versions = ModelKey.parse(model), parse_order(order)
     context = click.get_current_context()
@@ -171,7 +171,7 @@ def _name(registry: str | None, key: ModelKey) -> str | None:
 
 
 def _up_to(registry: Registry, key: ModelKey, version: str) -> tuple[Schema, ...]:
-    from onefold.registry.schema_key import SchemaVer
+    from onefold.events.registry.schema_key import SchemaVer
 
     return registry.up_to(key, SchemaVer.parse(version))
 
@@ -189,8 +189,8 @@ def _migration(registry: Registry, key: ModelKey, versions: tuple[str, str], tar
     Raises:
         InvalidInput: the first version was added after the second one.
     """
-    from onefold.registry.ddl import build_table
-    from onefold.registry.migrations import migration
+    from onefold.events.registry.ddl import build_table
+    from onefold.events.registry.migrations import migration
 
     before, after = (_up_to(registry, key, version) for version in versions)
     if len(before) > len(after):

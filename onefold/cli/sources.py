@@ -48,7 +48,7 @@ def init(
 
     NAME begins the datasets of the source: fraud and the database models give fraud_models.
     """
-    from onefold.extract.inspect import choices, draft
+    from onefold.pull.read.inspect import choices, draft
     from onefold.settings.yaml_sources import read_sources
 
     problems: list[str] = []
@@ -108,7 +108,7 @@ def check(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
 
 def _problems(source: Source, settings: Settings) -> list[str]:
     """Return all problems of a source, the one that it cannot be read at all included."""
-    from onefold.extract.inspect import source_problems
+    from onefold.pull.read.inspect import source_problems
 
     problems: list[str] = []
     try:
@@ -130,7 +130,7 @@ def _connection(source: Source) -> Iterator[pymysql.Connection]:
     import pymysql as client
 
     from onefold.adapters.secrets import read_password
-    from onefold.extract.connection import connect_source
+    from onefold.pull.read.connection import connect_source
 
     try:
         with closing(connect_source(source, read_password(source.password, os.environ))) as connection:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onefold.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.json_schema import Schema, parse_schema
 
 VENDOR, CLICK, PAGE = "com.acme", "ad_click", "page"
 BASE = "com_acme_ad_click"

@@ -16,7 +16,6 @@ from typing import Any
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.connect import connect
 from onefold.adapters.gcs import GcsObjects
-from onefold.capture.announce import Announcer, Destination
 from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
@@ -28,6 +27,7 @@ from onefold.capture.state import is_before
 from onefold.core.errors import TableRefused
 from onefold.core.names import versioned_name
 from onefold.core.shutdown import Stop
+from onefold.landing.announce import Announcer, Destination
 from onefold.local.pubsub import Listener, LocalTopics
 from onefold.messages.change_records import parse_change_message, parse_stored_message
 from onefold.messages.table_created import TableHint, parse_event

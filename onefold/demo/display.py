@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from onefold.capture.versioned_table import versioned_table
 from onefold.compare.findings import FINDING_COLUMNS, findings
 from onefold.core.text import counted
 from onefold.demo.capture_thread import CopyProgress
 from onefold.demo.source import TableChoice
 from onefold.demo.source_comparison import SourceComparison
+from onefold.landing.table import versioned_table
 from onefold.views.display import show_rows
 
 _MAX_FINDINGS = 10

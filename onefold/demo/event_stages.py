@@ -24,18 +24,18 @@ from onefold.core.errors import Rejected, SchemaInvalid
 from onefold.core.names import TableId, quote
 from onefold.core.text import counted
 from onefold.demo.ad_clicks import BASE
-from onefold.load.shredded.announce import announcing
-from onefold.load.shredded.load import Loader
-from onefold.load.shredded.report import TableReport
-from onefold.load.shredded.runs import Runs, runs_address
+from onefold.events.load.announce import announcing
+from onefold.events.load.load import Loader
+from onefold.events.load.report import TableReport
+from onefold.events.load.runs import Runs, runs_address
+from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.open import store_at
+from onefold.events.registry.registry import Registry
+from onefold.events.registry.store import RegistryStore
+from onefold.events.shred.bad_rows import original_of
+from onefold.events.shred.manifest import run_folder
 from onefold.local.pubsub import LocalTopics
-from onefold.registry.json_schema import Schema
-from onefold.registry.open import store_at
-from onefold.registry.registry import Registry
-from onefold.registry.store import RegistryStore
 from onefold.settings.registry import RegistrySettings
-from onefold.shred.bad_rows import original_of
-from onefold.shred.manifest import run_folder
 from onefold.views.display import show_rows
 
 if TYPE_CHECKING:

@@ -21,11 +21,11 @@ from onefold.demo.clean_views import DemoCleanViews
 from onefold.demo.pulled_source import DATABASE, PulledSource, at
 from onefold.demo.pulls import CLUSTER, DATASET, DemoPulls
 from onefold.demo.source_checks import DemoChecks
-from onefold.extract.inspect import Choice, choices, draft
-from onefold.extract.part import Destination
 from onefold.local.mariadb import mariadb_server
 from onefold.local.processes import bigquery_emulator, ended_in_order, function_server
 from onefold.local.pubsub import Listener, LocalTopics
+from onefold.pull.read.inspect import Choice, choices, draft
+from onefold.pull.read.part import Destination
 from onefold.settings.environment import Settings, load_settings
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn
 

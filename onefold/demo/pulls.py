@@ -24,17 +24,17 @@ from onefold.core.errors import Rejected
 from onefold.core.names import TableId, quote_text, versioned_name
 from onefold.core.text import counted
 from onefold.demo.pulled_source import DATABASE, TABLES, PulledSource
-from onefold.extract.clock import time_of
-from onefold.extract.part import Destination
-from onefold.extract.plan import PullRequest
-from onefold.extract.planner import Planner
-from onefold.extract.pull import Pull
-from onefold.extract.python_reader import PythonReader
-from onefold.extract.report import PullReport, TableReport
-from onefold.extract.watermark import Window
-from onefold.load.run_log import LOG_TABLE
 from onefold.local.pubsub import LocalTopics
 from onefold.ports.warehouse import StoredView
+from onefold.pull.load.run_log import LOG_TABLE
+from onefold.pull.read.clock import time_of
+from onefold.pull.read.part import Destination
+from onefold.pull.read.plan import PullRequest
+from onefold.pull.read.planner import Planner
+from onefold.pull.read.pull import Pull
+from onefold.pull.read.python_reader import PythonReader
+from onefold.pull.read.report import PullReport, TableReport
+from onefold.pull.read.watermark import Window
 from onefold.settings.environment import Settings
 from onefold.settings.sources import dataset_of, full_view
 from onefold.spark.extract.loads import loads_of

@@ -15,16 +15,16 @@ from rich.text import Text
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-from onefold.checks.log import CHECK_TABLE
-from onefold.checks.report import CheckReport
-from onefold.checks.request import CheckRequest
+from onefold.check.log import CHECK_TABLE
+from onefold.check.report import CheckReport
+from onefold.check.request import CheckRequest
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
 from onefold.demo.pulled_source import DATABASE, PulledSource
 from onefold.demo.pulls import CLUSTER, DATASET
-from onefold.extract.part import Destination
-from onefold.extract.python_reader import PythonReader
 from onefold.local.pubsub import LocalTopics
+from onefold.pull.read.part import Destination
+from onefold.pull.read.python_reader import PythonReader
 from onefold.settings.environment import Settings
 from onefold.spark.check.checks import checks_of
 from onefold.spark.extract.loads import loads_of

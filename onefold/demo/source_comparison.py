@@ -16,12 +16,12 @@ import pymysql
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.capture.source import Source
-from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
 from onefold.compare.findings import Comparison
 from onefold.compare.rows import compare_rows
 from onefold.core.errors import NotFound, Rejected, SchemaConflict, TryAgain
 from onefold.core.names import TableId, fold_case, quote, quote_text
+from onefold.landing.table import VersionedTable, versioned_table
 from onefold.merge.refresh import refresh_current
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import query, quoted

@@ -13,9 +13,9 @@ from support.capture_checkpoint import FULL, POSITION
 from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, RuledTable, check_owner
 from onefold.capture.checkpoint_json import from_json, to_json
 from onefold.capture.epochs import epoch_with_copies
-from onefold.capture.landing import AppliedRules
 from onefold.capture.quarantine import DroppedColumns, KnownStructure, Problem, Quarantined
 from onefold.core.errors import InvalidInput
+from onefold.landing.row_writer import AppliedRules
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.gtid import GtidSet

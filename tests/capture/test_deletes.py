@@ -16,9 +16,9 @@ from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehous
 from onefold.capture import deletes
 from onefold.capture.deletes import missing_keys
 from onefold.capture.records import Origin, Record, snapshot_record, tombstone
-from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.core.names import TableId
+from onefold.landing.table import VersionedTable, versioned_table
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import SourceColumn, SourceType, Structure

@@ -8,9 +8,9 @@ from support.bigquery_emulator import EmulatedDataset
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.capture.deletes import missing_keys
-from onefold.capture.versioned_table import HASHED, VersionedTable, versioned_table
 from onefold.changelog.position import Position
 from onefold.core.names import TableId
+from onefold.landing.table import HASHED, VersionedTable, versioned_table
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import SourceColumn, SourceType, Structure

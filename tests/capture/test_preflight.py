@@ -18,7 +18,7 @@ from support.source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.checkpoint import Checkpoint, Progress
 from onefold.capture.checkpoint_json import to_json
-from onefold.capture.versioned_table import versioned_table
+from onefold.landing.table import versioned_table
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import connect, query

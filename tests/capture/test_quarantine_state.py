@@ -11,11 +11,11 @@ import pytest
 from onefold.capture import quarantine_state as quarantine_state_module
 from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress
 from onefold.capture.checkpoint_json import from_json, to_json
-from onefold.capture.quarantine import KnownStructure, Problem, Quarantined, holder_of_name, shape_of
+from onefold.capture.quarantine import KnownStructure, Problem, Quarantined, shape_of
 from onefold.capture.quarantine_state import QuarantineState
 from onefold.capture.state import CaptureState
-from onefold.capture.versioned_table import free_names, versioned_table
 from onefold.core.errors import SchemaConflict
+from onefold.landing.table import free_names, holder_of_name, versioned_table
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import SourceColumn, SourceType, Structure

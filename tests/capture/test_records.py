@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from onefold.capture.records import Origin, change_records, snapshot_record, source_event
-from onefold.capture.versioned_table import version_of, versioned_table
 from onefold.changelog.position import Position
+from onefold.landing.table import version_of, versioned_table
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.table import SourceColumn, SourceType, Structure

@@ -11,10 +11,10 @@ from support.capture import Bench, begin, bench_of, eventually, latest
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
 
-from onefold.capture.landing import LandingRules
 from onefold.capture.preflight import preflight
 from onefold.core.errors import InvalidInput
 from onefold.core.hash_key import HashKey
+from onefold.landing.row_writer import LandingRules
 from onefold.settings.captures import ColumnRules
 
 pytestmark = on(MariaDb, MySql)

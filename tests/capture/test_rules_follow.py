@@ -25,9 +25,9 @@ from support.followed_rules import (
 from support.quarantine_scene import alter_silently
 from support.source_database import SourceDatabase, on
 
-from onefold.capture.landing import LandingRules
 from onefold.capture.preflight import preflight
 from onefold.core.errors import InvalidInput
+from onefold.landing.row_writer import LandingRules
 from onefold.mysql.table_filter import TableFilter
 from onefold.settings.captures import ColumnRules
 

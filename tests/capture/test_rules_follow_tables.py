@@ -24,7 +24,7 @@ from support.followed_rules import (
 )
 from support.source_database import SourceDatabase, on
 
-from onefold.capture.landing import LandingRules
+from onefold.landing.row_writer import LandingRules
 from onefold.mysql.table_filter import TableFilter
 from onefold.settings.captures import ColumnRules
 

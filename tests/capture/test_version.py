@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from onefold.capture.versioned_table import canonical_text, version_of
+from onefold.landing.table import canonical_text, version_of
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "source-types.md").read_text()

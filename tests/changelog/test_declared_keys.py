@@ -13,9 +13,9 @@ from support.zetasql_judge import Judge, literals
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-from onefold.capture.versioned_table import versioned_table
 from onefold.changelog.declared_keys import declared_keys_query, key_to_declare, same_columns, source_key
 from onefold.core.names import TableId
+from onefold.landing.table import versioned_table
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type

@@ -10,11 +10,11 @@ from support.clean_shop import KEY, CleanShop
 from support.cli import Run
 
 from onefold.adapters.bigquery.hash_keys import BigQueryHashKeys
-from onefold.capture.landing import LandingRules
 from onefold.capture.options import CaptureOptions
 from onefold.cli.capture_rules import missing_rules, with_rules
 from onefold.core.errors import InvalidInput, Rejected
 from onefold.core.hash_key import HashKey
+from onefold.landing.row_writer import LandingRules
 from onefold.settings.captures import CaptureSettings, ColumnRules
 from onefold.settings.environment import Settings
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from support.cli import Run
 
-from onefold.checks.report import CheckReport, ChunkCheck, TableCheck
+from onefold.check.report import CheckReport, ChunkCheck, TableCheck
 from onefold.cli.check import lines
 from onefold.compare.findings import DIFFERENT
-from onefold.extract.plan import KeyRange
+from onefold.pull.read.plan import KeyRange
 from onefold.settings.environment import Settings
 from spark_jobs.check import ended
 

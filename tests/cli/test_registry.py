@@ -21,8 +21,8 @@ from support.cli import Run
 from support.fake_gcs import ObjectStore
 from support.registries import document, folder_store, history, schema
 
+from onefold.events.registry.api_keys import find_key, parse_keys
 from onefold.local.processes import free_port
-from onefold.registry.api_keys import find_key, parse_keys
 
 AD_CLICK = [f"iglu:com.acme/ad_click/jsonschema/1-0-{number}" for number in range(3)]
 

@@ -15,7 +15,7 @@ from support.cli import Run
 from support.registries import folder_store
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.registry.json_schema import parse_schema
+from onefold.events.registry.json_schema import parse_schema
 
 MODEL = "com.acme/ad_click/jsonschema/1"
 SCHEMA = {

@@ -11,7 +11,7 @@ import pytest
 from support.cli import Run
 from support.registries import document, schema
 
-from onefold.registry.index import Index
+from onefold.events.registry.index import Index
 
 TEXT, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 

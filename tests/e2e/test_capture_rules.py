@@ -15,9 +15,9 @@ from support.end_to_end import Flow, new_source
 from support.source_database import on
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.capture.landing import LandingRules
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId
+from onefold.landing.row_writer import LandingRules
 from onefold.merge.refresh import refresh_current
 from onefold.settings.captures import ColumnRules
 from onefold.settings.environment import Settings

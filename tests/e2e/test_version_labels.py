@@ -20,11 +20,11 @@ from support.shred_scene import INTEGER, plan
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
 from onefold.core.names import TableId
+from onefold.events.registry.bigquery_columns import bigquery_table
+from onefold.events.registry.bigquery_table import BigQueryTable
+from onefold.events.registry.ddl import bigquery_columns
 from onefold.messages.table_created import dataset_message, table_message
 from onefold.refresh.handler import TableCreatedHandler
-from onefold.registry.bigquery_columns import bigquery_table
-from onefold.registry.bigquery_table import BigQueryTable
-from onefold.registry.ddl import bigquery_columns
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.settings.environment import load_settings

@@ -16,10 +16,10 @@ from werkzeug.test import Client, TestResponse
 
 from onefold.adapters.connect import connect
 from onefold.core.errors import TryAgain
-from onefold.load.shredded.announce import announcing
-from onefold.load.shredded.handler import ShreddedHandler
-from onefold.load.shredded.load import Loader
-from onefold.shred.manifest import MANIFEST
+from onefold.events.load.announce import announcing
+from onefold.events.load.handler import ShreddedHandler
+from onefold.events.load.load import Loader
+from onefold.events.shred.manifest import MANIFEST
 
 SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
 RUNS = "gs://acme/shredded"

@@ -14,8 +14,8 @@ from support.registry_server import OTHER, READER, UNKNOWN, WRITER, Api
 
 from onefold.adapters.http_objects import HttpObjects
 from onefold.core.errors import InvalidInput, Rejected
-from onefold.registry.schema_key import ModelKey
-from onefold.registry.sources import ServerSource, open_source
+from onefold.events.registry.schema_key import ModelKey
+from onefold.events.registry.sources import ServerSource, open_source
 
 URI = "iglu:com.acme/ad_click/jsonschema/1-0-0"
 PATH = "/api/schemas/com.acme/ad_click/jsonschema/1-0-0"

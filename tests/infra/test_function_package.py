@@ -27,9 +27,9 @@ from support.sink import ADA, COLUMNS, message
 from infra.package import package
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.batches.request import batch_message
+from onefold.events.registry.api_keys import Access, create_key, stored_key
 from onefold.local.dataproc import dataproc_emulator
 from onefold.messages.table_created import table_message
-from onefold.registry.api_keys import Access, create_key, stored_key
 
 pytestmark = pytest.mark.heavy
 

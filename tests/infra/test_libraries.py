@@ -13,8 +13,8 @@ from support.maven_repository import maven_repository
 
 from infra import libraries as module
 from infra.libraries import DRIVER, DRIVER_SHA256, DRIVER_VERSION, PYMYSQL, Unavailable, libraries, pinned
-from onefold.extract.connection import DRIVER_PACKAGE
 from onefold.ports import batches
+from onefold.pull.read.connection import DRIVER_PACKAGE
 
 LAYOUT = f"/org/mariadb/jdbc/mariadb-java-client/{DRIVER_VERSION}/mariadb-java-client-{DRIVER_VERSION}.jar"
 """The path of the driver in every Maven repository."""

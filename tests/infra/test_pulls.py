@@ -15,8 +15,8 @@ from support.terraform import Outcome, Plan
 
 from onefold.batches.extract_arguments import parse_extract
 from onefold.batches.request import parse_batch_request
-from onefold.extract.pull import log_table
-from onefold.extract.report import TableReport
+from onefold.pull.read.pull import log_table
+from onefold.pull.read.report import TableReport
 from onefold.settings.environment import load_settings
 
 DATASETS = {"fraud": ("fraud_models", "fraud_card_data"), "ads": ("ads_clicks",)}

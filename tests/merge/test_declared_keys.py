@@ -12,8 +12,8 @@ from support.merge_shop import now
 from support.tenants import ONE, TENANT, TWO, create, current_rows, customer, land, read_key, row
 
 from onefold.adapters.bigquery.emulator import EmulatedWarehouse
-from onefold.capture.versioned_table import VersionedTable
 from onefold.core.errors import NotFound, SchemaConflict
+from onefold.landing.table import VersionedTable
 from onefold.merge.change_tables import ChangeTable
 from onefold.merge.keys import (
     captured_keys,

@@ -21,9 +21,9 @@ from onefold.adapters.connect import connect
 from onefold.cli.common import check_view_settings
 from onefold.core.errors import KeyUnknown, SettingsChanged
 from onefold.core.names import TableId
-from onefold.extract.watermark import Window
 from onefold.merge.apply import merge
 from onefold.merge.refresh import keep_current, refresh_current
+from onefold.pull.read.watermark import Window
 from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
 from onefold.settings.sources import TableLoad

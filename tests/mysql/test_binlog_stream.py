@@ -9,9 +9,9 @@ from support.database_servers import DatabaseServer, MariaDb, MySql
 from support.source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.records import Origin, Record, change_records
-from onefold.capture.versioned_table import version_of, versioned_table
 from onefold.changelog.position import Position
 from onefold.core.errors import NotFound, Rejected, TryAgain
+from onefold.landing.table import version_of, versioned_table
 from onefold.mysql.binlog.events import (
     Committed,
     Gtid,

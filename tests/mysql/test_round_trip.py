@@ -11,7 +11,7 @@ from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
 from support.source_types import MYSQL_SAMPLES, SAMPLES, Sample
 
-from onefold.capture.versioned_table import bigquery_type, version_of
+from onefold.landing.table import bigquery_type, version_of
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.snapshot.select_list import read_selected, select_list
 

@@ -18,7 +18,7 @@ from support.pulled_source import DATASET, KEYLESS, WIDER
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.adapters.bigquery.hash_keys import BigQueryHashKeys
 from onefold.core.names import TableId
-from onefold.extract.watermark import Window
+from onefold.pull.read.watermark import Window
 from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.sources import TableLoad
 from onefold.views.clean import waiting_columns

@@ -14,10 +14,10 @@ from support.merge_shop import CUSTOMER, Shop
 from support.tenants import ONE, TWO, create, land, row
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
-from onefold.capture.versioned_table import VersionedTable
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
+from onefold.landing.table import VersionedTable
 from onefold.merge.current_text import remembered_keys
 from onefold.ports.warehouse import ViewDraft
 from onefold.schema.table_rules import TableRules

@@ -14,8 +14,8 @@ from support.merge_shop import CUSTOMER, Shop
 from support.tenants import CODE, ID, NAME, ONE, TENANT, TWO, create, customer, land, row, version
 
 from onefold.adapters.bigquery.emulator import EmulatedWarehouse
-from onefold.capture.versioned_table import VersionedTable
 from onefold.changelog.metadata import LANDED_AT
+from onefold.landing.table import VersionedTable
 from onefold.merge.current_text import remembered_keys
 from onefold.merge.reconcile import reconcile
 from onefold.mysql.table import SourceColumn, SourceType

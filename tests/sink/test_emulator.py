@@ -22,8 +22,8 @@ from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.bigquery.schema import rest_field
 from onefold.adapters.bigquery.storage_write import StorageWrite, landing_in
 from onefold.adapters.connect import connect
-from onefold.capture.versioned_table import ADDED
 from onefold.core.names import TableId
+from onefold.landing.table import ADDED
 from onefold.local.processes import function_server
 from onefold.local.send_event import local_session
 from onefold.schema.columns import Column

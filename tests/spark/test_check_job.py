@@ -9,8 +9,8 @@ import pytest
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.batches.check_arguments import CheckArguments
-from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.core.hash_key import HashKey
+from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.settings.captures import CaptureSettings, ColumnRules
 from onefold.settings.environment import Settings
 from onefold.spark.check.job import rules_of

@@ -15,7 +15,6 @@ from typing import Any
 from support.database_servers import DatabaseServer
 from support.source_database import SourceDatabase, end_of_log
 
-from onefold.capture.announce import Announcer, Destination
 from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
 from onefold.capture.large_rows import LargeRowsFolder
@@ -29,6 +28,7 @@ from onefold.changelog.position import Position
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
+from onefold.landing.announce import Announcer, Destination
 from onefold.mysql.table_filter import TableFilter
 from onefold.ports.publisher import Message
 from onefold.ports.warehouse import StoredTable

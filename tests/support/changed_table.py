@@ -13,9 +13,9 @@ from support.check_scene import CheckScene
 from support.pulls import by
 from support.source_database import SourceDatabase
 
-from onefold.extract.report import PullReport
-from onefold.load.run import Log
 from onefold.ports.rows import Row
+from onefold.pull.load.run import Log
+from onefold.pull.read.report import PullReport
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 DAILY = NOON + timedelta(hours=16)

@@ -14,20 +14,20 @@ from support.source_database import SourceDatabase
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.connect import connect as connect_warehouse
-from onefold.capture.landing import NO_RULES, LandingRules
-from onefold.checks.report import CheckReport, TableCheck
-from onefold.checks.request import CheckRequest
-from onefold.checks.run import Checks
+from onefold.check.report import CheckReport, TableCheck
+from onefold.check.request import CheckRequest
+from onefold.check.run import Checks
 from onefold.core.names import TableId, table_name
-from onefold.extract.plan import PullRequest
-from onefold.extract.planner import Planner
-from onefold.extract.pull import Pull
-from onefold.extract.pulled import Loads
-from onefold.extract.python_reader import PythonReader
-from onefold.extract.report import PullReport
-from onefold.extract.watermark import Window
+from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.merge.refresh import refresh_current
 from onefold.mysql.connection import connect
+from onefold.pull.read.plan import PullRequest
+from onefold.pull.read.planner import Planner
+from onefold.pull.read.pull import Pull
+from onefold.pull.read.pulled import Loads
+from onefold.pull.read.python_reader import PythonReader
+from onefold.pull.read.report import PullReport
+from onefold.pull.read.watermark import Window
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, dataset_of, full_view

@@ -28,10 +28,8 @@ from support.source_values import SHAPES, kind_of, selected
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedRowWriter, EmulatedWarehouse, emulator_client
 from onefold.adapters.gcs import GcsObjects
-from onefold.capture.announce import Announcer, Destination
 from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
-from onefold.capture.landing import NO_RULES, LandingRules
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
 from onefold.capture.options import CaptureOptions
@@ -45,6 +43,8 @@ from onefold.compare.values import text_of
 from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.landing.announce import Announcer, Destination
+from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.merge.refresh import refresh_current
 from onefold.messages.change_records import MAX_MESSAGE_BYTES
 from onefold.mysql.connection import connect, query

@@ -15,10 +15,10 @@ from support.shredded_runs import Columns, Row, click_table, envelope, write_run
 from onefold.adapters.bigquery.event_tables import BigQueryEventTables
 from onefold.adapters.connect import connect
 from onefold.adapters.folder_objects import FolderObjects
-from onefold.load.shredded.load import Loader
-from onefold.load.shredded.plan import TablePlan
-from onefold.load.shredded.report import RunReport
-from onefold.load.shredded.runs import Runs, runs_address
+from onefold.events.load.load import Loader
+from onefold.events.load.plan import TablePlan
+from onefold.events.load.report import RunReport
+from onefold.events.load.runs import Runs, runs_address
 from onefold.ports.event_tables import EventWarehouse
 
 TABLE = "com_acme_click_1"

@@ -6,8 +6,8 @@ from typing import Any
 
 from support.capture import Bench, latest
 
-from onefold.capture.landing import LandingRules
 from onefold.core.hash_key import HashKey
+from onefold.landing.row_writer import LandingRules
 from onefold.settings.captures import ColumnRules
 
 KEY = HashKey(b"thirty-two bytes of a secret key")

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from support.extract_job import CLUSTER, USER
 
-from onefold.extract.connection import jdbc_options
+from onefold.pull.read.connection import jdbc_options
 from onefold.settings.sources import Source, Tls
 from onefold.spark.extract.session import open_session_with_driver
 from onefold.spark.job import summary

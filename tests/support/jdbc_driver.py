@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from onefold.extract.connection import DRIVER_PACKAGE
+from onefold.pull.read.connection import DRIVER_PACKAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 300

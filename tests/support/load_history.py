@@ -12,10 +12,10 @@ from support.pulled_source import MemorySource, Puller, landed_rows
 from support.turns import Killed, Turns, any_order
 
 from onefold.core.errors import TryAgain
-from onefold.extract.part import Destination
-from onefold.extract.plan import TablePlan
-from onefold.extract.watermark import Window
-from onefold.load.run import TableLoads
+from onefold.pull.load.run import TableLoads
+from onefold.pull.read.part import Destination
+from onefold.pull.read.plan import TablePlan
+from onefold.pull.read.watermark import Window
 from onefold.settings.sources import TableLoad
 
 FIRST = datetime(2026, 5, 1, tzinfo=UTC)

@@ -17,20 +17,20 @@ from support.in_memory import MemoryPublisher
 from support.memory_files import MemoryFiles
 from support.memory_log import MemoryLog
 
-from onefold.capture.announce import TableWarehouse
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId, versioned_name
-from onefold.extract.part import Destination
-from onefold.extract.pulled import PulledFile, PulledFiles
-from onefold.extract.watermark import NO_DAY
-from onefold.load.day_rows import Since
-from onefold.load.deletion_files import StoredDeletions
-from onefold.load.missing_keys import LOOKED_UP, KeyColumns, Landed
-from onefold.load.run import TableLoads
-from onefold.load.tables import Announcements
+from onefold.landing.announce import TableWarehouse
 from onefold.ports.load_jobs import PULLED_LABEL, LoadedJob, LoadFile, NotPulled
 from onefold.ports.rows import Row
 from onefold.ports.warehouse import StoredTable
+from onefold.pull.load.day_rows import Since
+from onefold.pull.load.deletion_files import StoredDeletions
+from onefold.pull.load.missing_keys import LOOKED_UP, KeyColumns, Landed
+from onefold.pull.load.run import TableLoads
+from onefold.pull.load.tables import Announcements
+from onefold.pull.read.part import Destination
+from onefold.pull.read.pulled import PulledFile, PulledFiles
+from onefold.pull.read.watermark import NO_DAY
 from onefold.schema.columns import Column
 from onefold.schema.versions import Version
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from onefold.extract.clock import micros
-from onefold.extract.plan import LoadState
-from onefold.extract.watermark import Window
-from onefold.load.log_state import Replacement
 from onefold.ports.rows import Row
+from onefold.pull.load.log_state import Replacement
+from onefold.pull.read.clock import micros
+from onefold.pull.read.plan import LoadState
+from onefold.pull.read.watermark import Window
 
 
 @dataclass

@@ -11,8 +11,8 @@ from support.in_memory import MemoryPublisher
 from support.pulled_source import CLUSTER, DATABASE, DATASET, TABLE, MemorySource, Puller, landed_rows
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
-from onefold.extract.pulled import Loads
-from onefold.extract.watermark import Window
+from onefold.pull.read.pulled import Loads
+from onefold.pull.read.watermark import Window
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad
 from onefold.spark.extract.loads import loads_of

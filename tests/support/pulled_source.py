@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 
 from onefold.core.names import TableId
-from onefold.extract.clock import micros
-from onefold.extract.days import row_day
-from onefold.extract.part import Block, Destination, pulled_files, write_part
-from onefold.extract.plan import LoadState, PullRequest, TablePlan
-from onefold.extract.present_rows import Key, PresentRow, PresentRows
-from onefold.extract.pulled import Loads, PulledFiles
-from onefold.extract.pulled_table import pulled_table
-from onefold.extract.ranges import pull_range, whole_range
-from onefold.extract.rows import json_line
-from onefold.extract.watermark import PullRange, Watermark, Window
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.table import SourceColumn, SourceType, Structure
+from onefold.pull.read.clock import micros
+from onefold.pull.read.days import row_day
+from onefold.pull.read.part import Block, Destination, pulled_files, write_part
+from onefold.pull.read.plan import LoadState, PullRequest, TablePlan
+from onefold.pull.read.present_rows import Key, PresentRow, PresentRows
+from onefold.pull.read.pulled import Loads, PulledFiles
+from onefold.pull.read.pulled_table import pulled_table
+from onefold.pull.read.ranges import pull_range, whole_range
+from onefold.pull.read.rows import json_line
+from onefold.pull.read.watermark import PullRange, Watermark, Window
 from onefold.settings.sources import TableLoad, dataset_of
 
 CLUSTER, DATABASE, TABLE = "fraud", "models", "score"

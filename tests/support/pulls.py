@@ -14,16 +14,16 @@ from support.source_database import SourceDatabase
 
 from onefold.adapters.pulled_files import FolderFiles
 from onefold.core.names import TableId
-from onefold.extract.key_ranges import PART_ROWS
-from onefold.extract.part import Destination
-from onefold.extract.plan import LoadState, PullRequest, TablePlan
-from onefold.extract.planner import Planner
-from onefold.extract.present_rows import PresentRows
-from onefold.extract.pull import Pull
-from onefold.extract.pulled import PulledFiles
-from onefold.extract.python_reader import PythonReader
-from onefold.extract.watermark import Window
 from onefold.mysql.connection import connect
+from onefold.pull.read.key_ranges import PART_ROWS
+from onefold.pull.read.part import Destination
+from onefold.pull.read.plan import LoadState, PullRequest, TablePlan
+from onefold.pull.read.planner import Planner
+from onefold.pull.read.present_rows import PresentRows
+from onefold.pull.read.pull import Pull
+from onefold.pull.read.pulled import PulledFiles
+from onefold.pull.read.python_reader import PythonReader
+from onefold.pull.read.watermark import Window
 from onefold.settings.sources import Source, TableLoad, WatermarkColumn
 
 START = datetime(2026, 5, 4, 4, tzinfo=UTC)

@@ -12,15 +12,15 @@ from support.pulled_source import CLUSTER, TABLE, MemorySource, Puller
 from support.source_database import SourceDatabase
 
 from onefold.core.errors import TryAgain
-from onefold.extract.clock import micros
-from onefold.extract.part import pulled_files
-from onefold.extract.plan import PullRequest, TablePlan
-from onefold.extract.planner import Planner, Skipped
-from onefold.extract.present_rows import PresentRows, SourceRows
-from onefold.extract.pulled import Loads, PulledFiles
-from onefold.extract.python_reader import PythonReader
-from onefold.extract.watermark import Window
 from onefold.mysql.connection import connect, query
+from onefold.pull.read.clock import micros
+from onefold.pull.read.part import pulled_files
+from onefold.pull.read.plan import PullRequest, TablePlan
+from onefold.pull.read.planner import Planner, Skipped
+from onefold.pull.read.present_rows import PresentRows, SourceRows
+from onefold.pull.read.pulled import Loads, PulledFiles
+from onefold.pull.read.python_reader import PythonReader
+from onefold.pull.read.watermark import Window
 from onefold.settings.sources import Source, WatermarkColumn
 
 _TABLE = (

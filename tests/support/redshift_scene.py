@@ -19,12 +19,12 @@ from support.shredded_runs import click_table
 from onefold.adapters.objects_at import run_objects_at
 from onefold.adapters.redshift.event_tables import RedshiftEventTables
 from onefold.core.errors import TryAgain
-from onefold.load.shredded.load import Loader
-from onefold.load.shredded.report import RunReport
-from onefold.load.shredded.runs import Runs
+from onefold.events.load.load import Loader
+from onefold.events.load.report import RunReport
+from onefold.events.load.runs import Runs
+from onefold.events.shred.counts import EVENTS
+from onefold.events.shred.manifest import MANIFEST, Manifest, ShreddedFile, ShreddedTable
 from onefold.ports.event_tables import EventTable, EventWarehouse
-from onefold.shred.counts import EVENTS
-from onefold.shred.manifest import MANIFEST, Manifest, ShreddedFile, ShreddedTable
 
 RUNS = f"s3://{BUCKET}/shredded"
 TABLE = "com_acme_click_1"

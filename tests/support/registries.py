@@ -10,10 +10,10 @@ from typing import Any
 
 from onefold.adapters.folder_objects import FolderObjects
 from onefold.adapters.gcs import GcsObjects
+from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.order import Rules, check_addition
+from onefold.events.registry.store import RegistryStore
 from onefold.ports.objects import ObjectWriter, StoredObject
-from onefold.registry.json_schema import Schema, parse_schema
-from onefold.registry.order import Rules, check_addition
-from onefold.registry.store import RegistryStore
 
 BUCKET = "gs://bucket/registry"
 PROPERTIES = {"größe": {"type": "string", "maxLength": 20}, "id": {"type": "integer"}}

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 from support.registries import folder_store, history
 
+from onefold.events.registry.api_keys import Access, stored_key
 from onefold.local.processes import function_server
-from onefold.registry.api_keys import Access, stored_key
 
 # Not made at random: the workers of pytest have to see the same parameters.
 READER = "6f1c1b1e-3f0e-4a53-9d5e-0c9a3f1d7b21"

@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from onefold.registry.json_schema import Schema, parse_schema
-from onefold.registry.order import Rules, allowed_versions
-from onefold.registry.schema_key import SchemaVer
+from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.order import Rules, allowed_versions
+from onefold.events.registry.schema_key import SchemaVer
 
 Json = dict[str, Any]
 NAMES = ("a", "b", "fooBar", "Größe", "URLPath", "c-d", "x.y", "id2", "日本", "select", "with space", 'quo"te', "foo_bar")

@@ -6,8 +6,8 @@ import json
 import random
 from typing import Any
 
-from onefold.registry.json_schema import Schema, parse_schema
-from onefold.registry.registry import Registry
+from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.registry import Registry
 
 TEXTS = [
     "", "a", " a ", "größe 😀", "tab\there", "line\nbreak", "\r\n", '"', 'say "a"', "\\N", "\\\\N", "\\", "N", "\\N ", "\\n",

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from support.registries import document, folder_store
 
 from onefold.batches.shred_arguments import parse_shred
-from onefold.registry.json_schema import parse_schema
-from onefold.shred.manifest import MANIFEST, Manifest, ShreddedTable, parse_manifest
-from onefold.shred.report import ShredReport
+from onefold.events.registry.json_schema import parse_schema
+from onefold.events.shred.manifest import MANIFEST, Manifest, ShreddedTable, parse_manifest
+from onefold.events.shred.report import ShredReport
 from onefold.spark.shred.job import shred
 from onefold.spark.shred.registry import read_registry
 

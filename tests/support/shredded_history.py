@@ -11,11 +11,11 @@ from typing import Any
 
 from support.shredded_runs import write_run
 
-from onefold.registry.json_schema import Schema, parse_schema
-from onefold.registry.registry import Registry
-from onefold.shred.manifest import ShreddedTable
-from onefold.shred.plan import PlannedTable, plan_shred
-from onefold.shred.shredder import Shredder
+from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.registry import Registry
+from onefold.events.shred.manifest import ShreddedTable
+from onefold.events.shred.plan import PlannedTable, plan_shred
+from onefold.events.shred.shredder import Shredder
 
 NAMES = ("ad_click", "page")
 _TEXT: dict[str, Any] = {"type": ["string", "null"]}

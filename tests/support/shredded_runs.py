@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onefold.events.shred.counts import EVENTS
+from onefold.events.shred.manifest import MANIFEST, Manifest, ShreddedFile, ShreddedTable
 from onefold.schema.types import Array, Scalar, Struct, Type, parse_type
-from onefold.shred.counts import EVENTS
-from onefold.shred.manifest import MANIFEST, Manifest, ShreddedFile, ShreddedTable
 
 ENVELOPE = (
     ("schema_vendor", "STRING"), ("schema_name", "STRING"), ("schema_format", "STRING"), ("schema_version", "STRING"),

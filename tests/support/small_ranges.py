@@ -5,12 +5,12 @@ from __future__ import annotations
 import runpy
 import sys
 
-import onefold.extract.key_ranges
+import onefold.pull.read.key_ranges
 
 ROWS = 300
 """About the rows of a range."""
 
 if __name__ == "__main__":
-    onefold.extract.key_ranges.PART_ROWS = ROWS
+    onefold.pull.read.key_ranges.PART_ROWS = ROWS
     del sys.argv[0]
     runpy.run_path(sys.argv[0], run_name="__main__")

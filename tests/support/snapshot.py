@@ -11,8 +11,8 @@ from support.changelogs import oracle
 from support.source_database import SourceDatabase
 
 from onefold.capture.records import Origin, Record, change_records, snapshot_record
-from onefold.capture.versioned_table import versioned_table
 from onefold.changelog.metadata import METADATA
+from onefold.landing.table import versioned_table
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.snapshot import consistent_read

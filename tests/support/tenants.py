@@ -9,9 +9,9 @@ from support.bigquery_emulator import EmulatedDataset
 from support.merge_shop import LONG_AGO
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
-from onefold.capture.versioned_table import VersionedTable, versioned_table
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.core.names import TableId
+from onefold.landing.table import VersionedTable, versioned_table
 from onefold.merge.change_tables import ChangeTable
 from onefold.merge.keys import (
     captured_keys,

@@ -75,8 +75,8 @@ def test_a_list_of_one_is_written_as_a_list() -> None:
 
 
 def test_tests_that_are_left_out_are_deselected() -> None:
-    (left_out,) = PACKAGES["onefold/shred"].left_out
-    assert f"\n    no:cacheprovider\n    --deselect={left_out}\n" in settings("onefold/shred", ["tests"])
+    (left_out,) = PACKAGES["onefold/events/shred"].left_out
+    assert f"\n    no:cacheprovider\n    --deselect={left_out}\n" in settings("onefold/events/shred", ["tests"])
     assert "--deselect" not in settings("onefold/schema", ["tests"])
 
 

@@ -21,7 +21,7 @@ from support.pulls import RememberedLoads
 
 from onefold.batches.extract_arguments import ExtractArguments
 from onefold.core.errors import OnefoldError
-from onefold.extract.plan import TablePlan
+from onefold.pull.read.plan import TablePlan
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls
 from onefold.spark.extract.job import extract

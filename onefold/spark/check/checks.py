@@ -9,20 +9,20 @@ import pymysql
 from onefold.adapters.bigquery.load_jobs import load_jobs_in
 from onefold.adapters.bigquery.storage_write import landing_in
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-from onefold.capture.landing import NO_RULES, LandingRules
-from onefold.checks.counting import RowCounter
-from onefold.checks.exact import ChunkComparer
-from onefold.checks.inspect import Inspector
-from onefold.checks.log import CheckLog
-from onefold.checks.repair import Repairer
-from onefold.checks.request import CheckRequest
-from onefold.checks.run import Checks
+from onefold.check.counting import RowCounter
+from onefold.check.exact import ChunkComparer
+from onefold.check.inspect import Inspector
+from onefold.check.log import CheckLog
+from onefold.check.repair import Repairer
+from onefold.check.request import CheckRequest
+from onefold.check.run import Checks
 from onefold.core.hash_key import HashKey
-from onefold.extract.part import Destination
-from onefold.extract.present_rows import SourceRows
-from onefold.extract.pull import Reader
-from onefold.extract.pulled import Loads
-from onefold.load.deletion_files import StoredDeletions
+from onefold.landing.row_writer import NO_RULES, LandingRules
+from onefold.pull.load.deletion_files import StoredDeletions
+from onefold.pull.read.part import Destination
+from onefold.pull.read.present_rows import SourceRows
+from onefold.pull.read.pull import Reader
+from onefold.pull.read.pulled import Loads
 from onefold.settings.environment import Settings
 
 

@@ -13,14 +13,14 @@ from onefold.adapters.capture_keys import read_capture_key
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.adapters.secrets import read_password
 from onefold.batches.check_arguments import CheckArguments
-from onefold.capture.landing import NO_RULES, LandingRules
-from onefold.checks.report import CheckReport
-from onefold.checks.request import CheckRequest
-from onefold.checks.run import first_line
-from onefold.extract.connection import connect_source
-from onefold.extract.part import Destination
-from onefold.extract.pull import Reader
+from onefold.check.report import CheckReport
+from onefold.check.request import CheckRequest
+from onefold.check.run import first_line
+from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.ports.publisher import Publisher
+from onefold.pull.read.connection import connect_source
+from onefold.pull.read.part import Destination
+from onefold.pull.read.pull import Reader
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source
 from onefold.spark.check.checks import checks_of

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from onefold.extract.part import FILE_DAYS, Block, day_group
-from onefold.extract.plan import TablePlan
-from onefold.extract.queries import COUNTED
+from onefold.pull.read.part import FILE_DAYS, Block, day_group
+from onefold.pull.read.plan import TablePlan
+from onefold.pull.read.queries import COUNTED
 from onefold.spark.extract.lines import DAY_OF_ROW, LINE, LOST, NUMBER
 
 

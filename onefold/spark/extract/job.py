@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from onefold.adapters.secrets import read_password
 from onefold.batches.extract_arguments import ExtractArguments
 from onefold.core.names import TableId
-from onefold.extract.connection import connect_source, jdbc_options
-from onefold.extract.plan import PullRequest
-from onefold.extract.planner import Planner
-from onefold.extract.pull import Pull
-from onefold.extract.pulled import Loads
-from onefold.extract.report import PullReport
+from onefold.pull.read.connection import connect_source, jdbc_options
+from onefold.pull.read.plan import PullRequest
+from onefold.pull.read.planner import Planner
+from onefold.pull.read.pull import Pull
+from onefold.pull.read.pulled import Loads
+from onefold.pull.read.report import PullReport
 from onefold.settings.environment import Settings
 from onefold.spark.extract.places import destination_of, source_of
 from onefold.spark.extract.reader import SparkReader

@@ -1,4 +1,4 @@
-"""Lines of pulled rows in Spark: the same bytes as `onefold.extract.rows` gives for one row in Python."""
+"""Lines of pulled rows in Spark: the same bytes as `onefold.pull.read.rows` gives for one row in Python."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StringType
 
 from onefold.changelog.metadata import METADATA
-from onefold.extract.clock import time_of
-from onefold.extract.plan import TablePlan
-from onefold.extract.pulled_table import DAY
-from onefold.extract.queries import COUNTED, READING, SHOWN
-from onefold.extract.rows import added_values, metadata
-from onefold.extract.watermark import LAST_DAY, NO_DAY
 from onefold.mysql.encodings import Unrepresentable, wkt
 from onefold.mysql.snapshot.renderings import rendering_of
+from onefold.pull.read.clock import time_of
+from onefold.pull.read.plan import TablePlan
+from onefold.pull.read.pulled_table import DAY
+from onefold.pull.read.queries import COUNTED, READING, SHOWN
+from onefold.pull.read.rows import added_values, metadata
+from onefold.pull.read.watermark import LAST_DAY, NO_DAY
 from onefold.spark.values.text import base64_text
 
 LINE, DAY_OF_ROW, NUMBER, LOST = "line", "day", "reading", "lost"
@@ -35,7 +35,7 @@ def line_frame(frame: DataFrame, plan: TablePlan, part: int) -> DataFrame:
     """Return a line for each row, with its day, its watermark as a number, and whether values were lost.
 
     Args:
-        frame: the rows of `onefold.extract.queries.jdbc_query`, in one partition.
+        frame: the rows of `onefold.pull.read.queries.jdbc_query`, in one partition.
         plan: of the pull.
         part: the number of the key range.
     """
@@ -123,7 +123,7 @@ def _shared(plan: TablePlan, part: int) -> tuple[Value, Value, Value]:
 
 
 def _watermark_section(reading: Value) -> Value:
-    """Return `onefold.extract.rows.watermark_section` of a number."""
+    """Return `onefold.pull.read.rows.watermark_section` of a number."""
     border = F.lit(str(1 << 63)).cast("decimal(20,0)")
     is_long = reading < border
     signed = F.hex(F.when(is_long, reading).cast("bigint").bitwiseXOR(F.lit(_SIGN)))
@@ -133,7 +133,7 @@ def _watermark_section(reading: Value) -> Value:
 
 
 def _day(plan: TablePlan) -> Value:
-    """Return `onefold.extract.days.row_day` of a row."""
+    """Return `onefold.pull.read.days.row_day` of a row."""
     if plan.watermark is None:
         return _date_of(time_of(plan.read_at).date())
     missing = _date_of(NO_DAY)
@@ -156,7 +156,7 @@ def _key_day(plan: TablePlan) -> Value:
 
 
 def _date_day(shown: Value) -> Value:
-    """Return `onefold.extract.days.date_day` of a date."""
+    """Return `onefold.pull.read.days.date_day` of a date."""
     valid = shown.try_cast("date")
     month, day = F.substring(shown, 6, 2), F.substring(shown, 9, 2)
     # The first day of the month, of January where there is no month.

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from onefold.adapters.bigquery.load_jobs import load_jobs_in
 from onefold.adapters.bigquery.storage_write import landing_in
 from onefold.adapters.connect import connect
-from onefold.extract.part import Destination
-from onefold.extract.pulled import Loads
-from onefold.load.day_rows import QueriedDays
-from onefold.load.deletion_files import StoredDeletions
-from onefold.load.log_store import LoadLog
-from onefold.load.run import TableLoads
-from onefold.load.tables import Announcements
 from onefold.ports.publisher import Publisher
+from onefold.pull.load.day_rows import QueriedDays
+from onefold.pull.load.deletion_files import StoredDeletions
+from onefold.pull.load.log_store import LoadLog
+from onefold.pull.load.run import TableLoads
+from onefold.pull.load.tables import Announcements
+from onefold.pull.read.part import Destination
+from onefold.pull.read.pulled import Loads
 from onefold.settings.environment import Settings
 
 _TOPIC = "table-created"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onefold.adapters.pulled_files import files_at
 from onefold.core.errors import InvalidInput, InvalidSettings
-from onefold.extract.part import Destination
+from onefold.pull.read.part import Destination
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source
 

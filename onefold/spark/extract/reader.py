@@ -9,9 +9,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from onefold.extract.part import Block, Destination, PartResult, write_part
-from onefold.extract.plan import TablePlan
-from onefold.extract.queries import jdbc_query
+from onefold.pull.read.part import Block, Destination, PartResult, write_part
+from onefold.pull.read.plan import TablePlan
+from onefold.pull.read.queries import jdbc_query
 from onefold.spark.extract.blocks import blocks_of
 from onefold.spark.extract.lines import line_frame, loss_columns
 from onefold.spark.extract.session import FETCH_ROWS

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.conf import SparkConf
 from pyspark.sql import SparkSession
 
-from onefold.extract.connection import DRIVER_PACKAGE
+from onefold.pull.read.connection import DRIVER_PACKAGE
 from onefold.spark.session import open_session, submitted_conf
 
 FETCH_ROWS = 1_000

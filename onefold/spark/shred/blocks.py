@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from onefold.shred.plan import PlannedTable
+from onefold.events.shred.plan import PlannedTable
 from onefold.spark.shred.form import CSV
 
 TEXT_BLOCK = 1 << 20

@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import SparkSession
 
 from onefold.core.errors import TryAgain
-from onefold.shred.manifest import ShreddedFile, ShreddedTable
-from onefold.shred.plan import PlannedTable, ShredPlan
-from onefold.shred.runs import BAD
-from onefold.shred.tally import BAD_ROWS, Tally, WrittenFile
+from onefold.events.shred.manifest import ShreddedFile, ShreddedTable
+from onefold.events.shred.plan import PlannedTable, ShredPlan
+from onefold.events.shred.runs import BAD
+from onefold.events.shred.tally import BAD_ROWS, Tally, WrittenFile
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.shred.form import FORMS, FileForm
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.shred.manifest import Format
+from onefold.events.shred.manifest import Format
 
 
 @dataclass(frozen=True)

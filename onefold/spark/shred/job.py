@@ -10,14 +10,14 @@ from pyspark.sql import SparkSession
 
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput, TryAgain
-from onefold.registry.registry import Registry
-from onefold.shred.counts import problems_of_counts
-from onefold.shred.manifest import Manifest, ShreddedTable
-from onefold.shred.plan import ShredPlan, plan_shred
-from onefold.shred.report import ShredReport
-from onefold.shred.runs import not_taken, problems_of_input
-from onefold.shred.set_aside import EventFile, SetAside, problems_of_names
-from onefold.shred.tally import Tally
+from onefold.events.registry.registry import Registry
+from onefold.events.shred.counts import problems_of_counts
+from onefold.events.shred.manifest import Manifest, ShreddedTable
+from onefold.events.shred.plan import ShredPlan, plan_shred
+from onefold.events.shred.report import ShredReport
+from onefold.events.shred.runs import not_taken, problems_of_input
+from onefold.events.shred.set_aside import EventFile, SetAside, problems_of_names
+from onefold.events.shred.tally import Tally
 from onefold.spark.shred.files import placed_tables
 from onefold.spark.shred.form import FORMS
 from onefold.spark.shred.output import Output

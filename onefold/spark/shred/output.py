@@ -23,8 +23,8 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import SparkSession
 
 from onefold.core.errors import TryAgain
-from onefold.shred.manifest import MANIFEST, Manifest, run_folder
-from onefold.shred.runs import STARTED, Runs, check_commit, inputs_of, manifest_path, run_name, run_of
+from onefold.events.shred.manifest import MANIFEST, Manifest, run_folder
+from onefold.events.shred.runs import STARTED, Runs, check_commit, inputs_of, manifest_path, run_name, run_of
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.new_file import create_file
 from onefold.spark.shred.places import hadoop_address

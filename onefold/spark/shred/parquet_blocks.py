@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onefold.events.shred.plan import PlannedTable
+from onefold.events.shred.tally import BAD_ROWS
 from onefold.schema.types import Array, Struct, Type, parse_type
-from onefold.shred.plan import PlannedTable
-from onefold.shred.tally import BAD_ROWS
 from onefold.spark.shred.blocks import Block
 from onefold.spark.shred.form import PARQUET
 

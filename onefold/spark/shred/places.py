@@ -11,7 +11,7 @@ from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput
-from onefold.shred.set_aside import EventFile
+from onefold.events.shred.set_aside import EventFile
 from onefold.spark.io.filesystem import Folder
 
 _S3, _S3A = "s3://", "s3a://"

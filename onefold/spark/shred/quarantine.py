@@ -9,7 +9,7 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput
-from onefold.shred.set_aside import BZIP2, HEAD, TAIL, EventFile, SetAside, parse_set_aside, problem_of_bzip2
+from onefold.events.shred.set_aside import BZIP2, HEAD, TAIL, EventFile, SetAside, parse_set_aside, problem_of_bzip2
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.shred.places import hadoop_address
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from onefold.adapters.objects_at import objects_at
 from onefold.core.errors import InvalidInput
-from onefold.registry.folder import read_folder
-from onefold.registry.registry import Registry
-from onefold.registry.sources import StaticSource, open_source, read_all
+from onefold.events.registry.folder import read_folder
+from onefold.events.registry.registry import Registry
+from onefold.events.registry.sources import StaticSource, open_source, read_all
 from onefold.spark.shred.places import plain_address
 
 

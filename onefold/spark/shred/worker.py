@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
-from onefold.shred.plan import ShredPlan
-from onefold.shred.shredder import Shredder
-from onefold.shred.tally import BAD_ROWS, Tally, WrittenFile
+from onefold.events.shred.plan import ShredPlan
+from onefold.events.shred.shredder import Shredder
+from onefold.events.shred.tally import BAD_ROWS, Tally, WrittenFile
 from onefold.spark.shred.blocks import Block, Blocks, TextBlocks, schemas_in
 from onefold.spark.shred.files import FOLDER_COLUMNS
 from onefold.spark.shred.form import FileForm

@@ -14,9 +14,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
 from onefold.core.errors import InvalidInput
-from onefold.shred.plan import ShredPlan
-from onefold.shred.set_aside import EventFile
-from onefold.shred.tally import BAD_ROWS, Tally
+from onefold.events.shred.plan import ShredPlan
+from onefold.events.shred.set_aside import EventFile
+from onefold.events.shred.tally import BAD_ROWS, Tally
 from onefold.spark.io.arrow import map_in_arrow
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.shred.files import FOLDER_COLUMNS, staged_parts

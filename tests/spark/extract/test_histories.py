@@ -29,13 +29,13 @@ from support.turns import Killed, Turns, any_order
 
 from onefold.adapters.pulled_files import FolderFiles
 from onefold.core.errors import TryAgain
-from onefold.extract.connection import jdbc_options
-from onefold.extract.part import Destination
-from onefold.extract.plan import PullRequest
-from onefold.extract.planner import Planner
-from onefold.extract.pull import Pull
-from onefold.extract.watermark import Window
 from onefold.mysql.connection import connect, query
+from onefold.pull.read.connection import jdbc_options
+from onefold.pull.read.part import Destination
+from onefold.pull.read.plan import PullRequest
+from onefold.pull.read.planner import Planner
+from onefold.pull.read.pull import Pull
+from onefold.pull.read.watermark import Window
 from onefold.settings.sources import Source, TableLoad, Tls
 from onefold.spark.extract.reader import SparkReader
 

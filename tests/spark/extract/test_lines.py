@@ -1,4 +1,4 @@
-"""Lines in Spark against `onefold.extract.rows`, without a server: days, sections, and what is counted."""
+"""Lines in Spark against `onefold.pull.read.rows`, without a server: days, sections, and what is counted."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from onefold.extract.days import row_day
-from onefold.extract.part import Block
-from onefold.extract.plan import PullRequest, TablePlan
-from onefold.extract.pulled_table import pulled_table
-from onefold.extract.rows import json_line
-from onefold.extract.watermark import Kind, PullRange, Watermark
 from onefold.mysql.table import SourceColumn, SourceType, Structure
+from onefold.pull.read.days import row_day
+from onefold.pull.read.part import Block
+from onefold.pull.read.plan import PullRequest, TablePlan
+from onefold.pull.read.pulled_table import pulled_table
+from onefold.pull.read.rows import json_line
+from onefold.pull.read.watermark import Kind, PullRange, Watermark
 from onefold.settings.sources import TableLoad
 from onefold.spark.extract.blocks import blocks_of, line_bytes
 from onefold.spark.extract.lines import line_frame, loss_columns

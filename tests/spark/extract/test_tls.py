@@ -17,8 +17,8 @@ from support.jdbc_connections import INFILE
 from support.jdbc_driver import ROOT, driver_jar, run_python
 
 from onefold.core.errors import Rejected
-from onefold.extract.connection import connect_source
 from onefold.mysql.connection import connect, query
+from onefold.pull.read.connection import connect_source
 from onefold.settings.sources import Source, Tls
 
 HOST = "127.0.0.1"

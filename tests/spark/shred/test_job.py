@@ -15,9 +15,9 @@ from support.shred_job import CLICK, ShredScene, click, scene_with_clicks
 
 from onefold.batches.shred_arguments import parse_shred
 from onefold.core.errors import InvalidInput
-from onefold.registry.registry import Registry
-from onefold.shred.counts import EVENTS
-from onefold.shred.runs import ABANDONED_AFTER, STARTED, run_name
+from onefold.events.registry.registry import Registry
+from onefold.events.shred.counts import EVENTS
+from onefold.events.shred.runs import ABANDONED_AFTER, STARTED, run_name
 from onefold.spark.shred import blocks
 from onefold.spark.shred.job import shred
 from onefold.spark.shred.output import InputsTaken

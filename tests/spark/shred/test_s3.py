@@ -14,7 +14,7 @@ from support.jdbc_driver import ROOT, python_environ
 from support.maven_jars import s3a_arguments
 from support.shred_job import click, scene_with_clicks
 
-from onefold.shred.manifest import parse_manifest
+from onefold.events.shred.manifest import parse_manifest
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 SECONDS = 300

@@ -1,0 +1,193 @@
+"""A table before its check: its structure at the source, what was loaded of it, and its view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import pymysql
+
+from onefold.check.request import CheckedTable, CheckRequest
+from onefold.core.errors import NotFound, SchemaConflict
+from onefold.core.names import TableId, quote_text, table_name, time_literal
+from onefold.landing.row_writer import NO_RULES, LandingRules
+from onefold.landing.table import versioned_table
+from onefold.mysql.catalog import TableName, describe_one
+from onefold.mysql.connection import query
+from onefold.mysql.table import Structure
+from onefold.ports.warehouse import StoredView
+from onefold.pull.load.run_log import LOG_TABLE
+from onefold.pull.read.clock import micros
+from onefold.pull.read.plan import LoadState
+from onefold.pull.read.planner import Skipped
+from onefold.pull.read.pulled import Loads
+from onefold.pull.read.pulled_table import pulled_table
+from onefold.pull.read.table_settings import check_settings, pulled_structure, watermark_of
+from onefold.pull.read.watermark import Watermark
+from onefold.schema.column_policy import ColumnPolicies
+from onefold.schema.columns import Schema
+from onefold.settings.environment import Settings
+from onefold.settings.sources import Source, TableLoad, dataset_of, full_view
+
+MICROSECOND = timedelta(microseconds=1)
+
+
+class CheckWarehouse(Protocol):
+    """What a check reads of a warehouse before it compares."""
+
+    project: str
+
+    def get_view(self, id_: TableId) -> StoredView | None: ...
+
+    def fetch(self, sql: str) -> list[dict[str, Any]]: ...
+
+
+@dataclass(frozen=True)
+class Inspector:
+    """Finds out how a table is checked.
+
+    Attributes:
+        request: what was asked for.
+        source: the source.
+        settings: those of the installation.
+        warehouse: where the views are.
+        loads: tells what was loaded before.
+        columns: the rules of columns of a captured source.
+    """
+
+    request: CheckRequest
+    source: Source
+    settings: Settings
+    warehouse: CheckWarehouse
+    loads: Loads
+    columns: LandingRules = NO_RULES
+
+    def inspect(self, connection: pymysql.Connection, table: str) -> CheckedTable:
+        """Return a table as it is checked now.
+
+        Args:
+            connection: to the source.
+            table: its name at the source.
+
+        Raises:
+            Skipped: there is nothing to compare.
+            NotFound: the table, or its view, does not exist.
+            InvalidSettings: the settings do not fit the table; all problems at once.
+            TableRefused: the rules of columns cannot be applied to the table.
+            SchemaConflict: the view lacks a column of the key.
+        """
+        load = self._load(table)
+        whole = self._structure(connection, table)
+        base = TableId(self.warehouse.project, self.dataset, table_name(table))
+        rules = self.settings.rules_for(replace(base, project=None))
+        named = tuple(rules.keys)
+        if not self.request.captured:
+            check_settings(whole, load, named or whole.primary_key)
+        structure = pulled_structure(whole, load)
+        landing = self.columns.landing(self.request.database, structure)
+        if self.request.captured and self.columns.rules:
+            self._check_landed(base, landing.structure)
+        target = pulled_table(landing.structure)
+        keys = named or target.primary_key
+        watermark = None if self.request.captured else watermark_of(structure, load, self.source.time_zone)
+        # Of a table that is loaded full nothing but the number of rows is compared.
+        if not keys and (self.request.captured or watermark):
+            raise Skipped("it has no key, so its rows cannot be told apart: name `keys` under `tables`")
+        state = LoadState() if self.request.captured else self._state(base, target.version)
+        now = source_time(connection)
+        view = self.settings.current_view_of(base) if self.request.captured else full_view(base)
+        found = CheckedTable(
+            self.request, base, structure, target, load, keys, watermark, view, self._view_columns(view), state, now,
+            self._border(base, watermark, now), rules, landing,
+            (self.settings.policies or ColumnPolicies()).of_table(base),
+        )  # fmt: skip
+        _check_columns(found)
+        return found
+
+    @property
+    def dataset(self) -> str:
+        """The dataset of the tables."""
+        return self.request.captured or dataset_of(self.request.cluster, self.request.database)
+
+    def _check_landed(self, base: TableId, landed: Structure) -> None:
+        """Check that a captured table lands as these rules say: only capture knows the rules that have followed a rename.
+
+        Without them a check would read, compare and show values that those rules hide.
+
+        Raises:
+            Skipped: there is no version of this structure under these rules.
+        """
+        name = versioned_table(landed).name
+        if self.warehouse.get_view(base.sibling(name)) is None:
+            raise Skipped(
+                f"nothing has landed in its present structure by the rules of `captures` ({name} does not exist): if the "
+                "log of capture has rule_followed or fewer_rules_accepted for it, let `captures` say the same; else wait "
+                "for a row"
+            )
+
+    def _load(self, table: str) -> TableLoad:
+        if self.request.captured:
+            return TableLoad()
+        load = self.source.load_of(self.request.database, table)
+        if load is None:
+            raise Skipped(f"no pattern of sources.{self.source.cluster}.tables matches it: it is not pulled")
+        return load
+
+    def _structure(self, connection: pymysql.Connection, table: str) -> Structure:
+        name = TableName(self.request.database, table)
+        description = describe_one(connection, name)
+        if description is None:
+            raise NotFound(f"{name} does not exist at the source, or the user may not see it")
+        if description.structure is None:
+            raise Skipped("it is system-versioned, which pulls do not support")
+        return description.structure
+
+    def _state(self, base: TableId, version: str) -> LoadState:
+        state = self.loads.state_of(replace(base, project=None), "15m")
+        if state.version is None:
+            raise Skipped("it was never loaded")
+        if state.version != version:
+            raise Skipped("its structure has changed since its last load: the next pull reads it in the new one")
+        return state
+
+    def _view_columns(self, view: TableId) -> Schema:
+        stored = self.warehouse.get_view(view)
+        if stored is None:
+            raise NotFound(f"there is no view {view}: run onefold refresh for the table")
+        return Schema(stored.columns)
+
+    def _border(self, base: TableId, watermark: Watermark | None, now: int) -> int | None:
+        if watermark is None:
+            return None
+        if watermark.is_time:
+            return now - self.request.padding // MICROSECOND
+        log = base.sibling(LOG_TABLE)
+        before = datetime.now(UTC) - self.request.padding
+        rows = self.warehouse.fetch(
+            f"SELECT CAST(MAX(SAFE_CAST(l.watermark AS BIGNUMERIC)) AS STRING) AS greatest\nFROM {log.quoted} AS l\n"
+            f"WHERE l.state = 'loaded' AND l.table_name = {quote_text(base.table)} "
+            f"AND l.watermark_column = {quote_text(watermark.column)} AND l.logged_at <= {time_literal(before)}"
+        )
+        if rows[0]["greatest"] is None:
+            raise Skipped("nothing of it was loaded before the padding")
+        return int(rows[0]["greatest"])
+
+
+def source_time(connection: pymysql.Connection) -> int:
+    """Return the source's time, in microseconds since 1970."""
+    ((text,),) = query(connection, "SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)")
+    return micros(datetime.fromisoformat(text).replace(tzinfo=UTC))
+
+
+def _check_columns(table: CheckedTable) -> None:
+    """Check that the view has the columns by which rows are told apart and left out.
+
+    Raises:
+        SchemaConflict: names the columns that it lacks.
+    """
+    lacking = [name for name in table.keys if table.landed(name) is None]
+    if table.watermark and table.column(table.watermark.column) is None:
+        lacking.append(table.watermark.column)
+    if lacking:
+        raise SchemaConflict(f"{table.view} has no column {' and no column '.join(lacking)}: run onefold refresh")

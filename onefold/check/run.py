@@ -1,0 +1,203 @@
+"""Use case: check the tables of a database against their source.
+
+One table that cannot be checked does not stop the others. A difference is reported only if a second read of both sides has
+it, too, with the same values.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import pymysql
+
+from onefold.check.chunk import can_begin, first_chunk, next_chunk
+from onefold.check.chunks import ChunkResult, Disclosure, confirmed
+from onefold.check.counting import RowCounter
+from onefold.check.counts import RowCounts, is_confirmed
+from onefold.check.exact import MOST_FOUND, ChunkComparer, ComparedChunk
+from onefold.check.inspect import Inspector
+from onefold.check.log import CheckLog
+from onefold.check.repair import Repairer
+from onefold.check.report import CheckReport, ChunkCheck, TableCheck
+from onefold.check.request import CheckedTable
+from onefold.compare.findings import KINDS
+from onefold.core.errors import NotFound, OnefoldError
+from onefold.core.hash_key import HashKey
+from onefold.core.log import log
+from onefold.core.text import cut
+from onefold.pull.read.plan import KeyRange, TablePlan
+from onefold.pull.read.planner import Skipped
+from onefold.pull.read.pull import GONE, asked_tables
+
+SENTENCES = 100
+"""Findings of a chunk that are kept in words."""
+
+
+def first_line(error: BaseException) -> str:
+    """Return the name of an error that is none of Onefold's, and its first line."""
+    return cut(f"{type(error).__name__}: {next(iter(str(error).splitlines()), 'no text')}")
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The check of a database's tables.
+
+    Attributes:
+        inspector: finds out how a table is checked.
+        connect: opens a connection to the source.
+        comparer: compares chunks.
+        counter: counts rows.
+        repairer: repairs chunks.
+        log: the log of checks.
+        key: the key of the hashes in findings.
+        sleep: waits for a number of seconds.
+        failure: returns an unexpected error of a table as one line.
+    """
+
+    inspector: Inspector
+    connect: Callable[[], pymysql.Connection]
+    comparer: ChunkComparer
+    counter: RowCounter
+    repairer: Repairer
+    log: CheckLog
+    key: HashKey
+    sleep: Callable[[float], None] = time.sleep
+    failure: Callable[[BaseException], str] = first_line
+
+    def run(self) -> CheckReport:
+        """Check every table that the request names, several at a time.
+
+        Raises:
+            NotFound: the database has no table that the request names.
+            MySQLError: the source does not answer.
+        """
+        request = self.inspector.request
+        with closing(self.connect()) as connection:
+            loads = None if request.captured else self.inspector.loads
+            asked = asked_tables(connection, request.database, request.tables, loads, self.inspector.dataset)
+        gone = [table for table in asked.gone if self.inspector.source.load_of(request.database, table)]
+        with ThreadPoolExecutor(request.parallel, "check") as threads:
+            found = threads.map(lambda table: self._report(table, self.check), asked.present)
+            return CheckReport(self.inspector.dataset, (*found, *(self._report(table, _refuse_gone) for table in gone)))
+
+    def _report(self, table: str, check_of: Callable[[str], TableCheck]) -> TableCheck:
+        """Check a table, and write down what became of it. No error leaves this function, or it would stop other tables."""
+        try:
+            check = check_of(table)
+        except Skipped as skipped:
+            check = TableCheck(table, skipped=(str(skipped),))
+        except OnefoldError as error:
+            check = TableCheck(table, failed=tuple(str(error).splitlines()))
+        except Exception as error:  # noqa: BLE001 Spark, the driver and BigQuery raise errors of many classes
+            check = TableCheck(table, failed=(self.failure(error),))
+        check = self._written(check)
+        _log(self.inspector.dataset, check)
+        return check
+
+    def _written(self, check: TableCheck) -> TableCheck:
+        """Append a check to the log of checks, and return it; with the error where the log cannot be written."""
+        try:
+            if check.outcome != "skipped":
+                self.log.append(check, datetime.now(UTC))
+        except OnefoldError as error:
+            return replace(check, failed=(*check.failed, *str(error).splitlines()))
+        return check
+
+    def check(self, table: str) -> TableCheck:
+        """Check one table: the next chunk, or all of them, and then the numbers of rows.
+
+        Args:
+            table: its name at the source.
+
+        Raises:
+            Skipped: there is nothing to compare.
+            OnefoldError: the table cannot be checked.
+        """
+        with closing(self.connect()) as connection:
+            found = self.inspector.inspect(connection, table)
+        # A table that is loaded full has changed at the source since its load.
+        is_exact = found.request.captured is not None or found.watermark is not None
+        chunks = tuple(self._chunks(found)) if is_exact else ()
+        counts = self.counter.count(found)
+        differ = counts is not None and not counts.same
+        if counts and differ:
+            second = self.counter.count(found)
+            differ, counts = second is not None and is_confirmed(counts, second), second
+        return TableCheck(table, chunks, counts, differ, notes=tuple(_notes(found, counts, differ=differ)))
+
+    def _chunks(self, table: CheckedTable) -> Iterator[ChunkCheck]:
+        whole = first_chunk(table)
+        after = None if table.request.whole else self.log.next_low(table.name.table, whole)
+        if after is not None and not can_begin(table, whole, after):
+            after = None
+        while True:
+            with closing(self.connect()) as connection:
+                chunk = next_chunk(connection, table, after)
+            yield self._chunk(table, chunk)
+            after = chunk.high
+            if after is None or not table.request.whole:
+                return
+
+    def _chunk(self, table: CheckedTable, chunk: KeyRange) -> ChunkCheck:
+        with self.comparer.compare(table, chunk) as first:
+            if not first.result.findings:
+                return ChunkCheck(chunk, first.source_rows)
+        if table.request.captured:
+            self.sleep(table.request.settle.total_seconds())
+        fixes = table.request.fix and not table.request.captured
+        begin = self.repairer.loads.begin if fixes else _nothing
+        with self.comparer.compare(table, chunk, begin) as second:
+            result = confirmed(first.result, second.result)
+            fixed = self.repairer.repair(table, second, result) if fixes else 0
+            return self._described(table, chunk, second, result, fixed)
+
+    def _described(
+        self, table: CheckedTable, chunk: KeyRange, compared: ComparedChunk, result: ChunkResult, fixed: int
+    ) -> ChunkCheck:
+        shown = Disclosure(table.clear, self.key)
+        rows = {tuple(finding.key.values()) for finding in result.findings}
+        return ChunkCheck(
+            chunk,
+            compared.source_rows,
+            tuple((kind, result.count(kind)) for kind in KINDS if result.count(kind)),
+            result.columns,
+            tuple(shown.worded(finding) for finding in result.findings[:SENTENCES]),
+            fixed,
+            bool(rows) and fixed == len(rows) and compared.total <= MOST_FOUND,
+        )
+
+
+def _refuse_gone(_: str) -> TableCheck:
+    """Refuse to check a table that was pulled before.
+
+    Raises:
+        NotFound: says what to do.
+    """
+    raise NotFound(GONE)
+
+
+def _nothing(_: TablePlan) -> None:
+    """Do nothing: a chunk that is not repaired is not announced in the log of loads."""
+
+
+def _notes(table: CheckedTable, counts: RowCounts | None, *, differ: bool) -> Iterator[str]:
+    if table.columns_missing:
+        yield f"the view lacks the columns {', '.join(table.columns_missing)}, which were not compared: refresh it"
+    if table.request.fix and table.request.captured:
+        again = f"--again {table.request.database}.{table.base.table}"
+        yield f"captured tables are repaired by a copy: start the capture of {table.request.cluster} with {again}"
+    if counts and not counts.same and not differ:
+        yield "the numbers of rows changed while they were counted"
+
+
+def _log(dataset: str, check: TableCheck) -> None:
+    """Log what became of a table: one line, CRITICAL unless it equals its source, without any value."""
+    severities = {"different": "CRITICAL", "failed": "CRITICAL", "fixed": "WARNING"}
+    severity = severities.get(check.outcome, "INFO")
+    event = {"different": "check_failed", "failed": "table_unchecked"}.get(check.outcome, "table_checked")
+    log(severity, check.text, event=event, dataset=dataset, **check.as_dict())  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""JSON events, as tables that create themselves: the registry of schemas, the shredder, and the loader."""

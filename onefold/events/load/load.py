@@ -1,0 +1,173 @@
+"""Use case: load the runs that the manifest table does not list, the oldest first.
+
+Every step may be repeated, and two loaders may be at work: a table is looked at again after each change, and the warehouse
+loads the rows of a run and a table once. An error of one table or one run leaves all others alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from onefold.core.errors import InvalidInput, OnefoldError, TryAgain
+from onefold.core.text import counted
+from onefold.events.load.plan import TablePlan, Wanted
+from onefold.events.load.report import RunReport, TableReport, TableState
+from onefold.events.load.runs import Runs, file_address
+from onefold.events.load.tables import Planned, TableMigrations
+from onefold.events.shred.manifest import Manifest, ShreddedTable
+from onefold.ports.event_tables import EventFile, EventTable, EventWarehouse, LoadResult, TableLoad
+
+Announce = Callable[[TablePlan], None]
+"""Says that a table is new, or has new columns. It is called at least once for each, before rows are loaded."""
+
+
+def announce_nothing(plan: TablePlan) -> None:
+    """Say nothing: nobody waits for tables of a warehouse without views."""
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Loads the runs of one folder.
+
+    Attributes:
+        runs: the folder.
+        warehouse: where the tables are.
+        announce: is called for tables that are new, or have new columns.
+        seconds: how long loading may take; what goes on then is found by the next call. None for as long as it takes.
+        clock: the seconds by which the time is measured.
+    """
+
+    runs: Runs
+    warehouse: EventWarehouse
+    announce: Announce = announce_nothing
+    seconds: float | None = None
+    clock: Callable[[], float] = time.monotonic
+
+    def load(self) -> Iterator[RunReport]:
+        """Load all complete runs that the manifest table does not list; yield a report of each.
+
+        Raises:
+            OnefoldError: the folder cannot be listed, or the dataset or schema does not exist.
+            TryAgain: an error that may pass, or the time is over before the last run.
+        """
+        until = None if self.seconds is None else self.clock() + self.seconds
+        self.warehouse.prepare()
+        for run in self._unfinished():
+            left = None if until is None else until - self.clock()
+            if left is not None and left <= 0:
+                raise TryAgain(f"{run} and later runs are not loaded yet: {self.seconds:.0f} seconds are over; go on")
+            report = self._run(run, functools.partial(self._loaded, wait=left))
+            if report:
+                yield report
+
+    def plan(self) -> Iterator[RunReport]:
+        """Yield what `load` would do for each run; nothing is written.
+
+        The tables are looked at as they are now: two runs that need the same column both name it.
+        """
+        for run in self._unfinished():
+            report = self._run(run, self._planned)
+            if report:
+                yield report
+
+    def _unfinished(self) -> list[str]:
+        runs = self.runs.list()
+        recorded = self.warehouse.recorded(runs) if runs else frozenset[tuple[str, str]]()
+        return [run for run in runs if (run, "") not in recorded]
+
+    def _run(self, run: str, work: Callable[[str, Manifest], RunReport]) -> RunReport | None:
+        """Return the report of one run; None where it is not complete yet."""
+        try:
+            manifest = self.runs.manifest(run)
+            if manifest is None:
+                return None
+            self._check_format(run, manifest)
+            return work(run, manifest)
+        except OnefoldError as error:
+            return RunReport(run, error=error)
+
+    def _check_format(self, run: str, manifest: Manifest) -> None:
+        if manifest.tables and manifest.format != self.warehouse.format:
+            raise InvalidInput(
+                f"{run} has {manifest.format} files, and {self.warehouse.place} takes {self.warehouse.format}: shred with "
+                f"--format {self.warehouse.format}, or load the run elsewhere"
+            )
+
+    def _loaded(self, run: str, manifest: Manifest, *, wait: float | None) -> RunReport:
+        tables = [table for table in manifest.tables if table.files]
+        rest = self._not_recorded(run, tables)
+        migrated = TableMigrations(self.warehouse, run).migrate([_wanted(manifest, table) for table in rest])
+        failed = self._announced(migrated)
+        loads = [_table_load(run, manifest, table) for table in rest if isinstance(failed[table.name], TablePlan)]
+        results = {result.table: result for result in (self.warehouse.load(loads, wait) if loads else ())}
+        reports = tuple(_report(table, migrated.get(table.name), failed, results) for table in tables)
+        if not any(report.error for report in reports):
+            self.warehouse.finish(run)
+        return RunReport(run, reports, sum(manifest.bad.values()))
+
+    def _planned(self, run: str, manifest: Manifest) -> RunReport:
+        tables = [table for table in manifest.tables if table.files]
+        rest = self._not_recorded(run, tables)
+        planned = TableMigrations(self.warehouse, run).plan([_wanted(manifest, table) for table in rest])
+        reports = tuple(_report(table, planned.get(table.name), planned, {}) for table in tables)
+        return RunReport(run, reports, sum(manifest.bad.values()), dry=True)
+
+    def _not_recorded(self, run: str, tables: Sequence[ShreddedTable]) -> list[ShreddedTable]:
+        recorded = self.warehouse.recorded([run])
+        return [table for table in tables if (run, table.name) not in recorded]
+
+    def _announced(self, migrated: Planned) -> Planned:
+        """Announce what is new, and return the plans; an error of an announcement takes the place of a plan."""
+        done = dict(migrated)
+        for name, plan in migrated.items():
+            if isinstance(plan, TablePlan) and plan.is_announced:
+                try:
+                    self.announce(plan)
+                except OnefoldError as error:
+                    done[name] = error
+        return done
+
+
+def _wanted(manifest: Manifest, table: ShreddedTable) -> Wanted:
+    return Wanted(_event_table(table), manifest.started_at)
+
+
+def _event_table(table: ShreddedTable) -> EventTable:
+    return EventTable(table.name, table.columns, table.uri, table.base, table.version)
+
+
+def _table_load(run: str, manifest: Manifest, table: ShreddedTable) -> TableLoad:
+    files = tuple(EventFile(file_address(run, table, file.name), file.rows, file.bytes) for file in table.files)
+    return TableLoad(run, manifest.started_at, _event_table(table), files, manifest.compression)
+
+
+def _report(
+    table: ShreddedTable, plan: TablePlan | OnefoldError | None, plans: Planned, results: Mapping[str, LoadResult]
+) -> TableReport:
+    name = table.name
+    if plan is None:
+        return TableReport(name, table.version, "loaded before", table.rows)
+    outcome, result = plans[name], results.get(name)
+    error = outcome if isinstance(outcome, OnefoldError) else result.error if result else None
+    state: TableState = (
+        "running" if isinstance(error, TryAgain) else "failed" if error else "loaded" if result else "to load"
+    )
+    job = result.job if result else ""
+    if not isinstance(plan, TablePlan):
+        return TableReport(name, table.version, state, table.rows, error=error)
+    return TableReport(name, table.version, state, table.rows, plan.action, plan.added, plan.is_news, job, error)
+
+
+def summary(reports: Sequence[RunReport]) -> str:
+    """Return a sentence about runs.
+
+    Examples:
+        >>> summary([RunReport("gs://b/r/run=2026-11-23-08-00-00")])
+        '1 run: 1 loaded'
+    """
+    states = [report.state for report in reports]
+    counts = ", ".join(f"{states.count(state):,} {state}" for state in dict.fromkeys(states))
+    return f"{counted(len(states), 'run')}: {counts}" if states else "no run to load"

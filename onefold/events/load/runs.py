@@ -1,0 +1,101 @@
+"""The folder of the runs of a shredder: which runs are complete, and their manifests."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from onefold.core.errors import InvalidInput, NotFound
+from onefold.events.shred.manifest import MANIFEST, Manifest, ShreddedTable, parse_manifest, run_folder
+from onefold.ports.objects import FolderLister, ObjectFinder
+
+_RUN = re.compile(r"run=[0-9]{4}(?:-[0-9]{2}){5}")
+_SCHEME = re.compile("[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_BUCKET = re.compile("(?:gs|s3)://[^/]")
+
+
+class RunObjects(ObjectFinder, FolderLister, Protocol):
+    """The objects of a folder of runs."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs below one folder.
+
+    Attributes:
+        address: the folder, as `runs_address` returns it.
+        objects: reads its objects.
+    """
+
+    address: str
+    objects: RunObjects
+
+    def list(self) -> list[str]:
+        """Return the addresses of the folders of all runs, complete or not, the oldest first.
+
+        Raises:
+            InvalidInput: there is no such folder.
+        """
+        try:
+            names = self.objects.list_folders(_read_address(self.address))
+        except NotFound as error:
+            raise InvalidInput(f"{self.address}: there is no such folder: name the --output of the shredder") from error
+        return [f"{self.address}/{name}" for name in sorted(names) if _RUN.fullmatch(name)]
+
+    def manifest(self, run: str) -> Manifest | None:
+        """Return the manifest of a run; None where the run is not complete.
+
+        Args:
+            run: the address of its folder.
+
+        Raises:
+            OtherAlgorithm: another version of the algorithm wrote the files.
+            InvalidInput: the manifest is not valid, or it is that of another run.
+        """
+        place = f"{run}/{MANIFEST}"
+        found = self.objects.find(_read_address(place))
+        if found is None:
+            return None
+        manifest = parse_manifest(found.data, place)
+        if not run.endswith(f"/{run_folder(manifest.run)}"):
+            raise InvalidInput(f"{place} is the manifest of {run_folder(manifest.run)}: bring it back to its own folder")
+        return manifest
+
+
+def runs_address(text: str) -> str:
+    """Return the address of a folder in the one form by which the manifest table knows its runs.
+
+    Args:
+        text: gs://BUCKET/FOLDER, s3://BUCKET/FOLDER, s3a://BUCKET/FOLDER, or a folder of this machine, also as file:/FOLDER.
+
+    Examples:
+        >>> runs_address("s3a://acme/shredded/"), runs_address("/tmp/../shredded"), runs_address("file:/tmp/runs")
+        ('s3://acme/shredded', 'file:///shredded', 'file:///tmp/runs')
+
+    Raises:
+        InvalidInput: the address has another form.
+    """
+    address = re.sub("^s3[an]://", "s3://", text.strip()).rstrip("/")
+    path = re.sub("^file:(?://)?(?=/(?!/))", "", address)
+    if not _SCHEME.match(path):
+        return f"file://{Path(path or '/').resolve()}"
+    if not _BUCKET.match(address):
+        raise InvalidInput(f"{text!r}: expected gs://BUCKET/FOLDER, s3://BUCKET/FOLDER or a folder of this machine")
+    return address
+
+
+def file_address(run: str, table: ShreddedTable, name: str) -> str:
+    """Return the address of a file of rows.
+
+    Args:
+        run: the address of the folder of the run.
+        table: the table.
+        name: the name of the file.
+    """
+    return f"{run}/{table.folder}/{name}"
+
+
+def _read_address(address: str) -> str:
+    return address.removeprefix("file://")

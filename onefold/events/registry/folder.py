@@ -1,0 +1,194 @@
+"""A registry in a folder: `schemas/<vendor>/<name>/<format>/<version>`, and the order of addition in an index."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from onefold.core.errors import InvalidInput, InvalidName, NotFound, SchemaInvalid
+from onefold.events.registry.index import INDEX_PATH, Index, digest_of, parse_index
+from onefold.events.registry.json_schema import FORMAT, Schema, parse_schema
+from onefold.events.registry.registry import Registry, certain_order, check_no_order, in_order, no_such_model
+from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
+
+_PARTS = ("*", "*", FORMAT, "*")
+CHANGED = "is not the schema that was added: restore it, and change a schema by a new version"
+
+
+@dataclass(frozen=True)
+class FolderScan:
+    """The files of a folder.
+
+    Attributes:
+        schemas: the valid schemas, by the names of their files.
+        problems: what is wrong with the other files, each with the name of its file.
+        broken: the names of the other files, below the folder.
+        changed: the keys of the schemas that were added, and whose files have another content now.
+        index: the schemas that were added, in the order of addition; None where there is no index.
+    """
+
+    schemas: tuple[Schema, ...]
+    problems: tuple[str, ...]
+    broken: tuple[str, ...]
+    changed: tuple[SchemaKey, ...]
+    index: Index | None
+
+
+def read_folder(folder: Path, below: Sequence[str] = (), order: Sequence[SchemaVer] = ()) -> Registry:
+    """Return the registry in a folder.
+
+    Args:
+        folder: the folder that contains `schemas`.
+        below: the vendor, name, format and model to read, or the first of these; all schemas by default.
+        order: the versions of the one model in the order of their addition, where no index says so.
+
+    Raises:
+        NotFound: the folder has no folder `schemas`, or not the one model.
+        InvalidInput: files are not valid, or the order of addition is not certain; the error lists all problems.
+    """
+    scan = scan_folder(folder, below)
+    if scan.index:
+        check_no_order(order, str(folder))
+    problems = list(scan.problems)
+    models: dict[ModelKey, tuple[Schema, ...]] = {}
+    for key, schemas in _by_addition(by_model(scan.schemas), scan.index):
+        try:
+            models[key] = _ordered(schemas, scan.index, order)
+        except InvalidInput as error:
+            problems += error.problems
+    if problems:
+        raise InvalidInput(f"{folder}: {problem}" for problem in problems)
+    if len(below) == len(_PARTS) and not models:
+        raise NotFound(no_such_model(str(folder), ModelKey.parse("/".join(below)), _named(folder / "schemas")))
+    return Registry(models, str(folder))
+
+
+def scan_folder(folder: Path, below: Sequence[str] = ()) -> FolderScan:
+    """Read all files of a registry, and keep those that are not valid apart.
+
+    Args:
+        folder: the folder that contains `schemas`.
+        below: the vendor, name, format and model whose files are read, or the first of these; all files by default.
+
+    Raises:
+        NotFound: the folder has no folder `schemas`.
+        InvalidInput: the index is not valid.
+    """
+    root = folder / "schemas"
+    if not root.is_dir():
+        raise NotFound(f"{folder} has no folder schemas: expected schemas/<vendor>/<name>/<format>/<version>")
+    schemas: list[Schema] = []
+    problems: list[str] = []
+    broken: list[str] = []
+    for path in _files(root, below):
+        try:
+            schemas.append(_schema(path, root))
+        except InvalidInput as error:
+            broken.append(path.relative_to(folder).as_posix())
+            problems += [f"{broken[-1]}: {problem}" for problem in error.problems]
+    index = _read_index(folder / INDEX_PATH)
+    changed = tuple(_changed(schemas, index)) if index else ()
+    return FolderScan(_with_pending(schemas, index, below), tuple(problems), tuple(broken), changed, index)
+
+
+def by_model(schemas: Sequence[Schema]) -> dict[ModelKey, list[Schema]]:
+    """Return schemas by their models."""
+    models: dict[ModelKey, list[Schema]] = defaultdict(list)
+    for schema in schemas:
+        models[schema.key.model_key].append(schema)
+    return dict(models)
+
+
+def _by_addition(models: dict[ModelKey, list[Schema]], index: Index | None) -> list[tuple[ModelKey, list[Schema]]]:
+    """Return models in the order in which their first versions were added, which decides who has a name of tables."""
+    places = {key.model_key: place for place, key in reversed(list(enumerate(index.keys if index else ())))}
+    return sorted(models.items(), key=lambda one: places.get(one[0], len(places)))
+
+
+def _files(root: Path, below: Sequence[str]) -> Iterator[Path]:
+    """Yield the files where schemas belong; hidden files, such as those of editors, are skipped."""
+    names = (*below[:3], *_PARTS[len(below) :]) if len(below) < len(_PARTS) else (*below[:3], f"{below[3]}-*")
+    for path in sorted(root.glob("/".join(names))):
+        if not any(part.startswith(".") for part in path.relative_to(root).parts) and path.is_file():
+            yield path
+
+
+def _named(root: Path) -> set[str]:
+    """Return the paths of the models that files are named after."""
+    paths = (path.relative_to(root) for path in _files(root, ()))
+    return {(path.parent / path.name.partition("-")[0]).as_posix() for path in paths}
+
+
+def _schema(path: Path, root: Path) -> Schema:
+    """Return the schema of a file.
+
+    Raises:
+        InvalidInput: the file cannot be read, is not valid, or stands at the place of another schema.
+    """
+    try:
+        key = SchemaKey.parse(path.relative_to(root).as_posix())
+        schema = parse_schema(path.read_bytes())
+    except OSError as error:
+        raise InvalidInput(f"it cannot be read: {error.strerror}") from error
+    except (InvalidName, SchemaInvalid) as error:
+        raise InvalidInput(error.problems) from error
+    if schema.key != key:
+        raise InvalidInput(f"it describes itself as {schema.key}: move it to schemas/{schema.key.path}, or correct `self`")
+    return schema
+
+
+def _read_index(path: Path) -> Index | None:
+    """Return the index of a folder; None where there is none.
+
+    Raises:
+        InvalidInput: the file cannot be read, or is not an index.
+    """
+    try:
+        return parse_index(path.read_bytes(), str(path))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _with_pending(schemas: list[Schema], index: Index | None, below: Sequence[str]) -> tuple[Schema, ...]:
+    """Return schemas with the last one that was added, whose file may not be written yet: the index has its text.
+
+    Raises:
+        InvalidInput: the text is not a schema.
+    """
+    key, text = (index and index.pending) or (None, "")
+    if key is None or not key.is_below(below):
+        return tuple(schemas)
+    return (*(schema for schema in schemas if schema.key != key), parse_schema(text))
+
+
+def _changed(schemas: Iterable[Schema], index: Index) -> Iterator[SchemaKey]:
+    digests = {entry.key: entry.digest for entry in index.entries}
+    for schema in schemas:
+        if digests.get(schema.key, digest_of(schema)) != digest_of(schema):
+            yield schema.key
+
+
+def _ordered(schemas: list[Schema], index: Index | None, order: Sequence[SchemaVer]) -> tuple[Schema, ...]:
+    """Return the versions of a model in the order of their addition.
+
+    Raises:
+        InvalidInput: the order is not certain, or does not fit to the files.
+    """
+    if order:
+        return in_order(schemas, order)
+    if index is None:
+        return certain_order(schemas)
+    by_key = {schema.key: schema for schema in schemas}
+    known = [key for key in index.keys if key.model_key == schemas[0].key.model_key]
+    problems = [f"{key} is in the index, and has no file: restore it" for key in known if key not in by_key]
+    problems += [
+        f"{key} is not in the index: add it with `onefold schema add`" for key in sorted(by_key.keys() - set(known))
+    ]
+    problems += [f"{key} {CHANGED}" for key in _changed(schemas, index)]
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(by_key[key] for key in known)

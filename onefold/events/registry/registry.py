@@ -1,0 +1,110 @@
+"""A registry in memory: its schemas by model, in the order of addition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from onefold.core.errors import InvalidInput, NotFound
+from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.schema_key import ModelKey, SchemaVer
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The schemas of a registry.
+
+    Attributes:
+        models: the versions of each model, in the order of their addition.
+        place: where the registry is, for errors.
+    """
+
+    models: Mapping[ModelKey, tuple[Schema, ...]]
+    place: str
+
+    def versions(self, key: ModelKey) -> tuple[Schema, ...]:
+        """Return the versions of a model in the order of their addition.
+
+        Raises:
+            NotFound: the registry does not have the model.
+        """
+        if found := self.models.get(key):
+            return found
+        raise NotFound(no_such_model(self.place, key, [known.path for known in self.models]))
+
+    def up_to(self, key: ModelKey, version: SchemaVer) -> tuple[Schema, ...]:
+        """Return the versions of a model that were added up to one of them.
+
+        Raises:
+            NotFound: the registry does not have the model, or the version.
+        """
+        versions = self.versions(key)
+        for index, schema in enumerate(versions):
+            if schema.key.version == version:
+                return versions[: index + 1]
+        known = ", ".join(str(schema.key.version) for schema in versions)
+        raise NotFound(f"{self.place} has no version {version} of {key}: it has {known}")
+
+
+def check_no_order(order: Sequence[SchemaVer], place: str) -> None:
+    """Check that no order of addition is given for a registry that has it.
+
+    Raises:
+        InvalidInput: one is given.
+    """
+    if order:
+        raise InvalidInput(f"{place} knows the order of addition: leave --order out")
+
+
+def no_such_model(place: str, key: ModelKey, known: Iterable[str]) -> str:
+    """Return the error of a registry that does not have a model, with the model that may be meant.
+
+    Examples:
+        >>> key = ModelKey.parse("com.acme/click/jsonschema/2")
+        >>> no_such_model("gs://b", key, ["com.acme/click/jsonschema/1"])
+        'gs://b has no schema com.acme/click/jsonschema/2; did you mean com.acme/click/jsonschema/1?'
+    """
+    close = get_close_matches(key.path, sorted(known), n=1)
+    return f"{place} has no schema {key}" + (f"; did you mean {close[0]}?" if close else "")
+
+
+def in_order(schemas: Sequence[Schema], order: Sequence[SchemaVer]) -> tuple[Schema, ...]:
+    """Return the versions of one model in a given order of addition.
+
+    Raises:
+        InvalidInput: the order does not name each version once; the error lists all problems.
+    """
+    by_version = {schema.key.version: schema for schema in schemas}
+    problems = [
+        f"the order has {version}, which the registry does not have: remove it"
+        for version in order
+        if version not in by_version
+    ]
+    problems += [
+        f"the order lacks {version}: add it where it was added" for version in sorted(by_version.keys() - set(order))
+    ]
+    problems += [
+        f"the order has {version} twice: keep one" for version in sorted({one for one in order if order.count(one) > 1})
+    ]
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(by_version[version] for version in order)
+
+
+def certain_order(schemas: Sequence[Schema]) -> tuple[Schema, ...]:
+    """Return the versions of one model in the order of addition, where their numbers leave only one.
+
+    Raises:
+        InvalidInput: a version may have been added before or after versions of a higher REVISION.
+    """
+    ordered = sorted(schemas, key=lambda schema: schema.key.version)
+    last = ordered[-1].key.version.revision
+    uncertain = [schema.key for schema in ordered if schema.key.version.addition and schema.key.version.revision < last]
+    if uncertain:
+        versions = ",".join(str(schema.key.version) for schema in ordered)
+        raise InvalidInput(
+            f"{uncertain[0]} may have been added before or after {ordered[-1].key.version}, and there is no index that says "
+            f"so: give the versions in the order of their addition, such as --order {versions}"
+        )
+    return tuple(ordered)

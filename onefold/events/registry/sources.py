@@ -1,0 +1,251 @@
+"""Registries to read, wherever they are: with an index, as another server, or as static files without an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from onefold.core.errors import InvalidInput, InvalidName, NotFound, Rejected, SchemaInvalid
+from onefold.core.text import shortened, shown_list
+from onefold.events.registry.index import INDEX_PATH, schema_path
+from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.registry import Registry, certain_order, check_no_order, in_order
+from onefold.events.registry.schema_key import URI_PREFIX, ModelKey, SchemaKey, SchemaVer, part_problems
+from onefold.events.registry.store import SchemaReader
+from onefold.ports.objects import ObjectFinder
+
+_READERS = 8
+_MAX_VERSIONS = 10_000
+"""Versions of a model that are asked for one by one; a server that answers every path would never end."""
+
+
+class SchemaSource(Protocol):
+    """A registry to read. Every method may raise errors of the store that holds it."""
+
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
+        """Return the schemas of a vendor, a name and a format in the order of addition; all of them by default."""
+
+    def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
+        """Return the versions of a model in the order of addition."""
+
+    def find(self, key: SchemaKey) -> Schema | None:
+        """Return a schema; None where the registry does not have it."""
+
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+        """Return several schemas; None for each that the registry does not have."""
+
+
+class ServerSource:
+    """Another server with Iglu's API, such as the function schema_registry."""
+
+    def __init__(self, address: str, objects: ObjectFinder) -> None:
+        self._address = address.rstrip("/")
+        self._objects = objects
+
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
+        # A server answers alike where a key is missing and where there is nothing, unless it is asked for one vendor.
+        return tuple(key for key in self._keys("/".join(("schemas", *below))) if key.is_below(below))
+
+    def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
+        found = self._keys(f"schemas/{model.vendor}/{model.name}/{model.format}")
+        return tuple(key for key in found if key.model_key == model)
+
+    def find(self, key: SchemaKey) -> Schema | None:
+        return _found(self._objects, f"{self._address}/{schema_path(key)}", key)
+
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+        return find_each(self.find, keys)
+
+    def _keys(self, path: str) -> tuple[SchemaKey, ...]:
+        """Return the schemas that the server lists; none where it does not know the path.
+
+        Raises:
+            Rejected: the answer is not a list of schemas.
+        """
+        place = f"{self._address}/{path}?repr=uri"
+        answer = self._objects.find(place)
+        try:
+            listed = json.loads(answer.data) if answer else []
+            return tuple(dict.fromkeys(SchemaKey.parse(uri) for uri in listed))
+        except (ValueError, TypeError, AttributeError, RecursionError, InvalidName) as error:
+            raise Rejected(f"{place}: expected a list of schemas as iglu: URIs: {error}") from error
+
+
+class StaticSource:
+    """Static files without an index, which a web server or a bucket does not list: versions are asked for one by one.
+
+    Numbers have no gaps. So the versions of a model end where the next number is missing.
+    """
+
+    def __init__(self, address: str, objects: ObjectFinder, order: Sequence[SchemaVer] = ()) -> None:
+        self._address = address.rstrip("/")
+        self._objects = objects
+        self._order = order
+
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:  # noqa: ARG002 as the other sources
+        """Refuse to list.
+
+        Raises:
+            InvalidInput: static files without an index cannot be listed.
+        """
+        raise InvalidInput(
+            f"{self._address}/{INDEX_PATH} does not exist, and without an index schemas cannot be listed: name a schema, or "
+            "make a registry with an index by `onefold schema export`"
+        )
+
+    def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
+        """Return the versions of a model in the order of addition.
+
+        Raises:
+            InvalidInput: the order is not certain, or the given one does not name each version once.
+            OnefoldError: the store does not answer, or refuses.
+        """
+        schemas = list(self._schemas(model))
+        if not schemas:
+            return ()
+        ordered = in_order(schemas, self._order) if self._order else certain_order(schemas)
+        return tuple(schema.key for schema in ordered)
+
+    def find(self, key: SchemaKey) -> Schema | None:
+        return _found(self._objects, f"{self._address}/{schema_path(key)}", key)
+
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+        return find_each(self.find, keys)
+
+    def _schemas(self, model: ModelKey) -> Iterator[Schema]:
+        asked = 0
+        revision = addition = 0
+        while asked < _MAX_VERSIONS:
+            asked += 1
+            schema = self.find(model.at(SchemaVer(model.model, revision, addition)))
+            if schema:
+                yield schema
+                addition += 1
+            elif addition:
+                revision, addition = revision + 1, 0
+            else:
+                return
+
+
+def find_each(find: Callable[[SchemaKey], Schema | None], keys: Sequence[SchemaKey]) -> list[Schema | None]:
+    """Return what `find` returns for each key; a server that takes long is asked for some at the same time."""
+    with ThreadPoolExecutor(_READERS) as pool:
+        return list(pool.map(find, keys))
+
+
+def _found(objects: ObjectFinder, place: str, key: SchemaKey) -> Schema | None:
+    """Return the schema of an object; None where there is no object.
+
+    Args:
+        objects: the store.
+        place: the address of the object.
+        key: the schema that it has to be.
+
+    Raises:
+        Rejected: the object is not this schema.
+    """
+    found = objects.find(place)
+    if found is None:
+        return None
+    try:
+        schema = parse_schema(found.data)
+    except SchemaInvalid as error:
+        raise Rejected(f"{place} is not a schema: {shortened(str(error))}") from error
+    if schema.key != key:
+        raise Rejected(f"{place} describes itself as {schema.key}")
+    return schema
+
+
+def open_source(address: str, objects: ObjectFinder, order: Sequence[SchemaVer] = ()) -> SchemaSource:
+    """Return the registry at an address.
+
+    Args:
+        address: the address; a URL that ends with /api is another server.
+        objects: the objects below the address.
+        order: the versions of the one model that will be read, in the order of addition, where no index says so.
+
+    Raises:
+        InvalidInput: the order is given, and the registry has it.
+        OnefoldError: the store does not answer, or refuses.
+    """
+    if "://" in address and urlsplit(address).path.rstrip("/").endswith("/api"):
+        source: SchemaSource = ServerSource(address, objects)
+    else:
+        reader = SchemaReader(address, objects)
+        if objects.find(reader.place(INDEX_PATH)) is None:
+            return StaticSource(address, objects, order)
+        source = reader
+    check_no_order(order, address)
+    return source
+
+
+def read_model(source: SchemaSource, model: ModelKey, place: str) -> Registry:
+    """Return the versions of one model.
+
+    Args:
+        source: the registry.
+        model: the model.
+        place: the address of the registry, for errors.
+
+    Raises:
+        NotFound: the registry does not have the model.
+        OnefoldError: the store does not answer, or refuses.
+    """
+    keys = source.versions(model)
+    if not keys:
+        raise NotFound(f"{place} has no schema {model}")
+    found = source.find_all(keys)
+    missing = [key for key, schema in zip(keys, found, strict=True) if schema is None]
+    if missing:
+        raise NotFound(f"{place} lists {missing[0]}, and does not have it: restore it")
+    return Registry({model: tuple(schema for schema in found if schema)}, place)
+
+
+def read_all(source: SchemaSource, place: str) -> Registry:
+    """Return all schemas of a registry.
+
+    Args:
+        source: the registry.
+        place: its address, for errors.
+
+    Raises:
+        NotFound: the registry lists schemas that it does not have.
+        OnefoldError: the store does not answer or refuses, or cannot list schemas.
+    """
+    keys = source.list_keys()
+    found = source.find_all(keys)
+    missing = [str(key) for key, schema in zip(keys, found, strict=True) if schema is None]
+    if missing:
+        raise NotFound(f"{place} lists {shown_list(missing)}, and does not have them: restore them")
+    models: dict[ModelKey, list[Schema]] = {}
+    for schema in found:
+        if schema is not None:
+            models.setdefault(schema.key.model_key, []).append(schema)
+    return Registry({model: tuple(schemas) for model, schemas in models.items()}, place)
+
+
+def keys_below(source: SchemaSource, prefix: str) -> tuple[SchemaKey, ...]:
+    """Return the schemas of a vendor, a name, a format or a model, in the order of addition.
+
+    Args:
+        source: the registry.
+        prefix: `vendor`, `vendor/name`, `vendor/name/format`, `vendor/name/format/model`, or nothing for all schemas.
+
+    Raises:
+        InvalidName: the prefix is not valid; the error lists all problems.
+        NotFound: the registry has no such schemas.
+        OnefoldError: the store does not answer, or refuses.
+    """
+    parts = tuple(prefix.removeprefix(URI_PREFIX).strip("/").split("/")) if prefix else ()
+    kinds = ("vendor", "name", "format", "model")
+    problems = [problem for kind, part in zip(kinds, parts, strict=False) for problem in part_problems(kind, part)]
+    if problems or len(parts) > len(kinds):
+        raise InvalidName(problems or f"{shortened(prefix)}: expected at most {'/'.join(kinds)}")
+    is_model = len(parts) == len(kinds)
+    keys = source.versions(ModelKey.parse("/".join(parts))) if is_model else source.list_keys(parts)
+    if parts and not keys:
+        raise NotFound(f"the registry has no schemas of {prefix}")
+    return keys

@@ -1,0 +1,298 @@
+"""A registry as objects: an index, and one object for each schema; in a folder or a bucket.
+
+An addition reads the index, checks the schema against all earlier versions, and writes the index if nobody else has
+written it since. So of two additions at once one is repeated on the state that the other left: none is lost, and none swaps
+places.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from onefold.core.errors import OnefoldError, Rejected, SchemaInvalid, TryAgain, Violation
+from onefold.core.retry import Backoff
+from onefold.events.registry.index import INDEX_PATH, Entry, Index, digest_of, parse_index, schema_path
+from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.schema_key import ModelKey, SchemaKey
+from onefold.events.registry.table_names import name_violations
+from onefold.ports.objects import NEW, ObjectChanged, ObjectFinder, ObjectWriter
+
+_TRIES = 30
+_CONFLICT_BACKOFF = Backoff(first=0.05, longest=4.0, jitter=True)
+"""An object of Cloud Storage takes one write a second (Cloud Storage, "Quotas & limits", 2025-11)."""
+_READERS = 8
+_MAX_KNOWN = 5_000
+"""Schemas that are kept parsed; a model of 500 columns has some 100 KB."""
+
+
+AdditionCheck = Callable[[Sequence[Schema], Schema], Sequence[Violation]]
+"""Takes all versions of a schema in the order of addition, and a new one or a patch; returns what the latter violates."""
+
+
+class SchemaExists(Rejected):
+    """The registry has another schema under this key."""
+
+
+class Outcome(StrEnum):
+    """What became of an addition."""
+
+    ADDED = "added"
+    UNCHANGED = "unchanged"
+    PATCHED = "patched"
+
+
+@dataclass(frozen=True)
+class _State:
+    """The index as it was read, and its generation, on which its replacement depends."""
+
+    index: Index
+    generation: int
+
+
+class SchemaReader:
+    """The schemas of a registry with an index, to read."""
+
+    def __init__(self, address: str, objects: ObjectFinder) -> None:
+        self.address = address.rstrip("/")
+        self._objects = objects
+        self._known: dict[str, Schema] = {}
+
+    def index(self) -> Index:
+        """Return the index; an empty one where the registry has none.
+
+        Raises:
+            InvalidInput: the index is not valid.
+            OnefoldError: the store does not answer, or refuses.
+        """
+        return self._state().index
+
+    def schema(self, entry: Entry, index: Index) -> Schema:
+        """Return a schema.
+
+        Args:
+            entry: an entry of the index.
+            index: the index, which may hold the text of a schema whose object is not written yet.
+
+        Raises:
+            Rejected: the object is missing, or is not the schema that was added.
+            OnefoldError: the store does not answer, or refuses.
+        """
+        known = self._known.get(entry.digest)
+        if known is not None and known.key == entry.key:
+            return known
+        schema = self._read(entry, index)
+        if len(self._known) >= _MAX_KNOWN:
+            self._known.clear()
+        self._known[entry.digest] = schema
+        return schema
+
+    def schemas(self, entries: Sequence[Entry], index: Index) -> list[Schema]:
+        """Return several schemas; a store that takes long for each is asked for some at the same time.
+
+        Args:
+            entries: entries of the index.
+            index: the index.
+
+        Raises:
+            OnefoldError: as `schema`.
+        """
+        with ThreadPoolExecutor(_READERS) as pool:
+            return list(pool.map(lambda entry: self.schema(entry, index), entries))
+
+    def find(self, key: SchemaKey) -> Schema | None:
+        """Return a schema; None where the registry does not have it.
+
+        Raises:
+            OnefoldError: as `schema`.
+        """
+        index = self.index()
+        entry = index.find(key)
+        return self.schema(entry, index) if entry else None
+
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+        """Return several schemas; None for each that the registry does not have.
+
+        Raises:
+            OnefoldError: as `schema`.
+        """
+        index = self.index()
+        by_key = {entry.key: entry for entry in index.entries}
+        found = self.schemas([by_key[key] for key in keys if key in by_key], index)
+        schemas = {schema.key: schema for schema in found}
+        return [schemas.get(key) for key in keys]
+
+    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
+        """Return the schemas of a vendor, a name and a format in the order of addition; all of them by default.
+
+        Raises:
+            OnefoldError: as `index`.
+        """
+        return tuple(key for key in self.index().keys if key.is_below(below))
+
+    def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
+        """Return the versions of a model in the order of addition.
+
+        Raises:
+            OnefoldError: as `index`.
+        """
+        return tuple(key for key in self.list_keys() if key.model_key == model)
+
+    def place(self, path: str) -> str:
+        """Return the address of an object of the registry."""
+        return f"{self.address}/{path}"
+
+    def _state(self) -> _State:
+        place = self.place(INDEX_PATH)
+        found = self._objects.find(place)
+        return _State(parse_index(found.data, place), found.generation) if found else _State(Index(), NEW)
+
+    def _read(self, entry: Entry, index: Index) -> Schema:
+        place = self.place(schema_path(entry.key))
+        text: str | bytes | None = index.pending_text(entry.key)
+        if text is None:
+            found = self._objects.find(place)
+            text = found.data if found else None
+        if text is None:
+            raise Rejected(f"{place} is missing, and the index has it: restore it, schemas are never deleted")
+        try:
+            schema = parse_schema(text)
+        except SchemaInvalid as error:
+            raise Rejected(f"{place} is not the schema that was added: {error}; restore it") from error
+        if (schema.key, digest_of(schema)) != (entry.key, entry.digest):
+            raise Rejected(f"{place} is not the schema that was added: restore it, and change a schema by a new version")
+        return schema
+
+
+class RegistryStore(SchemaReader):
+    """The schemas of a registry, to read and to add to."""
+
+    def __init__(
+        self,
+        address: str,
+        objects: ObjectWriter,
+        check: AdditionCheck,
+        patches: bool = False,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        super().__init__(address, objects)
+        self._writable = objects
+        self._check_addition = check
+        self._patches = patches
+        self._sleep = sleep
+        self._now = now
+
+    def check(self, schema: Schema) -> Outcome:
+        """Return what an addition would do, without adding anything.
+
+        Raises:
+            SchemaExists: another schema has the key, and patches are not allowed.
+            SchemaInvalid: the schema breaks rules; the error lists all violations.
+            OnefoldError: the store does not answer, or refuses.
+        """
+        return self._checked(schema, self._state().index)
+
+    def add(self, schema: Schema) -> Outcome:
+        """Add a schema at the end of the order. It may be repeated: what is there already is left as it is.
+
+        Raises:
+            SchemaExists: another schema has the key, and patches are not allowed.
+            SchemaInvalid: the schema breaks rules; the error lists all violations.
+            TryAgain: others wrote the index during all tries, or the store does not answer.
+            OnefoldError: the store refuses.
+        """
+        pauses = _CONFLICT_BACKOFF.pauses()
+        last: OnefoldError | None = None
+        for attempt in range(_TRIES):
+            if attempt:
+                self._sleep(next(pauses))
+            try:
+                return self._add(schema)
+            except ObjectChanged as error:
+                last = error
+        raise TryAgain(f"{schema.key}: others added schemas during each of {_TRIES} tries; try again ({last})") from last
+
+    def _add(self, schema: Schema) -> Outcome:
+        state = self._state()
+        # What an earlier process left is finished first: the index holds the text of one schema only.
+        self._publish(state.index)
+        outcome = self._checked(schema, state.index)
+        if outcome is Outcome.ADDED:
+            self._check_place(schema)
+        if outcome is not Outcome.UNCHANGED:
+            new = state.index.with_schema(schema, self._now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+            self._writable.write(self.place(INDEX_PATH), new.to_json(), state.generation)
+            self._publish(new)
+        return outcome
+
+    def _checked(self, schema: Schema, index: Index) -> Outcome:
+        entry = index.find(schema.key)
+        if entry and entry.digest == digest_of(schema):
+            return Outcome.UNCHANGED
+        if entry and not self._patches:
+            raise SchemaExists(
+                f"{schema.key}: the registry has another schema under this key: add the change as a new version, "
+                "or allow patches in a registry for development"
+            )
+        same = [entry for entry in index.entries if _is_of_same_name(entry.key, schema.key)]
+        existing = self.schemas(same, index)
+        violations = [*name_violations(index.keys, schema.key), *self._check_addition(existing, schema)]
+        if violations:
+            raise SchemaInvalid(violations)
+        return Outcome.PATCHED if entry else Outcome.ADDED
+
+    def _check_place(self, schema: Schema) -> None:
+        """Check that no other schema is where a new one will be written: somebody put it there without the index.
+
+        Raises:
+            SchemaExists: there is one.
+            ObjectChanged: there is one, since somebody has just added it.
+            OnefoldError: the store does not answer, or refuses.
+        """
+        place = self.place(schema_path(schema.key))
+        found = self._objects.find(place)
+        if found and not _holds(found.data, schema):
+            if self.index().find(schema.key):
+                raise ObjectChanged(f"{schema.key}: somebody else has just added it")
+            raise SchemaExists(
+                f"{place} holds another schema, which the index does not have: add that one instead, or move it elsewhere"
+            )
+
+    def _publish(self, index: Index) -> None:
+        """Write the object of the last schema of an index, if it is still the last one.
+
+        The object's generation is read before the index: where somebody replaces the schema after that, the object has
+        another generation by then, and this older text is not written.
+
+        Raises:
+            OnefoldError: the store does not answer, or refuses.
+        """
+        while index.pending:
+            key, text = index.pending
+            place = self.place(schema_path(key))
+            found = self._objects.find(place)
+            if found and found.data == text.encode():
+                return
+            index = self._state().index
+            if index.pending != (key, text):
+                return
+            try:
+                self._writable.write(place, text.encode(), found.generation if found else NEW)
+            except ObjectChanged:
+                continue
+
+
+def _holds(data: bytes, schema: Schema) -> bool:
+    try:
+        return parse_schema(data).canonical == schema.canonical
+    except SchemaInvalid:
+        return False
+
+
+def _is_of_same_name(one: SchemaKey, other: SchemaKey) -> bool:
+    return (one.vendor, one.name, one.format) == (other.vendor, other.name, other.format)

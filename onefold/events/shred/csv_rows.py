@@ -1,0 +1,99 @@
+"""Rows of the tables as lines of CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from onefold.events.registry.leaves import Path, is_nested, leaves
+from onefold.events.registry.subschemas import Json
+from onefold.events.shred.csv_values import NULL, Convert, csv_converter, surely_fitting
+from onefold.events.shred.values import DoesNotFit
+
+_NOTHING: dict[Any, Any] = {}
+_ABSENT = object()
+"""A key that no object of JSON has."""
+
+_Column = tuple[int, Any, int, Convert]
+"""The place of the object that has the value, its key there, the length up to which a text fits, and the conversion."""
+
+
+class CsvRows:
+    """The rows of one version of a schema: what its data has for each column of the table.
+
+    A column that the version does not have is NULL, even where the data has a property of that name: the version does not
+    say what it is.
+    """
+
+    def __init__(self, schema: Json, columns: Sequence[tuple[str, str]], paths: Sequence[Path]) -> None:
+        """Choose the place and the conversion of each column.
+
+        Args:
+            schema: the version of the schema.
+            columns: name and type of each column of the data.
+            paths: the path to the value of each column.
+        """
+        unions = {leaf.path: is_nested(leaf.schema) for leaf in leaves(schema)}
+        self._names = [name for name, _ in columns]
+        self._parents: list[tuple[int, str]] = []
+        self._places: dict[Path, int] = {(): 0}
+        typed = [(type_, path) for (_, type_), path in zip(columns, paths, strict=True)]
+        self._careful = [self._column(type_, path, unions, plain=False) for type_, path in typed]
+        self._plain = [self._column(type_, path, unions, plain=True) for type_, path in typed]
+
+    def _column(self, type_: str, path: Path, unions: dict[Path, bool], plain: bool) -> _Column:
+        convert = csv_converter(type_, plain)
+        if path not in unions:
+            return 0, _ABSENT, -1, convert
+        place = self._place(path[:-1])
+        return place, path[-1], surely_fitting(type_) if plain else -1, _unless_object(convert) if unions[path] else convert
+
+    def _place(self, path: Path) -> int:
+        if path not in self._places:
+            self._parents.append((self._place(path[:-1]), path[-1]))
+            self._places[path] = len(self._parents)
+        return self._places[path]
+
+    def fields(self, data: Any, plain: bool) -> list[str]:
+        """Return the fields of valid data.
+
+        Args:
+            data: the data.
+            plain: whether no text of it has a character that makes quotes or an escape necessary.
+
+        Raises:
+            DoesNotFit: a column cannot hold its value.
+        """
+        gets = self._gets(data)
+        return [
+            NULL
+            if (value := gets[place](name)) is None
+            else value
+            if type(value) is str and len(value) <= surely
+            else convert(value)
+            for place, name, surely, convert in (self._plain if plain else self._careful)
+        ]
+
+    def problems(self, data: Any) -> Iterator[str]:
+        """Yield why columns cannot hold their values."""
+        gets = self._gets(data)
+        for column, (place, name, _, convert) in zip(self._names, self._careful, strict=True):
+            value = gets[place](name)
+            if value is not None:
+                try:
+                    convert(value)
+                except DoesNotFit as error:
+                    yield f"{column}: {error}"
+
+    def _gets(self, data: Any) -> list[Any]:
+        """Return the look-up of each object that has values of columns."""
+        gets = [(data if type(data) is dict else _NOTHING).get]
+        for place, name in self._parents:
+            value = gets[place](name)
+            gets.append((value if type(value) is dict else _NOTHING).get)
+        return gets
+
+
+def _unless_object(convert: Convert) -> Convert:
+    """Return the conversion of a union's own column: the properties of an object have columns of their own."""
+    return lambda value: NULL if type(value) is dict else convert(value)

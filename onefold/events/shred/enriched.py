@@ -1,0 +1,113 @@
+"""Enriched events: lines of 131 tab separated fields, or JSON objects with the names of these fields."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from onefold.core.text import shortened
+from onefold.events.shred.bad_rows import BadEvent, Problem
+from onefold.events.shred.csv_values import TAB
+from onefold.events.shred.entities import check_characters, entities_of, read_text
+from onefold.events.shred.event import Event, check_id, root_maker
+from onefold.events.shred.event_fields import ENTITY_FIELDS, EVENT_FIELDS, EVENT_ID, EVENT_TIME
+from onefold.events.shred.events_row import EventsRow
+from onefold.events.shred.manifest import Format
+from onefold.events.shred.values import DoesNotFit, shown, utc_time
+
+_NUMBERS = {name: number for number, (name, _) in enumerate(EVENT_FIELDS)}
+_ID, _TIME = _NUMBERS[EVENT_ID], _NUMBERS[EVENT_TIME]
+_ENTITIES = tuple((name, _NUMBERS[name]) for name in ENTITY_FIELDS)
+_IGNORED = frozenset({"geo_location"})
+"""A field that a published SDK adds to an event; it repeats two others."""
+_WITHOUT_VERSION = ("contexts_", "unstruct_event_")
+
+
+class _EnrichedReader:
+    def __init__(self, format_: Format) -> None:
+        self._rows = EventsRow(format_)
+        self._root = root_maker(format_)
+
+    def _root_of(self, id_: Any, time: Any, problems: list[Problem]) -> Any:
+        """Return what all rows of an event have in common; anything where a problem is added.
+
+        Args:
+            id_: the id of the event; None where it is missing.
+            time: its collector time; None where it is missing.
+            problems: where problems are added.
+        """
+        missing = [name for name, value in ((EVENT_ID, id_), (EVENT_TIME, time)) if value is None]
+        problems += [Problem("invalid", f"{name} is missing") for name in missing]
+        if id_ is not None:
+            problems += check_id(id_)
+        try:
+            return self._root(str(id_), utc_time(time))
+        except DoesNotFit:  # the column of the same name has the problem, too
+            return self._root("", datetime.min)
+
+
+class EnrichedTsvReader(_EnrichedReader):
+    """Reads lines of 131 tab separated fields, where an empty field is NULL."""
+
+    def read(self, record: str) -> Event:
+        """Return the event of a line.
+
+        Raises:
+            BadEvent: the line has another number of fields, or a character that no column holds.
+        """
+        fields = record.split(TAB)
+        if len(fields) != len(EVENT_FIELDS):
+            expected = f"expected {len(EVENT_FIELDS)} tab separated fields, got {len(fields):,}"
+            raise BadEvent([Problem("unreadable", expected)])
+        check_characters(record)
+        problems: list[Problem] = []
+        entities: list[tuple[str, Any]] = []
+        for name, number in _ENTITIES:
+            if text := fields[number]:
+                entities += entities_of(name, text, problems)
+                fields[number] = ""
+        root = self._root_of(fields[_ID] or None, fields[_TIME] or None, problems)
+        row = None
+        try:
+            row = self._rows.of_texts(fields)
+        except DoesNotFit:
+            problems += self._rows.problems((number, text) for number, text in enumerate(fields) if text)
+        return Event(root, row, entities, "\\" not in record, problems)
+
+
+class EnrichedJsonReader(_EnrichedReader):
+    """Reads objects with the names of the 131 fields, where a field may be missing or null."""
+
+    def read(self, record: str) -> Event:
+        """Return the event of a line.
+
+        Raises:
+            BadEvent: the line is not a JSON object.
+        """
+        found = read_text(record, "the record")
+        if not isinstance(found, dict):
+            raise BadEvent([Problem("unreadable", f"expected an object with the fields of an event, got {shown(found)}")])
+        problems = [_unknown_field(name) for name in found if name not in _NUMBERS and name not in _IGNORED]
+        entities: list[tuple[str, Any]] = []
+        for name in ENTITY_FIELDS:
+            if (value := found.get(name)) is not None:
+                entities += entities_of(name, value, problems)
+        root = self._root_of(found.get(EVENT_ID), found.get(EVENT_TIME), problems)
+        fields = [(_NUMBERS[name], value) for name, value in found.items() if _is_column(name, value)]
+        row = None
+        try:
+            row = self._rows.of_values(fields)
+        except DoesNotFit:
+            problems += self._rows.problems(fields)
+        return Event(root, row, entities, "\\" not in record, problems)
+
+
+def _is_column(name: str, value: Any) -> bool:
+    return value is not None and name in _NUMBERS and name not in ENTITY_FIELDS
+
+
+def _unknown_field(name: str) -> Problem:
+    if name.startswith(_WITHOUT_VERSION):
+        remedy = "use contexts, unstruct_event and derived_contexts with self-describing JSON"
+        return Problem("invalid", f"the field {shortened(name)} has data without the version of its schema: {remedy}")
+    return Problem("invalid", f"the field {shortened(name)} is not a field of an enriched event: remove it")

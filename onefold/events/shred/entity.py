@@ -1,0 +1,98 @@
+"""One version of a schema in a worker: its validator, and the rows of its table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from onefold.core.text import cut
+from onefold.events.registry.columns import ENVELOPE
+from onefold.events.registry.json_text import pointer
+from onefold.events.registry.schema_key import SchemaKey, snake
+from onefold.events.registry.validator import validator_of
+from onefold.events.shred.bad_rows import Problem
+from onefold.events.shred.counts import EVENTS
+from onefold.events.shred.csv_rows import CsvRows
+from onefold.events.shred.csv_values import TAB, csv_field
+from onefold.events.shred.event import Event
+from onefold.events.shred.manifest import Format
+from onefold.events.shred.parquet_rows import ParquetRows
+from onefold.events.shred.plan import PlannedSchema, PlannedTable
+from onefold.events.shred.values import json_text
+
+_MOST_SHOWN = 200
+
+
+Row = str | tuple[Any, ...]
+"""A row: a line of CSV without its end, or the values of the columns for Parquet."""
+
+
+class Entity:
+    """A version of a schema: its data is valid and becomes a row, or has problems.
+
+    Attributes:
+        table: the place of its table in the plan.
+        is_valid: tells whether data is valid.
+        row: returns the row of an event's valid data; raises DoesNotFit.
+    """
+
+    def __init__(self, schema: PlannedSchema, place: int, table: PlannedTable, format_: Format) -> None:
+        """Compile the schema.
+
+        Args:
+            schema: the version of the schema.
+            place: the place of its table in the plan.
+            table: its table.
+            format_: the format of the rows.
+        """
+        document = json.loads(schema.text)
+        columns = table.columns[len(ENVELOPE) :]
+        self._key = schema.key
+        self._validator = validator_of(document)
+        self._rows: CsvRows | ParquetRows
+        self.table = place
+        self.is_valid = self._validator.is_valid
+        self.row: Callable[[Event, Any], Row]
+        if format_ == "csv":
+            self._rows = csv = CsvRows(document, columns, table.paths)
+            self.row = self._lines(csv)
+        else:
+            self._rows = parquet = ParquetRows(document, columns, table.sources)
+            self.row = self._values(parquet)
+
+    def _lines(self, rows: CsvRows) -> Callable[[Event, Any], Row]:
+        before = TAB.join((*_own_columns(self._key), ""))
+        after = TAB.join(("", *map(csv_field, _ancestors(self._key))))
+
+        def line(event: Event, data: Any) -> str:
+            return TAB.join([f"{before}{event.root}{after}", *rows.fields(data, event.plain)])
+
+        return line
+
+    def _values(self, rows: ParquetRows) -> Callable[[Event, Any], Row]:
+        before, after = _own_columns(self._key), _ancestors(self._key)
+
+        def values(event: Event, data: Any) -> tuple[Any, ...]:
+            return (*before, *event.root, *after, *rows.values(data))
+
+        return values
+
+    def problems(self, data: Any) -> Iterator[Problem]:
+        """Yield why data is not a row."""
+        invalid = False
+        for error in self._validator.iter_errors(data):
+            invalid = True
+            place = pointer(*error.instance_path)
+            yield Problem("invalid", f"{self._key}: {place or 'the data'}: {cut(error.message, _MOST_SHOWN)}")
+        if not invalid:
+            for problem in self._rows.problems(data):
+                yield Problem("does_not_fit", f"{self._key}: {problem}")
+
+
+def _own_columns(key: SchemaKey) -> tuple[str, str, str, str]:
+    return key.vendor, key.name, key.format, str(key.version)
+
+
+def _ancestors(key: SchemaKey) -> tuple[str, str, str]:
+    return EVENTS, json_text([EVENTS, snake(key.name)]), EVENTS

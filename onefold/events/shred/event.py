@@ -1,0 +1,63 @@
+"""An event: what its rows have in common, its own row and its entities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from onefold.events.shred.bad_rows import Problem
+from onefold.events.shred.csv_values import TAB, csv_field
+from onefold.events.shred.event_fields import EVENT_ID
+from onefold.events.shred.manifest import Format
+from onefold.events.shred.parquet_values import micros
+from onefold.events.shred.values import shown
+
+
+class Event(NamedTuple):
+    """An event.
+
+    Attributes:
+        root: `root_id` and `root_tstamp` of its entities as the format has them: fields of a line, or two values.
+        row: its own row of `events`; None where it has none.
+        entities: URI and data of each entity.
+        plain: whether no text of the data has a character that makes quotes or an escape of CSV necessary.
+        problems: why the event is bad.
+    """
+
+    root: Any
+    row: Any
+    entities: Sequence[tuple[str, Any]]
+    plain: bool
+    problems: Sequence[Problem] = ()
+
+
+MakeRoot = Callable[[str, datetime], Any]
+
+
+def root_maker(format_: Format) -> MakeRoot:
+    r"""Return the function that makes the root of an id and a time in UTC.
+
+    Examples:
+        >>> root_maker("csv")("e1", datetime(2026, 11, 23)), root_maker("parquet")("e1", datetime(1970, 1, 2))
+        ('e1\t2026-11-23 00:00:00', ('e1', 86400000000))
+    """
+    if format_ == "csv":
+        return lambda id_, time: f"{csv_field(id_)}{TAB}{time.isoformat(' ')}"
+    return lambda id_, time: (id_, micros(time))
+
+
+_ID_BYTES = 36
+
+
+def check_id(id_: Any) -> list[Problem]:
+    """Return why a value cannot be the id of an event: an empty list where it can.
+
+    Examples:
+        >>> check_id("c6ef3124-b53a-4b13-a233-0088f79dcbcb"), check_id(5)[0].reason
+        ([], 'event_id: expected 1 to 36 ASCII characters without spaces, got 5')
+    """
+    if type(id_) is str and id_.isascii() and 0 < len(id_) <= _ID_BYTES and id_.isprintable() and " " not in id_:
+        return []
+    rule = f"expected 1 to {_ID_BYTES} ASCII characters without spaces"
+    return [Problem("does_not_fit", f"{EVENT_ID}: {rule}, got {shown(id_)}")]

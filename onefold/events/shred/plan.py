@@ -1,0 +1,185 @@
+"""The plan of a run: the tables and their columns as the registry has them at the start, and the table of each schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, get_args
+
+from onefold.core.errors import LimitExceeded
+from onefold.events.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable, PropertySource
+from onefold.events.registry.columns import ModelColumn, ModelTable, RecoveryTable
+from onefold.events.registry.ddl import bigquery_columns, build_table, create_own, create_recovery, named_types
+from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.leaves import Path
+from onefold.events.registry.registry import Registry
+from onefold.events.registry.schema_key import SchemaKey
+from onefold.events.registry.table_names import TableName, table_names
+from onefold.events.shred.counts import EVENTS
+from onefold.events.shred.event_fields import event_columns
+from onefold.events.shred.manifest import Format
+from onefold.schema.redshift_ddl import ENVELOPE
+
+InputForm = Literal["self-describing", "enriched-tsv", "enriched-json"]
+INPUT_FORMS: tuple[InputForm, ...] = get_args(InputForm)
+
+
+@dataclass(frozen=True)
+class PlannedTable:
+    """A table as it is at the start of a run.
+
+    Attributes:
+        name: the name of the table, `com_acme_ad_click_1`, or that of a recovery table.
+        base: what all models and recovery tables of the schema share, and no other schema has, `com_acme_ad_click`; `events`
+            for the events.
+        version: the model, `1`, or `1r` and the hash of a recovery table; empty for the events.
+        uri: the schema that the table is at; empty for the events.
+        columns: name and type of every column, those of the envelope included. For Parquet the types are BigQuery's, for
+            CSV they are Redshift's.
+        folder: where the files are, below the folder of the run.
+        paths: the path to the value of each column of the data, for CSV.
+        sources: the property of each column of the data, for Parquet.
+    """
+
+    name: str
+    base: str
+    version: str
+    uri: str
+    columns: tuple[tuple[str, str], ...]
+    folder: str
+    paths: tuple[Path, ...] = ()
+    sources: tuple[PropertySource, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlannedSchema:
+    """A version of a schema.
+
+    Attributes:
+        key: its identity.
+        text: the schema as JSON.
+        table: the place of its table in the plan; None where it has no table.
+        problem: why it has no table; empty where it has one.
+    """
+
+    key: SchemaKey
+    text: str
+    table: int | None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class ShredPlan:
+    """All that a worker has to know.
+
+    Attributes:
+        format: the format of the rows.
+        input: the form of the records.
+        tables: the tables; the first one is `events`.
+        schemas: the schemas by URI.
+        started_at: the time of a self-describing event that does not say its own; None where each one has to.
+    """
+
+    format: Format
+    input: InputForm
+    tables: tuple[PlannedTable, ...]
+    schemas: Mapping[str, PlannedSchema]
+    started_at: datetime | None = None
+
+
+def plan_shred(registry: Registry, format: Format, input: InputForm, started_at: datetime | None = None) -> ShredPlan:  # noqa: A002
+    """Return the plan of a run.
+
+    A schema whose table the warehouse would refuse has no table, and its events become bad rows with the reason.
+
+    Args:
+        registry: the registry as it is at the start.
+        format: the format of the rows.
+        input: the form of the records.
+        started_at: the time of a self-describing event that does not say its own, with its zone; None where each one has to.
+    """
+    plan = _Planner(format)
+    names = table_names(registry.models)
+    for model, versions in registry.models.items():
+        plan.add(names[model], versions)
+    return ShredPlan(format, input, tuple(plan.tables), plan.schemas, started_at)
+
+
+class _Planner:
+    def __init__(self, format_: Format) -> None:
+        self._format = format_
+        self.tables = [PlannedTable(EVENTS, EVENTS, "", "", event_columns(format_), EVENTS)]
+        self.schemas: dict[str, PlannedSchema] = {}
+
+    def add(self, name: TableName, versions: Sequence[Schema]) -> None:
+        table = build_table(versions, "redshift" if self._format == "csv" else "bigquery", name.table)
+        recovered = {one.version: one for one in table.recovered}
+        self._add_table(table, name.base, [one for one in versions if one.key.version not in recovered])
+        for schema in versions:
+            if recovery := recovered.get(schema.key.version):
+                self._add_recovery(table, name.base, recovery, schema)
+
+    def _add_table(self, table: ModelTable | BigQueryTable, base: str, versions: Sequence[Schema]) -> None:
+        if problem := _problem(lambda: create_own(table)):
+            self._refuse(versions, problem)
+            return
+        version = str(table.key.model)
+        self._place(
+            versions, _planned(table, PlannedTable(table.name, base, version, table.uri, (), version), table.columns)
+        )
+
+    def _add_recovery(
+        self, table: ModelTable | BigQueryTable, base: str, recovery: RecoveryTable | BigQueryRecovery, schema: Schema
+    ) -> None:
+        if problem := _problem(lambda: list(create_recovery(table, [recovery]))):
+            self._refuse([schema], problem)
+            return
+        version = f"{table.key.model}r{recovery.name.rpartition('_')[2]}"
+        folder = f"{table.key.model}{recovery.name.removeprefix(table.name)}"
+        planned = PlannedTable(recovery.name, base, version, schema.key.uri, (), folder)
+        self._place([schema], _planned(table, planned, recovery.columns))
+
+    def _place(self, versions: Sequence[Schema], table: PlannedTable) -> None:
+        for schema in versions:
+            self.schemas[schema.key.uri] = PlannedSchema(schema.key, schema.canonical, len(self.tables))
+        self.tables.append(table)
+
+    def _refuse(self, versions: Sequence[Schema], problem: str) -> None:
+        for schema in versions:
+            self.schemas[schema.key.uri] = PlannedSchema(schema.key, schema.canonical, None, problem)
+
+
+def _planned(
+    table: ModelTable | BigQueryTable, named: PlannedTable, columns: Sequence[ModelColumn | BigQueryColumn]
+) -> PlannedTable:
+    """Return a table of a model with its columns.
+
+    Args:
+        table: the table of the model.
+        named: the table or the recovery table without columns, and with the last part of its folder.
+        columns: the columns of the data.
+    """
+    key = table.key
+    return replace(
+        named,
+        columns=(*_envelope(table), *named_types(columns)),
+        folder=f"vendor={key.vendor}/name={key.name}/format={key.format}/model={named.folder}",
+        paths=tuple(column.path for column in columns if isinstance(column, ModelColumn)),
+        sources=tuple(column.source for column in columns if isinstance(column, BigQueryColumn)),
+    )
+
+
+def _envelope(table: ModelTable | BigQueryTable) -> Iterator[tuple[str, str]]:
+    if isinstance(table, ModelTable):
+        return ((name, type_) for name, type_, _ in ENVELOPE)
+    return ((column.name, str(column.type)) for column in bigquery_columns([]))
+
+
+def _problem(create: Callable[[], list[str]]) -> str:
+    """Return why the warehouse would refuse a table; an empty text where it would not."""
+    try:
+        create()
+    except LimitExceeded as error:
+        return "; ".join(error.problems)
+    return ""

@@ -1,0 +1,136 @@
+"""Runs of the shredder by name, and the files that they take."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from onefold.core.errors import InvalidInput
+from onefold.events.shred.manifest import MANIFEST, run_folder
+
+Value = TypeVar("Value")
+_NAME = "%Y-%m-%d-%H-%M-%S"
+_RUN = re.compile(r"run=([0-9]{4}(?:-[0-9]{2}){5})(?:/(.+))?")
+BAD = "bad"
+"""The folder of bad rows in the folder of a run."""
+STARTED = "_started"
+"""The file by whose creation a run takes its name."""
+ABANDONED_AFTER = timedelta(days=15)
+"""The age at which a run without a manifest is removed. Dataproc ends a batch after 14 days at most."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs below an output folder, by name.
+
+    Attributes:
+        finished: those with a manifest.
+        unfinished: those without one: killed, or still at work.
+    """
+
+    finished: frozenset[str]
+    unfinished: frozenset[str]
+
+    def abandoned(self, now: datetime) -> list[str]:
+        """Return the unfinished runs that nobody can be working on any more."""
+        return sorted(run for run in self.unfinished if run < run_name(now - ABANDONED_AFTER))
+
+
+def run_name(at: datetime) -> str:
+    """Return the name of a run that starts at a time.
+
+    Examples:
+        >>> run_name(datetime(2026, 11, 23, 8, 0, 0, tzinfo=UTC))
+        '2026-11-23-08-00-00'
+    """
+    return at.astimezone(UTC).strftime(_NAME)
+
+
+def run_of(folder: str) -> str | None:
+    """Return the name of the run that a folder belongs to; None for other folders.
+
+    Examples:
+        >>> run_of("run=2026-11-23-08-00-00"), run_of("_commits")
+        ('2026-11-23-08-00-00', None)
+    """
+    match = _RUN.fullmatch(folder)
+    return match[1] if match and match[2] is None else None
+
+
+def manifest_path(run: str) -> str:
+    """Return the path of a run's manifest below the output folder."""
+    return f"{run_folder(run)}/{MANIFEST}"
+
+
+def inputs_of(text: str, place: str) -> tuple[str, ...]:
+    """Return the files that a manifest lists as read, whatever version of the algorithm wrote the manifest.
+
+    Args:
+        text: the manifest.
+        place: its address, for errors.
+
+    Raises:
+        InvalidInput: the text is not a manifest.
+    """
+    try:
+        inputs = json.loads(text)["inputs"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        inputs = None
+    if not isinstance(inputs, list) or not all(isinstance(one, str) for one in inputs):
+        raise InvalidInput(
+            f"{place} is not a manifest, so it is unknown which files were read: restore it, or remove its run"
+        )
+    return tuple(inputs)
+
+
+def check_commit(text: str, place: str) -> None:
+    """Check that a file of `_commits` names a run.
+
+    Args:
+        text: the content of the file.
+        place: its address, for errors.
+
+    Raises:
+        InvalidInput: another program has written or changed the file.
+    """
+    try:
+        run = json.loads(text)["run"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        run = None
+    if not isinstance(run, str) or run_of(run_folder(run)) is None:
+        raise InvalidInput(f"{place} is not the manifest of a run: restore it, or remove it if no run has written it")
+
+
+def not_taken(found: Mapping[str, Value], taken: Collection[str]) -> dict[str, Value]:
+    """Return the files that no manifest lists, with what is known of them.
+
+    Examples:
+        >>> not_taken({"gs://in/a": 1, "gs://in/b": 2}, {"gs://in/a"})
+        {'gs://in/b': 2}
+    """
+    known = frozenset(taken)
+    return {address: found[address] for address in sorted(found) if address not in known}
+
+
+def problems_of_input(path: str, finished: Collection[str]) -> str | None:
+    """Return why a file below the output folder cannot be an input; None for bad rows of a finished run.
+
+    Args:
+        path: the path below the output folder.
+        finished: the names of the finished runs.
+
+    Examples:
+        >>> problems_of_input("run=2026-11-23-08-00-00/bad/part-0.json", {"2026-11-23-08-00-00"})
+        >>> problems_of_input("run=2026-11-23-08-00-00/events/part-0", ())
+        'holds rows of a run: name its folder bad, or other events'
+    """
+    match = _RUN.fullmatch(path)
+    if match is None or not (match[2] or "").startswith(f"{BAD}/"):
+        return "holds rows of a run: name its folder bad, or other events"
+    return (
+        None if match[1] in finished else "belongs to a run that is not finished, whose inputs are read again: leave it out"
+    )

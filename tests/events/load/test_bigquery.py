@@ -1,0 +1,72 @@
+"""Runs in real Parquet files, loaded into the embedded BigQuery."""
+
+from __future__ import annotations
+
+import pytest
+from support.event_loads import EventScene, states
+
+from onefold.events.shred.manifest import MANIFEST
+
+ID = ("id", "INT64")
+ZIP = ("zip", "STRING")
+FIRST, SECOND, THIRD = (f"2026-11-23-08-00-0{number}" for number in range(3))
+
+
+def test_a_run_creates_its_table_and_loads_its_rows_once(events: EventScene) -> None:
+    events.shred(FIRST, "1-0-0", [ID], {"id": 1}, {"id": None}, {"id": 3})
+    assert states(events.load()) == ["loaded"]
+    assert events.rows("id") == [(1,), (None,), (3,)]
+    assert events.load() == []
+    assert events.rows("id") == [(1,), (None,), (3,)]
+
+
+def test_a_run_of_an_earlier_release_whose_files_of_parquet_end_in_txt_is_loaded(events: EventScene) -> None:
+    events.shred(FIRST, "1-0-0", [ID], {"id": 1}, {"id": 2})
+    manifest = events.folder / f"run={FIRST}" / MANIFEST
+    for path in events.folder.rglob("*.parquet"):
+        path.rename(path.with_suffix(".txt"))
+    manifest.write_text(manifest.read_text().replace(".parquet", ".txt"))
+    assert states(events.load()) == ["loaded"]
+    assert events.rows("id") == [(1,), (2,)]
+
+
+def test_a_later_run_brings_its_columns_and_an_older_one_loads_after_it(events: EventScene) -> None:
+    events.shred(SECOND, "1-0-1", [ID, ZIP], {"id": 2, "zip": "B"})
+    events.load()
+    events.shred(THIRD, "1-0-2", [ID, ZIP, ("s", "STRUCT<a INT64>")], {"id": 3, "zip": "C", "s": {"a": 5}})
+    events.load()
+    events.shred(FIRST, "1-0-0", [ID], {"id": 1})
+    assert states(events.load()) == ["loaded"]
+    assert events.columns() == [ID, ZIP, ("s", "STRUCT<a INT64>")]
+    assert events.rows("id", "zip", "s.a") == [(1, None, None), (2, "B", None), (3, "C", 5)]
+
+
+def test_nested_fields_are_added_in_structs_and_in_arrays_of_them(events: EventScene) -> None:
+    old = [("s", "STRUCT<a INT64>"), ("l", "ARRAY<STRUCT<x STRING>>")]
+    new = [("s", "STRUCT<a INT64, b ARRAY<STRING>>"), ("l", "ARRAY<STRUCT<x STRING, y STRUCT<z BOOL>>>"), ID]
+    events.shred(FIRST, "1-0-0", old, {"s": {"a": 1}, "l": [{"x": "p"}, {"x": None}]})
+    events.load()
+    row = {"s": {"a": 2, "b": ["q"]}, "l": [{"x": "r", "y": {"z": True}}], "id": 7}
+    events.shred(SECOND, "1-0-1", new, row)
+    events.shred(THIRD, "1-0-0", old, {"s": None, "l": []})
+    assert states(events.load()) == ["loaded", "loaded"]
+    assert events.columns() == new
+    found = events.rows("s.a", "ARRAY_LENGTH(s.b)", "ARRAY_LENGTH(l)", "id")
+    assert [found[0][0], found[0][2], found[0][3]] == [1, 2, None]
+    assert found[1] == (2, 1, 1, 7)
+
+
+@pytest.mark.parametrize("order", [(FIRST, SECOND), (SECOND, FIRST)])
+def test_a_table_shows_the_schema_that_it_is_at_and_its_labels(
+    events: EventScene,
+    order: tuple[str, str],
+) -> None:
+    versions = {FIRST: ("1-0-0", [ID]), SECOND: ("1-0-1", [ID, ZIP])}
+    for run in order:
+        events.shred(run, *versions[run], {"id": 1})
+        events.load()
+    table = events.dataset.client.get_table(f"{events.dataset.name}.com_acme_click_1")
+    assert table.description == "iglu:com.acme/click/jsonschema/1-0-1"
+    assert table.labels == {"onefold_base": "com_acme_click", "onefold_version": "1"}
+    assert table.time_partitioning.field == "root_tstamp"
+    assert table.clustering_fields == ["root_id"]
