@@ -16,11 +16,12 @@ from collections.abc import Sequence
 import onefold.views.unified_view as view_module
 from benchmarks.report import add_options, machine, markdown, publish
 from onefold.core.names import TableId
+from onefold.refresh.built_view import BuiltView
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version, fold
-from onefold.views.unified_view import UnifiedView, build_view
+from onefold.views.unified_view import build_view
 
 HEADING = "Rendering"
 HEADER = ("versions", "columns", "form", "ms", "µs per column", "growth", "spelled, characters", "compact, characters")
@@ -48,7 +49,7 @@ def _columns(number: int, versions: int, columns: int) -> list[tuple[str, str]]:
     return changing + plain + added
 
 
-def best_of_five(versions: list[Version]) -> tuple[float, UnifiedView]:
+def best_of_five(versions: list[Version]) -> tuple[float, BuiltView]:
     times = []
     for _ in range(5):
         started = time.perf_counter()

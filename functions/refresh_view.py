@@ -9,8 +9,8 @@ import flask
 import functions_framework
 from http_entry import answer, check, is_served
 
-from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings, load_settings
+from onefold.views.handler import TableCreatedHandler
 
 
 @functools.cache

@@ -70,6 +70,9 @@ from support.spark_session import in_parts, spark  # noqa: E402, F401
 # Terraform.
 from support.terraform import terraform, tested  # noqa: E402, F401
 
+# Handlers of messages about views.
+from support.view_fixtures import announcer, denied, handler, refusing, tagged  # noqa: E402, F401
+
 # XA transactions.
 from support.xa import xa  # noqa: E402, F401
 

@@ -234,7 +234,7 @@ def wait_for(port: str) -> None:
 
 _LOGGING = (
     "messages/consumer.py",
-    "refresh/handler.py",
+    "views/handler.py",
     "views/clean_refresh.py",
     "batches/launch.py",
     "events/registry/handler.py",

@@ -20,7 +20,7 @@ from onefold.core.versioned_names import VersionedNames
 from onefold.settings.environment import Settings, load_settings
 
 if TYPE_CHECKING:
-    from onefold.views.view_plan import Announce
+    from onefold.refresh.plan import Announce
 
 OK, ERROR, CHANGES = 0, 1, 2
 
@@ -99,7 +99,7 @@ def check_view_settings(warehouse: Any, base: TableId, settings: Settings) -> No
     Raises:
         SettingsChanged: one was not, and the command has no `--accept-settings`.
     """
-    from onefold.views.stored_settings import check_settings, setting_changes
+    from onefold.refresh.stored_settings import check_settings, setting_changes
 
     if not settings.keep_view_settings:
         return
@@ -112,7 +112,7 @@ def check_view_settings(warehouse: Any, base: TableId, settings: Settings) -> No
 def announcing(project: str, settings: Settings) -> Announce:
     """Return a function that publishes the schema changes of a view, and prints what the topic refused."""
     from onefold.adapters import pubsub
-    from onefold.views import announce as announcements
+    from onefold.refresh import announce as announcements
 
     publisher = pubsub.PubSub(project)
 

@@ -195,7 +195,7 @@ def _show(found: Comparison, keys: list[str], sample: int) -> None:
 
 
 def _show_sample(console: Console, title: str, names: list[str], rows: Sequence[tuple[Any, ...]], sample: int) -> None:
-    from onefold.views.display import show_rows
+    from onefold.refresh.display import show_rows
 
     some = f"the first {sample:,} of " if 0 < sample < len(rows) else ""
     console.print(f"{title}: {some}{len(rows):,}")

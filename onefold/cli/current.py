@@ -27,7 +27,7 @@ from onefold.core.text import counted
 
 if TYPE_CHECKING:
     from onefold.changelog.generator_files import Format
-    from onefold.merge.refresh import CurrentView
+    from onefold.views.refresh_current import CurrentView
 
 _OUTCOMES = {"none": "up to date", "create": "created", "update": "updated"}
 
@@ -59,7 +59,7 @@ def current(
     without a known key are skipped, and those that the settings exclude.
     """
     from onefold.merge.dataset import find_candidates
-    from onefold.merge.refresh import refresh_current
+    from onefold.views.refresh_current import refresh_current
 
     check_selection(table, all_, match)
     if table is None:

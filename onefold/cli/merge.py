@@ -29,8 +29,8 @@ from onefold.merge.merge_log import MergeCounts
 from onefold.merge.plan import BROUGHT_UP
 
 if TYPE_CHECKING:
-    from onefold.merge.reconcile import MergeResult
     from onefold.settings.environment import Settings
+    from onefold.views.reconcile import MergeResult
 
 key_option = click.option(
     "--keys",
@@ -85,7 +85,8 @@ def merge(
     created if it does not exist. Running the command twice gives the same base as running it once. Of many tables, those
     without a known key are skipped, and without --rebuild and --purge-tombstones-after those without newer rows, too.
     """
-    from onefold.merge.reconcile import reconcile, statements
+    from onefold.merge.statements import statements
+    from onefold.views.reconcile import reconcile
 
     check_selection(table, all_, match)
     if table is None:
@@ -138,7 +139,7 @@ def _merge_many(
 ) -> int:
     """Merge all tables of a dataset, or those that match, one after the other."""
     from onefold.merge.dataset import find_candidates, has_new_rows
-    from onefold.merge.reconcile import reconcile
+    from onefold.views.reconcile import reconcile
 
     announce = announcing(warehouse.project, settings)
     candidates = {found.table: found for found in find_candidates(warehouse, dataset, settings, match)}

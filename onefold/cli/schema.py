@@ -211,7 +211,7 @@ def _echo_statements(statements: Sequence[str]) -> None:
 
 
 def _show(title: str, reasons: list[str], made: Migration) -> None:
-    from onefold.views.display import show_changes
+    from onefold.refresh.display import show_changes
 
     click.echo(title)
     for reason in reasons:

@@ -19,8 +19,7 @@ from onefold.ports.warehouse import StoredView
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
-    from onefold.merge.current_kind import CurrentKind
-    from onefold.views.clean_kind import CleanKind
+    from onefold.refresh.kind import ViewKind
 
 _DONE = {"none": "is up to date", "create": "created", "update": "updated", "remove": "removed"}
 
@@ -48,8 +47,8 @@ class Checked:
 
 def check(warehouse: Any, dataset: str, table: str | None, settings: Settings) -> Checked:
     """List a dataset, and find what no single table shows. A dataset that does not exist is reported by the command."""
-    from onefold.merge.current_kind import left_over_current
-    from onefold.views.left_over import left_over_tables, unknown_tables
+    from onefold.refresh.left_over import left_over_tables, unknown_tables
+    from onefold.views.current_kind import left_over_current
 
     place = TableId(warehouse.project, dataset, table or "")
     try:
@@ -70,7 +69,7 @@ def work_on(
     warehouse: Any,
     checked: Checked,
     settings: Settings,
-    work: Callable[[TableId], Any],
+    work: Callable[[ViewKind], Any],
     show: Callable[[Any], None] = lambda _: None,
     *,
     progress: bool = False,
@@ -84,20 +83,26 @@ def work_on(
         warehouse: where the tables are.
         checked: what was found in the dataset.
         settings: those of the installation.
-        work: is called with each table.
+        work: is called with the unified view of each table.
         show: is called with each plan as soon as there is one.
         progress: show a progress bar on standard error.
 
     Raises:
         NotFound: the dataset has neither versioned tables nor views of former ones.
     """
+    from onefold.views.unified_kind import UnifiedKind
+
     dataset, names = checked.dataset.dataset or "", settings.names_in(checked.dataset.dataset)
+
+    def strict(base: TableId) -> Any:
+        return work(UnifiedKind(warehouse, base, settings))
+
     if checked.table:
-        return each(warehouse, dataset, checked.table, names, _shown(work, show), progress=False)
+        return each(warehouse, dataset, checked.table, names, _shown(strict, show), progress=False)
 
     def lenient(base: TableId) -> Any:
         try:
-            return work(base)
+            return strict(base)
         except NoVersions as error:
             return _without_versions(warehouse, base, settings, error)
 
@@ -117,7 +122,7 @@ def work_on_current(
     checked: Checked,
     results: Sequence[Any],
     settings: Settings,
-    work: Callable[[TableId, CurrentKind], Any],
+    work: Callable[[ViewKind], Any],
     show: Callable[[Any], None] = lambda _: None,
 ) -> list[Any]:
     """Work on the current views of tables, as a message does: tables without a known key, and excluded ones, have none.
@@ -128,16 +133,16 @@ def work_on_current(
         results: what became of the unified views. A table is left out that has no version, or whose unified view was
             written with other settings; any other failure of the unified view does not keep the current view from its turn.
         settings: those of the installation.
-        work: is called with each table and its kind of view.
+        work: is called with the view of each table.
         show: is called with each plan as soon as there is one.
     """
-    from onefold.merge.newest_load import kind_of
+    from onefold.views.newest_load import kind_of
 
     tables = dict.fromkeys((*(base for one in results if (base := _with_current(one))), *checked.left_over_current))
 
     def unless_unknown(base: TableId) -> Any:
         try:
-            made = work(base, kind_of(warehouse, base, settings, by_itself=True))
+            made = work(kind_of(warehouse, base, settings, by_itself=True))
         except KeyUnknown:
             return None
         except NoVersions as error:
@@ -162,7 +167,7 @@ def work_on_clean(
     warehouse: Any,
     results: Sequence[Any],
     settings: Settings,
-    work: Callable[[TableId, CleanKind], Any],
+    work: Callable[[ViewKind], Any],
     show: Callable[[Any], None] = lambda _: None,
 ) -> list[Any]:
     """Work on the clean views of tables, where onefold.yaml has policies or had some, and tables have a current view.
@@ -171,7 +176,7 @@ def work_on_clean(
         warehouse: where the tables are.
         results: what became of the unified and the current views, of which failures are left out.
         settings: those of the installation.
-        work: is called with each table and its kind of view.
+        work: is called with the view of each table.
         show: is called with each plan as soon as there is one.
     """
     from onefold.views.clean_kind import CleanKind
@@ -186,7 +191,7 @@ def work_on_clean(
         if not keeps_clean(warehouse, base, settings, note):
             return None
         try:
-            made = work(base, CleanKind(warehouse, base, settings))
+            made = work(CleanKind(warehouse, base, settings))
         except (NoCurrentView, NoCleanViews):
             return None
         if made.view or made.action != "none":
@@ -208,14 +213,14 @@ def _shown(work: Callable[[TableId], Any], show: Callable[[Any], None]) -> Calla
 
 
 def _without_versions(warehouse: Any, base: TableId, settings: Settings, error: NoVersions) -> Any:
-    from onefold.views.left_over import belongs_to
+    from onefold.refresh.left_over import belongs_to
 
     stored = warehouse.get_view(settings.view_of(base))
     return _left_over(base, stored if belongs_to(stored, base) else None, error)
 
 
 def _left_over(base: TableId, stored: StoredView | None, error: NoVersions) -> Any:
-    from onefold.views.view_plan import ViewPlan
+    from onefold.refresh.plan import ViewPlan
 
     return ViewPlan(base, "none", None, stored, None, (), warnings=(str(error),))
 
@@ -242,7 +247,7 @@ def _state(result: Any) -> str:
 
 def show_done(plan: Any) -> None:
     """Print what a refresh has done with one table; with `--quiet` only what changed."""
-    from onefold.views.display import show_changes
+    from onefold.refresh.display import show_changes
 
     if not plan.view and plan.action == "none":
         _show_without_versions(plan)
@@ -280,7 +285,7 @@ def echo_plans(checked: Checked, results: Sequence[Any], diffs: bool = False) ->
         results: plans and failures.
         diffs: give each plan the difference of its view's text.
     """
-    from onefold.views.display import plan_as_dict, text_difference
+    from onefold.refresh.display import plan_as_dict, text_difference
 
     by_base: dict[str, list[dict[str, str]]] = {}
     for left in checked.left_out:

@@ -37,11 +37,13 @@ from onefold.cli.view_reports import (
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId, check_names, problems_of_name
 from onefold.core.text import counted
+from onefold.refresh.built_view import BuiltView
+from onefold.refresh.kind import ViewKind
+from onefold.refresh.limits import limit_problems
 from onefold.schema.information_schema import read_columns
 from onefold.schema.versions import active_versions
 from onefold.settings.environment import Settings
-from onefold.views.limits import limit_problems
-from onefold.views.unified_view import UnifiedView, build_view
+from onefold.views.unified_view import build_view
 
 take_over_option = click.option(
     "--take-over", is_flag=True, help="Replace views that Onefold did not write, after their text is printed."
@@ -71,7 +73,7 @@ def render(
     FILE has the columns table_name, column_name, ordinal_position and data_type, optionally creation_time, is_hidden and
     table_type. Without creation_time, versions keep the order of the file.
     """
-    from onefold.views.display import view_as_dict
+    from onefold.refresh.display import view_as_dict
 
     _refuse(ddl and as_json, "--ddl and --json exclude each other: leave one out.")
     _refuse(ddl and not dataset, "--ddl needs --dataset for the name of the view.")
@@ -110,8 +112,9 @@ def plan(
     Writes nothing. Exits with 2 if there are changes to make. Views that are up to date take one line each; --verbose shows
     all about them.
     """
-    from onefold.views.display import show_left_out, show_plan, show_warnings
-    from onefold.views.refresh import plan_refresh
+    from onefold.refresh.display import show_left_out, show_plan, show_warnings
+    from onefold.refresh.write import plan_refresh
+    from onefold.views.unified_kind import UnifiedKind
 
     settings, warehouse = open_warehouse(context, project, dataset, table)
     checked = check(warehouse, dataset, table, settings)
@@ -120,19 +123,16 @@ def plan(
         show_left_out(console, dataset, checked.left_out)
         show_warnings(console, checked.warnings)
 
-    def work(base: TableId) -> Any:
-        return plan_refresh(warehouse, base, settings, prune=prune, take_over=take_over)
+    def work(kind: ViewKind) -> Any:
+        return plan_refresh(kind, prune=prune, take_over=take_over and isinstance(kind, UnifiedKind))
 
     def show(made: Any) -> None:
         if not as_json:  # each plan at once: a dataset may have thousands of tables
             show_plan(console, made, sql=sql, quiet=is_quiet(), verbose=is_verbose())
 
-    def work_on_kind(base: TableId, kind: Any) -> Any:
-        return plan_refresh(warehouse, base, settings, prune=prune, kind=kind)
-
     results = work_on(warehouse, checked, settings, work, show)
-    results += work_on_current(warehouse, checked, results, settings, work_on_kind, show)
-    results += work_on_clean(warehouse, results, settings, work_on_kind, show)
+    results += work_on_current(warehouse, checked, results, settings, work, show)
+    results += work_on_clean(warehouse, results, settings, work, show)
     if as_json:
         echo_plans(checked, results, diffs=sql)
     else:
@@ -162,7 +162,8 @@ def refresh(
     as_json: bool,
 ) -> int:
     """Bring the unified, current and clean views of TABLE, or of --all tables of DATASET, up to date."""
-    from onefold.views.refresh import refresh as refresh_view
+    from onefold.refresh.write import refresh as refresh_view
+    from onefold.views.unified_kind import UnifiedKind
 
     _refuse(all_ == bool(table), "Expected one of TABLE and --all: name a table, or add --all.")
     settings, warehouse = open_warehouse(context, project, dataset, table)
@@ -170,15 +171,13 @@ def refresh(
     former = show_text_taken_over if take_over else None
     checked = check(warehouse, dataset, table, settings)
 
-    def work(base: TableId) -> Any:
-        return refresh_view(warehouse, base, settings, prune=prune, announce=announce, take_over=former)
-
-    def work_on_kind(base: TableId, kind: Any) -> Any:
-        return refresh_view(warehouse, base, settings, prune=prune, announce=announce, kind=kind)
+    def work(kind: ViewKind) -> Any:
+        taking = former if isinstance(kind, UnifiedKind) else None
+        return refresh_view(kind, prune=prune, announce=announce, take_over=taking)
 
     results = work_on(warehouse, checked, settings, work, progress=all_ and not as_json)
-    results += work_on_current(warehouse, checked, results, settings, work_on_kind)
-    results += work_on_clean(warehouse, results, settings, work_on_kind)
+    results += work_on_current(warehouse, checked, results, settings, work)
+    results += work_on_clean(warehouse, results, settings, work)
     if as_json:
         echo_plans(checked, results)
     else:
@@ -252,7 +251,7 @@ def _version_problems(settings: Settings, dataset: str, table: str, version: str
     return problems or settings.names_in(dataset).problems(table, version)
 
 
-def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
+def _built(columns: Any, base: TableId, settings: Settings) -> BuiltView:
     """Build the view from a file of columns.
 
     Raises:
@@ -274,8 +273,8 @@ def _built(columns: Any, base: TableId, settings: Settings) -> UnifiedView:
     return build_view(settings.view_of(base), base, versions, rules)
 
 
-def _warn(view: UnifiedView, leaves: bool) -> None:
-    from onefold.views.display import size_warnings
+def _warn(view: BuiltView, leaves: bool) -> None:
+    from onefold.refresh.display import size_warnings
 
     for warning in [*limit_problems(view), *size_warnings(view)]:
         say("yellow", f"Warning: {warning}")

@@ -18,11 +18,11 @@ from onefold.core.names import TableId
 from onefold.core.text import cut
 from onefold.demo.pulled_source import TABLES
 from onefold.demo.pulls import DATASET
+from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings, load_settings
 from onefold.views.clean_kind import CleanKind
 from onefold.views.policy_check import DraftedColumn, check_policies, draft_policies
 from onefold.views.policy_report import check_lines, draft_lines
-from onefold.views.refresh import refresh
 
 SHOWN = TableId(DEFAULT_PROJECT, DATASET, "customer")
 _UNDECIDED = "city"
@@ -68,7 +68,7 @@ class DemoCleanViews:
         BigQueryHashKeys(self.warehouse.client).write(settings.key_table_of(SHOWN), HashKey.new(), replace=False)
         for name in TABLES:
             base = SHOWN.sibling(name)
-            refresh(self.warehouse, base, settings, kind=CleanKind(self.warehouse, base, settings))
+            refresh(CleanKind(self.warehouse, base, settings))
 
     def show(self) -> None:
         """Show the same rows in the full view and in the clean view."""

@@ -16,7 +16,7 @@ from onefold.demo.capture_thread import CopyProgress
 from onefold.demo.source import TableChoice
 from onefold.demo.source_comparison import SourceComparison
 from onefold.landing.table import versioned_table
-from onefold.views.display import show_rows
+from onefold.refresh.display import show_rows
 
 _MAX_FINDINGS = 10
 

@@ -35,8 +35,8 @@ from onefold.events.registry.store import RegistryStore
 from onefold.events.shred.bad_rows import original_of
 from onefold.events.shred.manifest import run_folder
 from onefold.local.pubsub import LocalTopics
+from onefold.refresh.display import show_rows
 from onefold.settings.registry import RegistrySettings
-from onefold.views.display import show_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -43,10 +43,10 @@ from onefold.demo.source_comparison import SourceComparison, compare_with_source
 from onefold.local.processes import bigquery_emulator, ended_in_order, function_server
 from onefold.local.pubsub import Listener
 from onefold.mysql.catalog import TableName
+from onefold.refresh.display import show_changes
 from onefold.schema.columns import Column
 from onefold.schema.diff import compare
 from onefold.settings.environment import Settings
-from onefold.views.display import show_changes
 
 _POLL_SECONDS = 0.2
 _QUIET_SECONDS = 1.0

@@ -22,13 +22,13 @@ from onefold.compare.rows import compare_rows
 from onefold.core.errors import NotFound, Rejected, SchemaConflict, TryAgain
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.landing.table import VersionedTable, versioned_table
-from onefold.merge.refresh import refresh_current
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import query, quoted
 from onefold.mysql.snapshot.select_list import read_selected, select_list
 from onefold.mysql.table import Structure
 from onefold.schema.columns import Column
 from onefold.settings.environment import Settings
+from onefold.views.refresh_current import refresh_current
 
 # "Server Error Message Reference", https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html:
 # ER_BAD_DB_ERROR and ER_NO_SUCH_TABLE.

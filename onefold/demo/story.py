@@ -15,8 +15,8 @@ from onefold.compare.findings import Comparison
 from onefold.core.text import counted
 from onefold.ports.batches import StoredBatch
 from onefold.ports.warehouse import StoredView
+from onefold.refresh.display import show_changes, show_rows, show_sql
 from onefold.schema.diff import SchemaChange
-from onefold.views.display import show_changes, show_rows, show_sql
 
 ReadRows = Callable[[StoredView], Sequence[tuple[object, ...]]]
 """Reads the rows of a view, sorted."""

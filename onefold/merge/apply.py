@@ -17,37 +17,11 @@ from onefold.core.text import counted
 from onefold.merge.base_table import POSITION, BaseTable, merge_statement, repeated_keys_query
 from onefold.merge.change_query import changes_query, count_query, in_statements, snapshot_query
 from onefold.merge.merge_log import MergeCounts, Zones, floor_sql, floor_statement, no_rebuild_since
-from onefold.merge.migrate import prepare
 from onefold.merge.plan import MergePlan, log
 from onefold.merge.positions_check import check_positions
 from onefold.merge.schema_evolution import zones_of
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.columns import Schema
-from onefold.settings.environment import Settings
-
-
-def merge(
-    warehouse: BaseWarehouse,
-    table: TableId,
-    settings: Settings,
-    keys: Sequence[str] = (),
-    *,
-    rebuild: bool = False,
-) -> tuple[MergePlan, MergeCounts]:
-    """Bring the base up to date with everything that landed. A merge that was killed, or that runs twice, ends the same.
-
-    Args:
-        warehouse: where the tables are.
-        table: a change table, or the base name of versioned ones.
-        settings: those of the installation.
-        keys: as for `plan_merge`.
-        rebuild: write the base anew from the whole history first.
-
-    Raises:
-        OnefoldError: as `prepare` and `check_positions`.
-    """
-    plan = prepare(warehouse, table, settings, keys, rebuild=rebuild)
-    return plan, merge_changes(warehouse, plan)
 
 
 def merge_changes(warehouse: BaseWarehouse, plan: MergePlan) -> MergeCounts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from onefold.core.errors import SchemaConflict, TryAgain
 from onefold.core.names import TableId
@@ -13,22 +14,34 @@ from onefold.merge.merge_log import LOG_COLUMNS, append_statement
 from onefold.merge.plan import BroughtUp, MergePlan, log, plan_merge, with_base
 from onefold.merge.positions_check import check_floor
 from onefold.merge.schema_evolution import convert_statement, rebuild_statement
-from onefold.merge.set_aside import follow_base, set_base_aside
 from onefold.merge.stored_base import read_base
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import add_statement, create_statement
 from onefold.settings.environment import Settings
-from onefold.views.view_plan import Announce
+
+
+class ViewOverBase(Protocol):
+    """The view that people read, which can be read while a merge replaces the base."""
+
+    def before_base(self, plan: MergePlan) -> None:
+        """Have the view read something else than a base that is about to be replaced with other types or values.
+
+        Raises:
+            OnefoldError: the view cannot be written; the base must not be replaced then.
+        """
+
+    def after_base(self, plan: MergePlan) -> None:
+        """Have the view read a base with the columns that it has by now, before rows are merged into them."""
 
 
 def prepare(
     warehouse: BaseWarehouse,
     table: TableId,
     settings: Settings,
+    view: ViewOverBase,
     keys: Sequence[str] = (),
     *,
     rebuild: bool = False,
-    announce: Announce | None = None,
 ) -> MergePlan:
     """Make the base where there is none, and bring it up to the unified schema. The current view can be read all the time.
 
@@ -36,9 +49,9 @@ def prepare(
         warehouse: where the tables are.
         table: a change table, or the base name of versioned ones.
         settings: those of the installation.
+        view: the view over the base.
         keys: as for `plan_merge`.
         rebuild: write the base anew from the whole history, even where its schema does not ask for that.
-        announce: as for `onefold.views.refresh.refresh`, of the current view.
 
     Returns:
         The plan of a merge, with a base that is ready for it.
@@ -58,9 +71,9 @@ def prepare(
         plan = _with_first_log(warehouse, plan, settings)
     if plan.stored is not None:
         check_floor(plan)
-    set_base_aside(warehouse, plan, settings, announce)
+    view.before_base(plan)
     done = _with_zones(warehouse, migrate(warehouse, plan, rebuild))
-    follow_base(warehouse, done, settings, announce)
+    view.after_base(done)
     return done
 
 

@@ -16,12 +16,12 @@ from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.core.text import counted, cut
 from onefold.ports.hash_keys import PAD_CHARACTERS
+from onefold.refresh.tables_read import COVERS
 from onefold.schema.casts import convert, free_name, typed_null
 from onefold.schema.column_policy import Action
 from onefold.schema.columns import Column
 from onefold.schema.treatment import Treatment
 from onefold.schema.types import STRING, Array, Scalar, Struct, Type
-from onefold.views.tables_read import COVERS
 
 RENDERER = 1
 """The number of the form of the text. Raise it with every change of the text, so that deployed views are written again."""

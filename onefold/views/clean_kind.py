@@ -18,18 +18,18 @@ from onefold.core.errors import (
 )
 from onefold.core.names import TableId, fold_case
 from onefold.ports.warehouse import StoredView, Warehouse
+from onefold.refresh.built_view import BuiltView
+from onefold.refresh.labels import LABEL, TABLE_LABEL, owner_digest
+from onefold.refresh.landed_note import all_landed, landed_note
+from onefold.refresh.stored_settings import SettingChange, settings_comment
+from onefold.refresh.tables_read import COVERS, covered_versions
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.diff import SchemaChange, column_undecided
 from onefold.schema.treatment import treat
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
-from onefold.views.clean import RENDERER, clean_columns, clean_query, closed_query, waiting_columns
-from onefold.views.labels import LABEL, TABLE_LABEL, owner_digest
-from onefold.views.landed_note import all_landed, landed_note
-from onefold.views.stored_settings import SettingChange, settings_comment
-from onefold.views.tables_read import COVERS, covered_versions
-from onefold.views.unified_view import UnifiedView
+from onefold.views.clean import RENDERER, clean_columns, clean_query, clean_warnings, closed_query, waiting_columns
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class CleanKind:
         found: Sequence[Version],
         versions: Sequence[Version],  # noqa: ARG002 the base may hold rows of versions that are retired
         stored: StoredView | None,
-    ) -> UnifiedView:
+    ) -> BuiltView:
         """Return the view as it has to be.
 
         Raises:
@@ -113,7 +113,7 @@ class CleanKind:
                 raise
             return self._closed(stored, str(error))
 
-    def _over(self, source: StoredView, found: Sequence[Version], stored: StoredView | None) -> UnifiedView:
+    def _over(self, source: StoredView, found: Sequence[Version], stored: StoredView | None) -> BuiltView:
         """Return the view over a current view.
 
         Raises:
@@ -135,9 +135,9 @@ class CleanKind:
         )
         if len(query) + (stored.reserved if stored else 0) > MAX_TEXT:
             raise LimitExceeded(f"{self.id}: its text takes {len(query)} of {MAX_TEXT} characters: drop some of its columns")
-        return UnifiedView(self.id, clean_columns(treatments), tuple(covered), (), "spelled", query)
+        return BuiltView(self.id, clean_columns(treatments), tuple(covered), (), "spelled", query)
 
-    def _without_source(self, stored: StoredView | None) -> UnifiedView:
+    def _without_source(self, stored: StoredView | None) -> BuiltView:
         """Return the clean view without a current view.
 
         Raises:
@@ -151,16 +151,19 @@ class CleanKind:
         self._check_policies(stored)
         return self._closed(stored, f"{self.source} does not exist: `onefold refresh` writes it, and this view again")
 
-    def _closed(self, stored: StoredView, reason: str) -> UnifiedView:
+    def _closed(self, stored: StoredView, reason: str) -> BuiltView:
         query = closed_query(stored.columns, stored.query, reason)
-        return UnifiedView(self.id, stored.columns, (), (), "spelled", query)
+        return BuiltView(self.id, stored.columns, (), (), "spelled", query)
 
     def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:  # noqa: ARG002 see `_check_policies`
         return ()
 
-    def other_changes(self, stored: StoredView | None, view: UnifiedView) -> tuple[SchemaChange, ...]:
+    def other_changes(self, stored: StoredView | None, view: BuiltView) -> tuple[SchemaChange, ...]:
         before = waiting_columns(stored.query) if stored else ()
         return tuple(column_undecided(path) for path in waiting_columns(view.query) if path not in before)
+
+    def warnings(self, query: str) -> tuple[str, ...]:
+        return clean_warnings(query)
 
     def before_write(self) -> None:
         """Nothing reads a clean view."""

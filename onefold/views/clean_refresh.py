@@ -15,11 +15,11 @@ from onefold.core.errors import AccessDenied
 from onefold.core.log import LogSeverity
 from onefold.core.names import TableId
 from onefold.ports.warehouse import Warehouse
+from onefold.refresh.announce import keep
+from onefold.refresh.plan import Announce, ViewPlan
+from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
-from onefold.views.announce import keep
 from onefold.views.clean_kind import CleanKind
-from onefold.views.refresh import refresh
-from onefold.views.view_plan import Announce, ViewPlan
 
 Say = Callable[[LogSeverity, str, str], None]
 """Called with the severity, the text and the event of a line of the log."""
@@ -41,16 +41,16 @@ def refresh_clean(
         base: the base name of the versioned tables.
         settings: those of the installation, with policies.
         version: the version that a message named, if any: a clean view that has it is not computed again.
-        announce: as for `onefold.views.refresh.refresh`.
+        announce: as for `onefold.refresh.write.refresh`.
         sleep: pauses for so many seconds between two tries.
 
     Raises:
         NoCurrentView: there is no current view to read.
         NoCleanViews: the dataset of clean views does not exist.
-        OnefoldError: as `onefold.views.refresh.refresh`.
+        OnefoldError: as `onefold.refresh.write.refresh`.
     """
     kind = CleanKind(warehouse, base, settings)
-    return refresh(warehouse, base, settings, version=version, announce=announce, sleep=sleep, kind=kind)
+    return refresh(kind, version=version, announce=announce, sleep=sleep)
 
 
 def keeps_clean(warehouse: Warehouse, base: TableId, settings: Settings, say: Say = lambda *_: None) -> bool:
@@ -102,7 +102,7 @@ def tighten_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> No
     """
     if _exists(warehouse, base, settings):
         kind = CleanKind(warehouse, base, settings, closing=True)
-        refresh(warehouse, base, settings, announce=keep if settings.topic_schema_changes else None, kind=kind)
+        refresh(kind, announce=keep if settings.topic_schema_changes else None)
 
 
 def complete_clean(warehouse: Warehouse, base: TableId, settings: Settings, announce: Announce | None = None) -> None:
@@ -112,7 +112,7 @@ def complete_clean(warehouse: Warehouse, base: TableId, settings: Settings, anno
         warehouse: where the views are.
         base: the base name of the versioned tables.
         settings: those of the installation.
-        announce: as for `onefold.views.refresh.refresh`.
+        announce: as for `onefold.refresh.write.refresh`.
 
     Raises:
         OnefoldError: as `refresh_clean`. The clean view hides too much until a refresh succeeds.

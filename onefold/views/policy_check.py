@@ -10,6 +10,7 @@ from onefold.changelog.metadata import source_columns
 from onefold.core.errors import NotFound
 from onefold.core.names import TableId, fold_case, quote
 from onefold.ports.warehouse import BaseWarehouse
+from onefold.refresh.landed_note import all_landed
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.columns import Column
 from onefold.schema.policy_draft import Draft, draft_policy
@@ -17,7 +18,6 @@ from onefold.schema.treatment import Treatment, treat
 from onefold.schema.types import Array, Struct, Type
 from onefold.schema.versions import active_versions, fold
 from onefold.settings.environment import Settings
-from onefold.views.landed_note import all_landed
 
 SAMPLES = 1_000
 """Rows that a draft reads of a table."""

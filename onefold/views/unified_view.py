@@ -15,82 +15,22 @@ and rows, when a table gains columns or fields in place, until the refresh that 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from onefold.core.errors import LimitExceeded
-from onefold.core.names import LEAF_PREFIX, TableId, fold_case, leaf_name, quote, quote_text
-from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.core.names import TableId, fold_case, leaf_name, quote, quote_text
+from onefold.refresh.built_view import BuiltView, Form, Leaf
+from onefold.refresh.stored_settings import settings_comment
+from onefold.refresh.tables_read import COVERS
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.types import Type
-from onefold.schema.versions import Cast, Version, casts, check_known_types, fold, table_of
-from onefold.views.description import describe
-from onefold.views.stored_settings import settings_comment
-from onefold.views.tables_read import COVERS
+from onefold.schema.versions import Version, casts, check_known_types, fold, table_of
 
-RENDERER = 3
-"""The number of the form of the text. Raise it with every change of the text, so that deployed views are written again."""
-
-Form = Literal["spelled", "compact", "two-level"]
-
-_OLD_LEAF = "_leaf_"
-_DIGEST = "[0-9a-f]{12}"
 _UNION_BY_NAME = "\n  FULL OUTER UNION ALL BY NAME\n"
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """A view over some of the versions. Its name holds a digest of its text, so a leaf is never changed."""
-
-    id: TableId
-    query: str
-
-
-@dataclass(frozen=True)
-class UnifiedView:
-    """The view over all versions of a table: its name, its schema, and its SQL.
-
-    id: the name of the view.
-    columns: its columns, in order.
-    versions: the identifiers of the versions that it reads.
-    casts: the conversions of its columns.
-    form: how its SQL is written.
-    query: its SQL.
-    leaves: the leaf views that it reads.
-    names: the form of the names of versions.
-    """
-
-    id: TableId
-    columns: tuple[Column, ...]
-    versions: tuple[str, ...]
-    casts: tuple[Cast, ...]
-    form: Form
-    query: str
-    leaves: tuple[Leaf, ...] = ()
-    names: VersionedNames = DEFAULT_NAMES
-
-    @property
-    def tables(self) -> int:
-        """How many of the 1,000 tables of a query the view takes: the versions, the leaves and the view itself."""
-        return len(self.versions) + len(self.leaves) + 1
-
-    @property
-    def ddl(self) -> str:
-        """Statements that create the view as a refresh would, leaves first."""
-        views = [*((leaf.id, "", leaf.query) for leaf in self.leaves), (self.id, self._options, self.query)]
-        return "\n\n".join(f"CREATE OR REPLACE VIEW {id_.quoted}{options} AS\n{query};" for id_, options, query in views)
-
-    @property
-    def _options(self) -> str:
-        """The options of the view: the description that a refresh would write, with the losses of conversions."""
-        description = describe("", self.casts)
-        return f"\nOPTIONS (description = {quote_text(description)})" if description else ""
 
 
 def build_view(
@@ -100,7 +40,7 @@ def build_view(
     rules: TableRules,
     reserved: int = 0,
     former: Sequence[Column] = (),
-) -> UnifiedView:
+) -> BuiltView:
     """Return the view `id_` over the versioned tables of `base`.
 
     Args:
@@ -125,21 +65,11 @@ def build_view(
     if form == "two-level" and len(query) > MAX_TEXT:
         raise LimitExceeded(f"{id_}: the view takes {len(query)} of {MAX_TEXT} characters, {len(comment)} for its settings")
     ids = tuple(version.id for version in versions)
-    return UnifiedView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
+    return BuiltView(id_, columns, ids, casts(versions, columns, rules), form, query, leaves, rules.names)
 
 
 def _noted(versions: Sequence[Version]) -> str:
     return f"{COVERS}{' '.join(version.id for version in versions)}\n"
-
-
-def leaf_pattern(view: str) -> re.Pattern[str]:
-    """Return a pattern that matches (with fullmatch) the names of a view's leaves."""
-    return re.compile(f"{LEAF_PREFIX}{_DIGEST}_{re.escape(view)}")
-
-
-def old_leaf_pattern(view: str) -> re.Pattern[str]:
-    """Return a pattern that matches the names that renderer 1 gave to a view's leaves, which a refresh still removes."""
-    return re.compile(f"{re.escape(view + _OLD_LEAF)}{_DIGEST}")
 
 
 def _fitting_form(

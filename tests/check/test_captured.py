@@ -22,11 +22,11 @@ from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId
 from onefold.landing.row_writer import LandingRules
 from onefold.landing.table import versioned_table
-from onefold.merge.refresh import refresh_current
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.snapshot.select_list import read_selected, select_list
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.settings.captures import ColumnRules
+from onefold.views.refresh_current import refresh_current
 
 pytestmark = on(MariaDb, long=MySql)
 KEY = HashKey(b"thirty-two bytes of a secret key")

@@ -10,11 +10,11 @@ import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.database_servers import DatabaseServer, MariaDb, MySql
 from support.end_to_end import Flow, new_source
+from support.merge_shop import merge
 from support.source_database import on
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.core.names import TableId
-from onefold.merge.apply import merge
 from onefold.settings.environment import Settings
 
 pytestmark = on(MariaDb, long=MySql)

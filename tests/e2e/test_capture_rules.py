@@ -18,9 +18,9 @@ from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId
 from onefold.landing.row_writer import LandingRules
-from onefold.merge.refresh import refresh_current
 from onefold.settings.captures import ColumnRules
 from onefold.settings.environment import Settings
+from onefold.views.refresh_current import refresh_current
 
 pytestmark = on(MariaDb, long=MySql)
 

@@ -12,8 +12,8 @@ from support.cli import Run
 from support.in_memory import MemoryPublisher, push_body
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
-from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import load_settings
+from onefold.views.handler import TableCreatedHandler
 
 BY_DAY = r"datasets: {%s: {version_pattern: '^(?P<base>.+)_(?P<version>[0-9]{8})$'}}"
 

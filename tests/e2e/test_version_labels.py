@@ -24,10 +24,10 @@ from onefold.events.registry.bigquery_columns import bigquery_table
 from onefold.events.registry.bigquery_table import BigQueryTable
 from onefold.events.registry.ddl import bigquery_columns
 from onefold.messages.table_created import dataset_message, table_message
-from onefold.refresh.handler import TableCreatedHandler
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.settings.environment import load_settings
+from onefold.views.handler import TableCreatedHandler
 
 BASE = "com_acme_ad_click"
 UNIFIED = f"{BASE}_unified"

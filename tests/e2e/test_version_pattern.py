@@ -18,9 +18,9 @@ from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
 from onefold.messages.table_created import table_message
-from onefold.refresh.handler import TableCreatedHandler
+from onefold.refresh.labels import fingerprint_of
 from onefold.settings.environment import Settings, load_settings
-from onefold.views.labels import fingerprint_of
+from onefold.views.handler import TableCreatedHandler
 
 PATTERN = "(?P<base>.+)_(?P<version>[0-9]+|1r[0-9a-f]+)"
 BASE = "com_acme_ad_click"

@@ -23,8 +23,9 @@ from support.zetasql_judge import Judge, literals
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 from onefold.core.names import TableId
 from onefold.local.processes import bigquery_emulator
+from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
-from onefold.views.refresh import refresh
+from onefold.views.unified_kind import UnifiedKind
 
 pytestmark = pytest.mark.long
 
@@ -118,7 +119,7 @@ def test_the_view_has_every_row_ever_landed_after_each_version(client: bigquery.
         oracle.land(columns, rows)
         landed.land(f"{DEFAULT_PROJECT}.{name}_v_{version['version']}", columns, rows)
 
-        plan = refresh(warehouse, base, Settings(), version=version["version"])
+        plan = refresh(UnifiedKind(warehouse, base, Settings()), version=version["version"])
 
         assert plan.view
         view_columns = list(zip(oracle.names, oracle.types, strict=True))

@@ -20,8 +20,8 @@ from werkzeug.test import Client
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
 from onefold.messages.table_created import table_message
-from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
+from onefold.views.handler import TableCreatedHandler
 
 SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
 VIEW = TableId("my-project", "shop", "customer_unified")

@@ -10,7 +10,7 @@ from support.iam_conditions import BUCKET, FOLDER, OBJECT, TABLE, admits
 from support.terraform import Outcome, Plan
 
 from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX
-from onefold.views.unified_view import leaf_pattern
+from onefold.refresh.built_view import leaf_pattern
 
 TABLES = "projects/my-project/datasets/shop/tables/"
 # No account may delete any of these, whatever a user calls a table.

@@ -89,10 +89,10 @@ def test_the_archive_for_spark_has_all_direct_and_indirect_imports_of_the_jobs(t
         "onefold/adapters/bigquery/schema.py",
     } <= names
     assert not names & {
-        "onefold/refresh/handler.py",
+        "onefold/views/handler.py",
         "onefold/adapters/dataproc.py",
         "onefold/cli/__init__.py",
-        "onefold/views/display.py",
+        "onefold/refresh/display.py",
     }
     assert all(name.endswith(".py") for name in names)
 

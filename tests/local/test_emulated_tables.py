@@ -22,12 +22,13 @@ from onefold.core.names import quote
 from onefold.local.emulation import corrections
 from onefold.merge.base_table import base_of, winners
 from onefold.merge.change_query import changes_query
-from onefold.merge.current_view import current_query
 from onefold.merge.plan import plan_merge
 from onefold.ports.warehouse import ViewDraft, WriteResult
+from onefold.refresh.write import refresh
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
-from onefold.views.refresh import refresh
+from onefold.views.current_view import current_query
+from onefold.views.unified_kind import UnifiedKind
 
 pytestmark = pytest.mark.long
 
@@ -112,7 +113,7 @@ def landed(judge: Judge, dataset: EmulatedDataset) -> Landed:
 
 
 def test_a_unified_view_shows_the_values_of_the_evaluator(landed: Landed) -> None:
-    plan = refresh(landed.shop.warehouse, landed.shop.table, landed.shop.settings)
+    plan = refresh(UnifiedKind(landed.shop.warehouse, landed.shop.table, landed.shop.settings))
     assert plan.view is not None
     columns = plan.view.columns
     assert landed.emulated(plan.view.id.table, columns) == landed.judged(plan.view.query, columns)
@@ -130,7 +131,7 @@ def test_a_merge_writes_the_values_of_the_evaluator(landed: Landed) -> None:
 
 def test_a_current_view_shows_the_values_of_the_evaluator_before_and_after_a_merge(landed: Landed) -> None:
     shop = landed.shop
-    view = refresh(shop.warehouse, shop.table, shop.settings).view
+    view = refresh(UnifiedKind(shop.warehouse, shop.table, shop.settings)).view
     assert view is not None
     columns = base_of(shop.table, view.columns, shop.keys).columns
     inlined = current_query(view.id, view.columns, shop.keys).replace(view.id.quoted, f"({view.query})")

@@ -11,7 +11,6 @@ from support.merge_shop import CUSTOMER, LONG_AGO, Shop
 
 from onefold.merge.apply import merge_rows
 from onefold.merge.change_query import changes_query
-from onefold.merge.migrate import prepare
 from onefold.merge.plan import log
 from onefold.schema.table_rules import TableRules
 
@@ -95,7 +94,7 @@ def test_a_slow_merge_with_old_rows_changes_nothing(dataset: EmulatedDataset) ->
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
     shop.land("a", change("INSERT", "1", id=1, name="old"), change("INSERT", "2", id=2, name="b"))
-    slow = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    slow = shop.prepare()
     stale = shop.warehouse.fetch(changes_query(slow.changes, slow.base, slow.rules))
     shop.land("a", change("UPDATE-INSERT", "3", id=1, name="new"), change("DELETE", "4", id=2, name=None))
     shop.merge()
@@ -109,9 +108,9 @@ def test_a_merge_into_a_base_that_was_replaced_during_the_merge_does_not_count(d
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
     shop.land("a", change("INSERT", "1", id=1, name="a"), at=LONG_AGO)
-    slow = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    slow = shop.prepare()
     dataset.run(f"DROP TABLE {dataset.quoted('customer_base')}")
-    prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    shop.prepare()
     log(shop.warehouse, slow, "merge", slow.versions)
     assert shop.merge().changes == 1
     assert shop.people_see() == [{"id": 1, "name": "a"}]

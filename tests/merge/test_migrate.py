@@ -12,9 +12,10 @@ from support.merge_shop import CUSTOMER, LONG_AGO, KilledError, MortalWarehouse,
 
 from onefold.core.errors import SchemaConflict
 from onefold.merge.apply import purge
-from onefold.merge.reconcile import reconcile, statements
+from onefold.merge.statements import statements
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar
+from onefold.views.reconcile import reconcile
 
 pytestmark = pytest.mark.long
 

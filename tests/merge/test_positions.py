@@ -14,7 +14,6 @@ from onefold.core.errors import SchemaConflict
 from onefold.merge.apply import merge_rows, merge_snapshot
 from onefold.merge.change_query import changes_query
 from onefold.merge.merge_log import LOG_COLUMNS
-from onefold.merge.migrate import prepare
 from onefold.schema.types import render_type
 
 pytestmark = pytest.mark.long
@@ -97,7 +96,7 @@ def test_a_base_that_was_ordered_as_text_is_refused_until_it_is_rebuilt(dataset:
 def test_rows_from_elsewhere_are_refused_as_well(dataset: EmulatedDataset) -> None:
     shop = an_old_shop(dataset, SPLIT)
     dataset.land("copy", {"id": "INT64", "name": "STRING"}, "1, 'copy'")
-    plan = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    plan = shop.prepare()
     with pytest.raises(SchemaConflict, match="--rebuild"):
         merge_snapshot(shop.warehouse, plan, shop.table.sibling("copy"))
     with pytest.raises(SchemaConflict, match="--rebuild"):
@@ -137,10 +136,10 @@ def test_a_floor_that_was_ordered_as_text_is_refused(dataset: EmulatedDataset) -
 
 def test_the_positions_of_a_base_are_checked_once(dataset: EmulatedDataset) -> None:
     shop = an_old_shop(dataset, SHORT)
-    first, second = (prepare(shop.warehouse, shop.table, shop.settings, shop.keys) for _ in range(2))
+    first, second = (shop.prepare() for _ in range(2))
     assert (first.state.comparable, second.state.comparable) == (False, False)
     shop.merge()
-    assert prepare(shop.warehouse, shop.table, shop.settings, shop.keys).state.comparable
+    assert shop.prepare().state.comparable
 
 
 def test_changes_ordered_as_text_are_counted_with_one_of_them(dataset: EmulatedDataset) -> None:

@@ -16,7 +16,6 @@ from onefold.core.errors import NotFound, SchemaConflict, TryAgain
 from onefold.core.names import TableId
 from onefold.merge.apply import merge_rows, merge_snapshot, purge
 from onefold.merge.merge_log import MergeCounts
-from onefold.merge.migrate import prepare
 from onefold.ports.warehouse import WriteResult
 
 pytestmark = pytest.mark.heavy
@@ -101,7 +100,7 @@ def test_a_copy_of_the_source_comes_before_any_change_or_at_its_place(dataset: E
     shop.land("a", change("UPDATE-INSERT", None, timestamp=None, id=1, name="changed", born=None))
     shop.land("a", change("DELETE", "5", id=2, name="gone", born=None))
 
-    plan = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    plan = shop.prepare()
     counts = merge_snapshot(shop.warehouse, plan, copy)
     assert (counts.changes, counts.written) == (3, 3)
     assert [str(row["born"]) for row in shop.people_see()] == ["None", "2020-01-01 00:00:00", "None"]
@@ -110,7 +109,7 @@ def test_a_copy_of_the_source_comes_before_any_change_or_at_its_place(dataset: E
     shop.merge()
     assert [(row["id"], row["name"]) for row in shop.people_see()] == [(None, None), (1, "changed")]
 
-    plan = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    plan = shop.prepare()
     assert merge_snapshot(shop.warehouse, plan, copy, at="4").written == 2, (
         "below the deletion, above a change without a position"
     )
@@ -121,7 +120,7 @@ def test_a_copy_of_the_source_comes_before_any_change_or_at_its_place(dataset: E
 def test_a_copy_with_repeated_keys_or_none_at_all_is_refused(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
-    plan = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    plan = shop.prepare()
     dataset.land("copy", {"id": "INT64"}, "1", "1", "NULL", "NULL", "2")
     with pytest.raises(SchemaConflict, match="2 keys"):
         merge_snapshot(shop.warehouse, plan, TableId(DEFAULT_PROJECT, dataset.name, "copy"))
@@ -135,7 +134,7 @@ def test_rows_that_a_batch_staged_are_merged_by_the_same_statement(dataset: Emul
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
     shop.land("a", change("INSERT", "1", id=1, name="a"), at=LONG_AGO)
-    plan = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    plan = shop.prepare()
     dataset.land(
         "staged",
         {"id": "STRING", "name": "STRING", "_position": "STRING", "_deleted": "BOOL"},
@@ -152,9 +151,9 @@ def test_rows_that_a_batch_staged_are_merged_by_the_same_statement(dataset: Emul
 def test_staged_rows_that_a_replaced_base_may_lack_are_to_be_merged_again(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
-    plan = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    plan = shop.prepare()
     dataset.run(f"DROP TABLE {dataset.quoted('customer_base')}")
-    again = prepare(shop.warehouse, shop.table, shop.settings, shop.keys)
+    again = shop.prepare()
     rows = "SELECT 1 AS id, 'a' AS name, '1' AS _position, FALSE AS _deleted"
     with pytest.raises(TryAgain, match="was replaced"):
         merge_rows(shop.warehouse, plan, rows, plan.versions)

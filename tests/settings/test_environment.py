@@ -8,16 +8,16 @@ from textwrap import dedent
 
 import pytest
 
-import onefold.views.labels
+import onefold.refresh.labels
 from onefold.core.errors import InvalidSettings
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
+from onefold.refresh.built_view import RENDERER
+from onefold.refresh.labels import fingerprint_of
 from onefold.schema.table_rules import TableRules
 from onefold.settings.batches import BatchSettings
 from onefold.settings.environment import Settings, load_settings
 from onefold.settings.variables import VARIABLES
-from onefold.views.labels import fingerprint_of
-from onefold.views.unified_view import RENDERER
 
 CUSTOMER = TableId("my-project", "shop", "customer")
 
@@ -244,7 +244,7 @@ def test_the_fingerprint_depends_on_the_table_and_on_the_renderer(monkeypatch: p
     others = [replace(CUSTOMER, table="order"), replace(CUSTOMER, dataset="crm"), replace(CUSTOMER, project="other")]
     assert len({before, *(fingerprint_of(Settings(), other) for other in others)}) == 4
     assert fingerprint_of(Settings(), replace(CUSTOMER)) == before
-    monkeypatch.setattr(onefold.views.labels, "RENDERER", RENDERER + 1)
+    monkeypatch.setattr(onefold.refresh.labels, "RENDERER", RENDERER + 1)
     assert fingerprint_of(Settings(), CUSTOMER) != before
 
 

@@ -14,11 +14,12 @@ from support.refresh_shop import BASE, VIEW
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import Rejected, TopicRefused
 from onefold.messages.table_created import table_message
-from onefold.refresh.handler import TableCreatedHandler
+from onefold.refresh.announce import announce
+from onefold.refresh.plan import ViewPlan
+from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
-from onefold.views.announce import announce
-from onefold.views.refresh import refresh
-from onefold.views.view_plan import ViewPlan
+from onefold.views.handler import TableCreatedHandler
+from onefold.views.unified_kind import UnifiedKind
 
 SETTINGS = Settings(topic_schema_changes="schema-changes", topic_dead_letter="dead-letter")
 UNANNOUNCED = "onefold_unannounced"
@@ -67,4 +68,6 @@ def prune(announcer: Announcer, settings: Settings = SETTINGS) -> ViewPlan:
     def announce_changes(plan: ViewPlan) -> tuple[str, ...]:
         return announce(announcer.publisher, settings, plan, lambda *_: None)
 
-    return refresh(BigQueryWarehouse(announcer.cloud.client()), BASE, settings, prune=True, announce=announce_changes)
+    return refresh(
+        UnifiedKind(BigQueryWarehouse(announcer.cloud.client()), BASE, settings), prune=True, announce=announce_changes
+    )

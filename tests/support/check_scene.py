@@ -19,7 +19,6 @@ from onefold.check.request import CheckRequest
 from onefold.check.run import Checks
 from onefold.core.names import TableId, table_name
 from onefold.landing.row_writer import NO_RULES, LandingRules
-from onefold.merge.refresh import refresh_current
 from onefold.mysql.connection import connect
 from onefold.pull.read.plan import PullRequest
 from onefold.pull.read.planner import Planner
@@ -34,6 +33,7 @@ from onefold.settings.sources import Source, TableLoad, dataset_of, full_view
 from onefold.spark.check.checks import checks_of
 from onefold.spark.extract.loads import loads_of
 from onefold.spark.extract.places import destination_of
+from onefold.views.refresh_current import refresh_current
 
 CLUSTER = "fraud"
 

@@ -22,10 +22,10 @@ from support.sink import MemoryObjects
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedRowWriter, EmulatedWarehouse
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.core.names import TableId
-from onefold.merge.refresh import refresh_current
 from onefold.mysql.connection import connect, query
 from onefold.settings.environment import Settings
 from onefold.sink.handler import RecordHandler
+from onefold.views.refresh_current import refresh_current
 
 DEAD_LETTER = "dead-letter"
 SOURCE_COLUMNS = ("source_name", "database_name")

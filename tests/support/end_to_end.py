@@ -45,15 +45,15 @@ from onefold.core.shutdown import Stop
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.landing.announce import Announcer, Destination
 from onefold.landing.row_writer import NO_RULES, LandingRules
-from onefold.merge.refresh import refresh_current
 from onefold.messages.change_records import MAX_MESSAGE_BYTES
 from onefold.mysql.connection import connect, query
 from onefold.mysql.table_filter import TableFilter
 from onefold.ports.publisher import Message
-from onefold.refresh.handler import TableCreatedHandler
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.sink.handler import RecordHandler
+from onefold.views.handler import TableCreatedHandler
+from onefold.views.refresh_current import refresh_current
 
 SOURCE = "shop-db"
 TABLE_CREATED, CHANGE_RECORDS, DEAD_LETTER, SCHEMA_CHANGES = (

@@ -22,9 +22,9 @@ from support.source_database import SourceDatabase
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.mysql.connection import connect, query
-from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import load_settings
 from onefold.settings.sources import dataset_of
+from onefold.views.handler import TableCreatedHandler
 
 SCRIPT = ROOT / "spark_jobs" / "extract.py"
 CLUSTER, USER, PASSWORD = "fraud", "puller", "sEcr3t-of-the-s0urce"

@@ -16,8 +16,8 @@ from werkzeug.test import Client, TestResponse
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.core.names import TableId
 from onefold.messages.table_created import table_message
-from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
+from onefold.views.handler import TableCreatedHandler
 
 SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
 SCHEMA_CHANGES, DEAD_LETTER = "schema-changes", "dead-letter"

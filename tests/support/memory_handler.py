@@ -10,8 +10,8 @@ from support.in_memory import MemoryPublisher, push_body, shop
 
 from onefold.messages.table_created import table_message
 from onefold.ports.publisher import Message
-from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
+from onefold.views.handler import TableCreatedHandler
 
 MESSAGE = push_body(table_message("shop", "customer", "abc"))
 SETTINGS = Settings(

@@ -14,14 +14,16 @@ from support.changelogs import Row, land_changes, oracle
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
-from onefold.merge.apply import merge
+from onefold.merge.apply import merge_changes
 from onefold.merge.merge_log import MergeCounts
+from onefold.merge.migrate import prepare
 from onefold.merge.plan import MergePlan
-from onefold.merge.refresh import refresh_current
-from onefold.ports.warehouse import StoredView, ViewDraft, WriteResult
+from onefold.ports.warehouse import BaseWarehouse, StoredView, ViewDraft, WriteResult
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
+from onefold.views.base_view import CurrentViewOverBase
+from onefold.views.refresh_current import refresh_current
 
 LONG_AGO = "2020-01-01 00:00:00"
 CUSTOMER = {"id": "INT64", "name": "STRING", LANDED_AT: "TIMESTAMP"}
@@ -32,6 +34,14 @@ _names = itertools.count(1)
 def now() -> str:
     """As a sink would say when a row landed."""
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f}"
+
+
+def merge(
+    warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: Sequence[str] = (), *, rebuild: bool = False
+) -> tuple[MergePlan, MergeCounts]:
+    """Merge what landed, and leave a current view as it is where the base is not replaced."""
+    plan = prepare(warehouse, table, settings, CurrentViewOverBase(warehouse, settings), keys, rebuild=rebuild)
+    return plan, merge_changes(warehouse, plan)
 
 
 @dataclass
@@ -55,6 +65,10 @@ class Shop:
     @property
     def settings(self) -> Settings:
         return Settings(rules=self.rules)
+
+    def prepare(self) -> MergePlan:
+        view = CurrentViewOverBase(self.warehouse, self.settings)
+        return prepare(self.warehouse, self.table, self.settings, view, self.keys)
 
     def create(self, version: str, columns: Mapping[str, str]) -> None:
         land_changes(self.dataset, f"{self.name}_v_{version}", columns, [])

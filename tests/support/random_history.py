@@ -26,12 +26,12 @@ from support.merge_shop import CUSTOMER, another_shop
 from support.oracle import Row, oracle
 
 from onefold.core.errors import NotFound, SchemaConflict
-from onefold.merge.reconcile import reconcile
 from onefold.messages.table_created import table_message
-from onefold.refresh.handler import TableCreatedHandler
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
+from onefold.views.handler import TableCreatedHandler
+from onefold.views.reconcile import reconcile
 
 VALUES: dict[str, Any] = {"BOOL": True, "INT64": 7, "NUMERIC": 8, "STRING": "x"}
 """A value of each type of the column `value`."""

@@ -16,11 +16,12 @@ import onefold.views.unified_view
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
+from onefold.refresh.plan import ViewPlan
+from onefold.refresh.tables_read import covered_versions
+from onefold.refresh.write import refresh
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
-from onefold.views.refresh import refresh
-from onefold.views.tables_read import covered_versions
-from onefold.views.view_plan import ViewPlan
+from onefold.views.unified_kind import UnifiedKind
 
 BASE = TableId(PROJECT, "shop", "customer")
 VIEW = "customer_unified"
@@ -59,7 +60,9 @@ def small_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(cloud: FakeBigQuery, version: str | None = None, settings: Settings = PLAIN, **options: Any) -> ViewPlan:
-    return refresh(BigQueryWarehouse(cloud.client()), BASE, settings, version=version, sleep=lambda _: None, **options)
+    return refresh(
+        UnifiedKind(BigQueryWarehouse(cloud.client()), BASE, settings), version=version, sleep=lambda _: None, **options
+    )
 
 
 def deliver(cloud: FakeBigQuery, version: str | None = None) -> None:

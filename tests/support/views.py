@@ -11,12 +11,13 @@ from support.zetasql_judge import Judge
 
 import onefold.views.unified_view
 from onefold.core.names import TableId, fold_case, quote
+from onefold.refresh.built_view import BuiltView, Form, Leaf
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Array, Struct, Type, parse_type, render_type
 from onefold.schema.versions import Version
-from onefold.views.unified_view import Form, UnifiedView, build_view
+from onefold.views.unified_view import build_view
 
 BASE = TableId("my-project", "shop", "customer")
 VIEW = TableId("my-project", "shop", "customer_unified")
@@ -37,9 +38,7 @@ def version(id_: str, *columns: str) -> Version:
 def forced(form: Form, per_leaf: int = 2) -> Iterator[None]:
     """Build views in one form, however small they are; in two levels, with so many versions to a leaf."""
 
-    def fitting(
-        id_: TableId, writer: Any, versions: Sequence[Version], reserved: int
-    ) -> tuple[str, Form, tuple[onefold.views.unified_view.Leaf, ...]]:
+    def fitting(id_: TableId, writer: Any, versions: Sequence[Version], reserved: int) -> tuple[str, Form, tuple[Leaf, ...]]:
         if form == "spelled":
             return writer.spelled(versions, MAX_TEXT - reserved), form, ()
         if form == "compact":
@@ -53,14 +52,14 @@ def forced(form: Form, per_leaf: int = 2) -> Iterator[None]:
         yield
 
 
-def build(versions: Sequence[Version], rules: TableRules = PLAIN, form: Form | None = None) -> UnifiedView:
+def build(versions: Sequence[Version], rules: TableRules = PLAIN, form: Form | None = None) -> BuiltView:
     if form is None:
         return build_view(VIEW, BASE, versions, rules)
     with forced(form):
         return build_view(VIEW, BASE, versions, rules)
 
 
-def inlined(view: UnifiedView) -> str:
+def inlined(view: BuiltView) -> str:
     """Return the query with the names of leaf views replaced by their queries: the judge knows tables, not views."""
     query = view.query
     for leaf in view.leaves:
@@ -76,7 +75,7 @@ def table(version_: Version) -> str:
     return str(BASE.sibling(f"customer_v_{version_.id}"))
 
 
-def accept(judge: Judge, view: UnifiedView, versions: Sequence[Version]) -> None:
+def accept(judge: Judge, view: BuiltView, versions: Sequence[Version]) -> None:
     """The analyzer gives the view exactly the columns that the library says it has."""
     expected = [(column.name, column.type) for column in view.columns]
     assert [(name, parse_type(kind)) for name, kind in judge.columns(inlined(view), tables(versions))] == expected
@@ -84,7 +83,7 @@ def accept(judge: Judge, view: UnifiedView, versions: Sequence[Version]) -> None
         assert [(name, parse_type(kind)) for name, kind in judge.columns(leaf.query, tables(versions))] == expected
 
 
-def rows(judge: Judge, view: UnifiedView, versions: Sequence[Version], landed: Rows) -> list[dict[str, Any]]:
+def rows(judge: Judge, view: BuiltView, versions: Sequence[Version], landed: Rows) -> list[dict[str, Any]]:
     content = {table(v): landed_content(v, landed[v.id]) for v in versions if landed.get(v.id)}
     found = judge.rows(inlined(view), tables(versions), content)
     return [{fold_case(c.name): _named(cell, c.type) for c, cell in zip(view.columns, row, strict=True)} for row in found]

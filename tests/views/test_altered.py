@@ -12,13 +12,14 @@ from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.core.names import TableId
+from onefold.refresh.built_view import BuiltView, Form
+from onefold.refresh.write import refresh
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
-from onefold.views.refresh import refresh
-from onefold.views.unified_view import Form, UnifiedView
+from onefold.views.unified_kind import UnifiedKind
 
 
 class Alteration(NamedTuple):
@@ -121,7 +122,7 @@ ALTERATIONS: dict[str, Alteration] = {
 }  # fmt: skip
 
 
-def read(judge: Judge, view: UnifiedView, case: Alteration, altered: bool) -> list[str]:
+def read(judge: Judge, view: BuiltView, case: Alteration, altered: bool) -> list[str]:
     """The rows of the view, over the tables as they were or as they are now."""
     versions = case.after if altered else case.before
     landed = {**case.landed, **(case.landed_after if altered else {})}
@@ -186,13 +187,13 @@ def test_an_emulated_view_goes_on_reading_and_the_next_refresh_includes_the_colu
 ) -> None:
     warehouse, (name, kind) = EmulatedWarehouse(dataset.client), column.split()
     with forced(form, per_leaf=1):
-        refresh(warehouse, base, Settings())
+        refresh(UnifiedKind(warehouse, base, Settings()))
         found = dataset.rows("customer_unified")
         assert len(found) == 3
         warehouse.add_columns(base.sibling("customer_v_abc"), [Column(name, parse_type(kind))])
         dataset.run(f"UPDATE {dataset.quoted('customer_v_abc')} SET {name} = CAST('7' AS {kind}) WHERE TRUE")
         assert dataset.rows("customer_unified") == found
-        plan = refresh(warehouse, base, Settings())
+        plan = refresh(UnifiedKind(warehouse, base, Settings()))
         assert (plan.action, plan.view and plan.view.form) == ("update", form)
         assert [row[name] for row in as_dicts(dataset) if row["id"] == "1"] in (["7"], [7])
 

@@ -9,11 +9,11 @@ from support.in_memory import PROJECT, MemoryWarehouse
 
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView
+from onefold.refresh.plan import ViewPlan
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
 from onefold.views.clean_refresh import refresh_clean, tighten_clean
-from onefold.views.view_plan import ViewPlan
 
 BASE = TableId(PROJECT, "shop", "customer")
 SETTINGS = Settings(policies=policies(id="clear", note="clear"), topic_schema_changes="schema-changes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from refresh.test_crashes import crash_at
 from support.fake_bigquery import Crash, FakeBigQuery, Resource, rest_field
 from support.refresh_shop import (
     VIEW,
@@ -13,7 +14,6 @@ from support.refresh_shop import (
     with_rules,
     with_tag,
 )
-from views.test_refresh_crashes import crash_at
 
 from onefold.adapters.bigquery.policy_tags import SET_TAGS
 from onefold.core.errors import PolicyTagsDenied, SchemaConflict

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from refresh.test_crashes import crash_at
 from support.fake_bigquery import Crash, FakeBigQuery
 from support.policy_tags import LACKING
 from support.refresh_shop import (
@@ -15,14 +16,14 @@ from support.refresh_shop import (
     with_rules,
     with_tag,
 )
-from views.test_refresh_crashes import crash_at
 
 import onefold.adapters.bigquery.annotations
 import onefold.views.unified_view
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import LimitExceeded, PolicyTagsDenied
+from onefold.refresh.write import plan_refresh
 from onefold.settings.environment import Settings
-from onefold.views.refresh import plan_refresh
+from onefold.views.unified_kind import UnifiedKind
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_without_room_for_the_tag_of_a_removed_column_nothing_is_written(
     run(cloud)
     cloud.change(VIEW, with_tag("private", "email"))
     retired = with_rules(retired=frozenset({"def"}))
-    plan = plan_refresh(BigQueryWarehouse(cloud.client()), BASE, retired)
+    plan = plan_refresh(UnifiedKind(BigQueryWarehouse(cloud.client()), BASE, retired))
     assert plan.draft
     monkeypatch.setattr(onefold.adapters.bigquery.annotations, "MAX_TEXT", len(plan.draft.query) + 20)
     before = cloud.resource(VIEW)
@@ -110,7 +111,7 @@ def test_the_form_of_a_view_leaves_room_for_the_tags(monkeypatch: pytest.MonkeyP
     for room in range(6_000, 1_000, -50):
         monkeypatch.setattr(onefold.views.unified_view, "MAX_TEXT", room)
         monkeypatch.setattr(onefold.adapters.bigquery.annotations, "MAX_TEXT", room)
-        plan = plan_refresh(BigQueryWarehouse(cloud.client()), BASE, Settings())
+        plan = plan_refresh(UnifiedKind(BigQueryWarehouse(cloud.client()), BASE, Settings()))
         assert plan.view
         forms.append(plan.view.form)
         run(cloud)

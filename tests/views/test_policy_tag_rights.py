@@ -6,6 +6,7 @@ An account without the right writes nothing, so that no column is readable witho
 from __future__ import annotations
 
 import pytest
+from refresh.test_crashes import crash_at
 from support.fake_bigquery import Crash, FakeBigQuery
 from support.in_memory import MemoryPublisher, push_body
 from support.memory_handler import unified_lines
@@ -21,15 +22,14 @@ from support.refresh_shop import (
     tags,
     with_tag,
 )
-from views.test_refresh_crashes import crash_at
 
 from onefold.adapters.bigquery.policy_tags import GET_TAXONOMY, SET_TAGS
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import PolicyTagsDenied, Rejected, TryAgain
 from onefold.messages.table_created import table_message
-from onefold.refresh.handler import TableCreatedHandler
+from onefold.refresh.plan import ViewPlan
 from onefold.settings.environment import Settings
-from onefold.views.view_plan import ViewPlan
+from onefold.views.handler import TableCreatedHandler
 
 
 def test_without_the_right_nothing_is_written(denied: FakeBigQuery) -> None:

@@ -13,8 +13,8 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import ViewNameTaken
 from onefold.messages.table_created import table_message
 from onefold.ports.warehouse import ViewDraft
-from onefold.refresh.handler import TableCreatedHandler
 from onefold.settings.environment import Settings
+from onefold.views.handler import TableCreatedHandler
 
 
 def write_by_hand(cloud: FakeBigQuery, text: str) -> None:

@@ -12,12 +12,12 @@ from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId
 from onefold.merge.base_table import BaseTable
 from onefold.merge.schema_evolution import plan_schema
+from onefold.refresh.built_view import Form
 from onefold.schema.columns import Column
 from onefold.schema.common_type import canonical, join_all
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar, parse_type
 from onefold.schema.versions import fold, landed_version, mixed_number_columns, unused_rules
-from onefold.views.unified_view import Form
 
 TIMESTAMP = Scalar("TIMESTAMP")
 

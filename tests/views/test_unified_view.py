@@ -28,11 +28,11 @@ from support.views import (
 from support.zetasql_judge import Judge
 
 from onefold.core.errors import SchemaConflict
+from onefold.refresh.built_view import Form
+from onefold.refresh.limits import limit_problems
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version, active_versions
-from onefold.views.limits import limit_problems
-from onefold.views.unified_view import Form
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from onefold.adapters.pubsub_rest import RestPublisher
 from onefold.core.errors import OnefoldError
+from onefold.refresh.announce import announce
+from onefold.refresh.plan import Announce
 from onefold.settings.environment import Settings
-from onefold.views.announce import announce
-from onefold.views.view_plan import Announce
 
 
 def rest_announcer(project: str, settings: Settings) -> Announce:

@@ -19,8 +19,8 @@ from onefold.merge.change_tables import ChangeTable, changes_in_use, find_change
 from onefold.merge.merge_log import MergeCounts, MergeState
 from onefold.merge.migrate import prepare, rebuild_from
 from onefold.merge.plan import MergePlan, keys_of, plan_merge
-from onefold.merge.refresh import keep_current
 from onefold.ports.warehouse import BaseWarehouse
+from onefold.refresh.plan import Announce
 from onefold.schema.casts import UTC
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
@@ -33,8 +33,8 @@ from onefold.spark.reconcile.latest import Winners
 from onefold.spark.reconcile.plan import JobPlan
 from onefold.spark.reconcile.report import JobReport
 from onefold.spark.values.casts import can_convert
+from onefold.views.base_view import CurrentViewOverBase
 from onefold.views.clean_refresh import keeps_clean
-from onefold.views.view_plan import Announce
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,13 @@ class BigQueryTables:
         warehouse: BigQuery.
         tables: reads and stages tables of BigQuery.
         settings: the settings of the installation.
-        announce: publishes changes of the current view that a merge refreshes, as for `onefold.views.refresh.refresh`.
+        announce: publishes changes of the current view that a merge refreshes, as for `onefold.refresh.write.refresh`.
     """
 
     def __init__(
         self, warehouse: BaseWarehouse, tables: StagingTables, settings: Settings, announce: Announce | None = None
     ) -> None:
-        self._announce = announce
+        self._view = CurrentViewOverBase(warehouse, settings, announce)
         self._warehouse = warehouse
         self._tables = tables
         self._settings = settings
@@ -165,7 +165,7 @@ class BigQueryTables:
         )
         versions = ready.versions if plan.arguments.whole else ()
         done = merge_rows(self._warehouse, ready, staged.query, versions, counts)
-        keep_current(self._warehouse, ready, self._settings, self._announce)
+        self._view.after_merge(ready)
         return replace(_report(done, winners, plan), brought_up=ready.brought_up)
 
     def _make_plan(self, table: TableId, base: TableId, arguments: ReconcileArguments) -> MergePlan:
@@ -181,7 +181,7 @@ class BigQueryTables:
         Raises:
             TryAgain: the table or its base changed while the changes were read.
         """
-        ready = prepare(self._warehouse, plan.base.table, self._settings, arguments.keys, announce=self._announce)
+        ready = prepare(self._warehouse, plan.base.table, self._settings, self._view, arguments.keys)
         if ready.base != plan.base or ready.versions != plan.versions:
             raise TryAgain(f"{plan.base.table} got another version while its changes were read: run the job again")
         if any(_starts_earlier(now.since, then.since) for now, then in zip(ready.changes, plan.changes, strict=True)):

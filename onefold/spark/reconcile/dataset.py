@@ -21,13 +21,13 @@ from onefold.core.names import TableId
 from onefold.core.retry import CONFLICT_BACKOFF
 from onefold.merge.base_table import base_table
 from onefold.merge.dataset import OUTCOMES, Candidate, Outcome, find_candidates, has_new_rows, outcome_counts
+from onefold.refresh.plan import Announce
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
 from onefold.spark.job import summary
 from onefold.spark.reconcile.bigquery import BigQueryTables
 from onefold.spark.reconcile.job import reconcile
 from onefold.spark.reconcile.report import JobReport
-from onefold.views.view_plan import Announce
 
 Done = TypeVar("Done")
 
@@ -89,7 +89,7 @@ def reconcile_dataset(
         warehouse: BigQuery.
         settings: those of the installation.
         arguments: the dataset, and which of its tables.
-        announce: publishes changes of unified views, as for `onefold.views.refresh.refresh`.
+        announce: publishes changes of unified views, as for `onefold.refresh.write.refresh`.
 
     Raises:
         NotFound: the dataset has no versioned table that matches.

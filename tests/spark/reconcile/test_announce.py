@@ -14,9 +14,10 @@ from onefold.adapters.pubsub_rest import RestPublisher
 from onefold.core.errors import OnefoldError, Rejected, TopicRefused, TryAgain
 from onefold.core.names import TableId
 from onefold.ports.publisher import Message
+from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
 from onefold.spark.reconcile.announce import rest_announcer
-from onefold.views.refresh import refresh
+from onefold.views.unified_kind import UnifiedKind
 
 SETTINGS = Settings(topic_schema_changes="schema-changes")
 BASE = TableId(PROJECT, "shop", "customer")
@@ -58,9 +59,9 @@ def test_an_error_of_pubsub_is_transient_or_final_by_its_status(
 def test_a_change_of_a_view_is_announced_as_the_function_does(topics: Topics) -> None:
     warehouse = MemoryWarehouse()
     warehouse.land("shop", "customer_v_abc", ABC)
-    refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS))
+    refresh(UnifiedKind(warehouse, BASE, SETTINGS), announce=rest_announcer(PROJECT, SETTINGS))
     warehouse.land("shop", "customer_v_def", DEF)
-    refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS))
+    refresh(UnifiedKind(warehouse, BASE, SETTINGS), announce=rest_announcer(PROJECT, SETTINGS))
     contents = [json.loads(base64.b64decode(message["data"])) for _, message in topics.published]
     assert [content["view"] for content in contents] == [f"{PROJECT}.shop.customer_unified"] * 2
     assert contents[1]["changes"]
@@ -72,15 +73,15 @@ def test_an_announcement_that_the_topic_refuses_is_stored_with_the_view(
     warehouse = MemoryWarehouse()
     warehouse.land("shop", "customer_v_abc", ABC)
     topics.status = 403
-    assert refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS)).unannounced
+    assert refresh(UnifiedKind(warehouse, BASE, SETTINGS), announce=rest_announcer(PROJECT, SETTINGS)).unannounced
     assert "is not announced yet" in capsys.readouterr().err
     topics.status = 200
-    refresh(warehouse, BASE, SETTINGS, announce=rest_announcer(PROJECT, SETTINGS))
+    refresh(UnifiedKind(warehouse, BASE, SETTINGS), announce=rest_announcer(PROJECT, SETTINGS))
     assert len(topics.published) == 1
 
 
 def test_without_a_topic_nothing_is_published(topics: Topics) -> None:
     warehouse = MemoryWarehouse()
     warehouse.land("shop", "customer_v_abc", ABC)
-    refresh(warehouse, BASE, Settings(), announce=rest_announcer(PROJECT, Settings()))
+    refresh(UnifiedKind(warehouse, BASE, Settings()), announce=rest_announcer(PROJECT, Settings()))
     assert topics.published == []

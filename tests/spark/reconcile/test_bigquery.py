@@ -20,7 +20,7 @@ from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import InvalidInput, NotFound, SchemaConflict, TryAgain
 from onefold.merge.apply import purge
 from onefold.merge.plan import plan_merge
-from onefold.merge.refresh import refresh_current
+from onefold.refresh.plan import ViewPlan
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
@@ -28,7 +28,7 @@ from onefold.spark.io.bigquery_tables import StagingTables
 from onefold.spark.reconcile.bigquery import BigQueryTables
 from onefold.spark.reconcile.job import reconcile
 from onefold.spark.reconcile.report import JobReport
-from onefold.views.view_plan import ViewPlan
+from onefold.views.refresh_current import refresh_current
 
 pytestmark = pytest.mark.heavy
 

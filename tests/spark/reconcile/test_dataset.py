@@ -17,12 +17,12 @@ from onefold.batches.dataset_arguments import DatasetArguments
 from onefold.core.errors import AccessDenied, NotFound, TryAgain
 from onefold.core.names import TableId
 from onefold.core.retry import Backoff
-from onefold.merge.refresh import refresh_current
 from onefold.ports.warehouse import StoredView
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
 from onefold.spark.reconcile.bigquery import BigQueryTables
 from onefold.spark.reconcile.dataset import TRIES, DatasetReport, reconcile_dataset
+from onefold.views.refresh_current import refresh_current
 
 KEYED = TableRules(keys=("id",), overlap_minutes=0)
 RULES = {"anonymous": TableRules(overlap_minutes=0), "wrong": TableRules(keys=("number",))}
@@ -169,7 +169,7 @@ def test_a_view_that_cannot_be_written_after_its_merge_is_no_table_that_is_up_to
     def refuse(*_: Any) -> None:
         raise TryAgain("others write the view")
 
-    monkeypatch.setattr("onefold.spark.reconcile.bigquery.keep_current", refuse)
+    monkeypatch.setattr("onefold.views.base_view.keep_current", refuse)
     assert many.outcomes(many.run(spark)) == {"a": "failed"}
 
 

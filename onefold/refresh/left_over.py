@@ -1,0 +1,137 @@
+"""What a check of a whole dataset finds besides stale views: views without a version, and settings of unknown tables."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from onefold.core.errors import NotFound
+from onefold.core.names import TableId
+from onefold.core.versioned_names import VersionedNames
+from onefold.ports.warehouse import StoredView, Warehouse
+from onefold.refresh.labels import TABLE_LABEL, owner_digest
+from onefold.refresh.tables_read import noted_versions, tables_read
+from onefold.settings.environment import Settings
+
+
+def bases_of(tables: Collection[str], names: VersionedNames) -> tuple[str, ...]:
+    """Return the base names of the versioned tables among the tables of a dataset, each once.
+
+    Examples:
+        >>> bases_of(["customer_v_abc", "customer_v_def", "orders"], VersionedNames())
+        ('customer',)
+    """
+    return tuple(dict.fromkeys(split[0] for table in tables if (split := names.split(table))))
+
+
+@dataclass(frozen=True)
+class ViewNames:
+    """How the views of one kind are found.
+
+    Attributes:
+        template: the template of their names.
+        view_of: returns the view of a table.
+        owner: returns the value of the label of a table's view.
+        own_tables: returns the names of Onefold's tables that a view may read besides the versions of its table.
+        of_plain_tables: whether a table without versions has such a view, too.
+    """
+
+    template: str
+    view_of: Callable[[TableId], TableId]
+    owner: Callable[[TableId], str]
+    own_tables: Callable[[TableId], Collection[str]] = lambda _: ()
+    of_plain_tables: bool = False
+
+
+def left_over_tables(warehouse: Warehouse, dataset: str, settings: Settings, tables: Collection[str]) -> tuple[TableId, ...]:
+    """Return the base names whose last versioned table was dropped, and whose unified view is still there.
+
+    Only views with Onefold's label of that table are found, and no view that reads a table of the dataset: then the settings
+    have another `version_pattern` than those with which the view was written, and nothing was dropped. Where
+    `ONEFOLD_VIEW_DATASET` holds `{table}`, the dataset of the view of an unknown table is unknown, so none is found.
+
+    Args:
+        warehouse: where the views are. One call lists the views, and each view without versions takes another one.
+        dataset: the dataset of the versioned tables.
+        settings: those of the installation.
+        tables: the names of all tables of the dataset.
+    """
+    unified = ViewNames(settings.view_name, settings.view_of, lambda base: owner_digest(str(base)))
+    return left_over_of_kind(warehouse, dataset, settings, tables, unified)
+
+
+def left_over_of_kind(
+    warehouse: Warehouse, dataset: str, settings: Settings, tables: Collection[str], kind: ViewNames
+) -> tuple[TableId, ...]:
+    """Return the base names whose last versioned table was dropped, and whose view of a kind is still there.
+
+    Args:
+        warehouse: as for `left_over_tables`.
+        dataset: as for `left_over_tables`.
+        settings: as for `left_over_tables`.
+        tables: as for `left_over_tables`.
+        kind: how the views are found.
+    """
+    if "{table}" in settings.view_dataset:
+        return ()
+    any_table = TableId(warehouse.project, dataset, "table")
+    try:
+        views = warehouse.list_views(kind.view_of(any_table).dataset or "")
+    except NotFound:  # a dataset of views that was never created has no view to remove
+        return ()
+    bases, pattern = bases_of(tables, settings.names_in(dataset)), _view_pattern(kind.template, dataset)
+    named = (match["table"] for view in sorted(views) if (match := pattern.fullmatch(view)))
+    present = {*bases, *(tables if kind.of_plain_tables else ())}
+    candidates = [any_table.sibling(table) for table in named if table not in present]
+    return tuple(
+        table for table in candidates if _is_left_over(warehouse.get_view(kind.view_of(table)), table, tables, kind)
+    )
+
+
+def belongs_to(stored: StoredView | None, base: TableId) -> bool:
+    """Return whether a view carries Onefold's label of a table."""
+    return stored is not None and stored.is_view and stored.labels.get(TABLE_LABEL) == owner_digest(str(base))
+
+
+def _is_left_over(stored: StoredView | None, base: TableId, tables: Collection[str], kind: ViewNames) -> bool:
+    if stored is None or not stored.is_view or stored.labels.get(TABLE_LABEL) != kind.owner(base):
+        return False
+    versions = noted_versions(stored.query)
+    reads_one = any(base.table in table and version in table for table in tables for version in versions)
+    return not reads_one and tables_read(stored.query).difference(kind.own_tables(base)).isdisjoint(tables)
+
+
+def unknown_tables(settings: Settings, dataset: str, tables: Collection[str]) -> Iterator[str]:
+    """Yield a warning for each table of onefold.yaml that the dataset does not have: probably a typing mistake.
+
+    A change table without versions may have settings, too, so the names of all tables are known names.
+
+    Args:
+        settings: those of the installation.
+        dataset: the dataset that is checked.
+        tables: the names of all tables of the dataset.
+    """
+    known = {*tables, *bases_of(tables, settings.names_in(dataset))}
+    for name in settings.tables:
+        its_dataset, _, table = name.rpartition(".")
+        if its_dataset in ("", dataset) and table not in known:
+            other = "" if its_dataset else f", or write DATASET.{table} for a table of another dataset"
+            yield f"tables.{name} of onefold.yaml: dataset {dataset} has no table {table}: {_advice(table, known)}{other}"
+
+
+def _advice(name: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]}? Correct the name" if near else "correct the name, or remove the entry"
+
+
+def _view_pattern(template: str, dataset: str) -> re.Pattern[str]:
+    """Return a pattern that finds the base name in the name of its view.
+
+    Examples:
+        >>> _view_pattern("{dataset}_{table}_unified", "shop").fullmatch("shop_customer_unified")["table"]
+        'customer'
+    """
+    before, *between = (re.escape(part) for part in template.replace("{dataset}", dataset).split("{table}"))
+    return re.compile(f"{before}(?P<table>.+){'(?P=table)'.join(between)}")

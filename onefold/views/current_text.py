@@ -1,0 +1,203 @@
+"""The text of a current view around the text of its versions: with the base, or with the whole history in its place."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import takewhile
+
+from onefold.changelog.metadata import LANDED_AT
+from onefold.core.names import TEMPORARY_PREFIX, TableId, quote
+from onefold.merge.base_table import base_table
+from onefold.merge.change_tables import tells_landing
+from onefold.merge.lost_rows import check_nothing_is_lost
+from onefold.merge.plan import MergePlan
+from onefold.merge.positions_check import check_floor, check_positions
+from onefold.ports.warehouse import BaseWarehouse, StoredTable
+from onefold.schema.columns import Column
+from onefold.views.current_view import current_query, current_query_above_floor, current_query_over_base
+
+RENDERER = 4
+"""The number of the form of the text around the versions. Raise it with every change of that text."""
+
+_KEYS = "-- keys: "
+_DISPUTED = "-- versions declare other keys: "
+_LEFT_OUT = "-- base left out: "
+_BASE = "-- base: "
+
+
+@dataclass(frozen=True)
+class CurrentText:
+    """The text of a current view around the text of its versions.
+
+    Attributes:
+        keys: the columns of the key.
+        columns: the unified columns, metadata included.
+        plan: the state of the base; None where there is none.
+        left_out: why the rows of a base that exists are not read; empty where there is no such reason.
+        copied: whether a copy is read, since the base is about to be replaced.
+        disputed: whether a version declares another key, so that a message has to look at the key again.
+        without: columns of the versions that people do not read.
+    """
+
+    keys: tuple[str, ...]
+    columns: tuple[Column, ...]
+    plan: MergePlan | None = None
+    left_out: str = ""
+    copied: bool = False
+    disputed: bool = False
+    without: tuple[str, ...] = ()
+
+    @classmethod
+    def over_base(cls, warehouse: BaseWarehouse, plan: MergePlan, columns: tuple[Column, ...]) -> CurrentText:
+        """Return the text over a base, or over the whole history where only a rebuild gives the base its types.
+
+        Args:
+            warehouse: where the base is.
+            plan: the state of the base.
+            columns: the unified columns, metadata included.
+
+        Raises:
+            SchemaConflict: the base can be read no more, and the history lacks rows of it.
+        """
+        check_floor(plan)
+        if plan.schema_plan.migration == "rebuild":
+            check_nothing_is_lost(warehouse, plan)
+            return cls(plan.base.keys, columns, plan, left_out=_reasons(plan), copied=_is_copied(warehouse, plan))
+        check_positions(warehouse, plan)
+        return cls(plan.base.keys, columns, plan, copied=_is_copied(warehouse, plan))
+
+    def around(self, changes: TableId | str) -> str:
+        """Return the text of the view.
+
+        Args:
+            changes: a change table, or the text of all versions.
+        """
+        head = keys_comment(self.keys) + (f"{_DISPUTED}yes\n" if self.disputed else "")
+        if self.plan is None or self.plan.stored is None:
+            return f"{head}{self._outer(current_query(changes, self.columns, self.keys))}"
+        note = f"{_BASE}{'copy' if self.copied else base_note(self.plan.stored)}\n"
+        if not self.left_out:
+            return f"{head}{note}{self._outer(self._over_base(changes, self.plan, self.plan.stored))}"
+        head += f"{_LEFT_OUT}{self.left_out}\n"
+        if self.plan.state.floor is None:
+            return f"{head}{self._outer(current_query(changes, self.columns, self.keys))}"
+        return f"{head}{note}{self._outer(self._above_floor(changes, self.plan, self.plan.stored))}"
+
+    def _over_base(self, changes: TableId | str, plan: MergePlan, stored: StoredTable) -> str:
+        # What was merged into the base after the copy was made is not in the copy, so all changes are read with it.
+        since = None if self.copied else _since(plan, self.columns)
+        zone = plan.rules.time_zone
+        return current_query_over_base(plan.base, stored.columns, changes, self.columns, since, zone, self._read_from(plan))
+
+    def _above_floor(self, changes: TableId | str, plan: MergePlan, stored: StoredTable) -> str:
+        zone = plan.rules.time_zone
+        return current_query_above_floor(plan.base, stored.columns, changes, self.columns, zone, self._read_from(plan))
+
+    def _read_from(self, plan: MergePlan) -> TableId:
+        return copy_of(plan.base.table) if self.copied else plan.base.id
+
+    def _outer(self, query: str) -> str:
+        left_out = ", ".join(map(quote, self.without))
+        return f"SELECT o.* EXCEPT ({left_out})\nFROM (\n{query}\n) AS o" if left_out else query
+
+
+def keys_comment(keys: Sequence[str]) -> str:
+    r"""Return the comment of a current view that remembers its key.
+
+    Examples:
+        >>> keys_comment(["id"])
+        '-- keys: ["id"]\n'
+    """
+    return f"{_KEYS}{json.dumps(list(keys))}\n"
+
+
+def remembered_keys(query: str) -> tuple[str, ...]:
+    """Return the key that the text of a current view remembers; empty where there is none.
+
+    Examples:
+        >>> remembered_keys('-- keys: ["id"] ...')
+        ()
+        >>> remembered_keys('-- keys: ["id"]')
+        ('id',)
+    """
+    try:
+        keys = json.loads(_noted(query, _KEYS) or "[]")
+    except ValueError:  # somebody edited the text
+        return ()
+    return tuple(keys) if isinstance(keys, list) and all(isinstance(key, str) for key in keys) else ()
+
+
+def is_disputed(query: str) -> bool:
+    r"""Return whether the text of a current view notes that a version declares another key than the view has.
+
+    Examples:
+        >>> is_disputed('-- keys: ["id"]\n-- versions declare other keys: yes')
+        True
+    """
+    return bool(_noted(query, _DISPUTED))
+
+
+def left_out(query: str) -> str:
+    r"""Return why the text of a current view does not read the base that exists; empty where it does, or there is none.
+
+    Examples:
+        >>> left_out('-- keys: ["id"]\n-- base left out: id BOOL -> STRING')
+        'id BOOL -> STRING'
+    """
+    return _noted(query, _LEFT_OUT)
+
+
+def base_noted(query: str) -> str:
+    """Return the note of a current view about the base that it reads; empty where it reads none."""
+    return _noted(query, _BASE)
+
+
+def base_note(stored: StoredTable) -> str:
+    """Return a digest of the columns of a base, by which a merge sees that a view does not read a new column yet."""
+    columns = [(column.name, str(column.type)) for column in stored.columns]
+    return hashlib.sha256(json.dumps(columns).encode()).hexdigest()[:12]
+
+
+def copy_of(table: TableId) -> TableId:
+    """Return the name of the copy of a base that the current view reads while the base is replaced.
+
+    Examples:
+        >>> copy_of(TableId("p", "shop", "customer")).table
+        'onefold_tmp_copy_customer_base'
+    """
+    return table.sibling(f"{TEMPORARY_PREFIX}copy_{base_table(table).table}")
+
+
+def _is_copied(warehouse: BaseWarehouse, plan: MergePlan) -> bool:
+    """Return whether a merge has copied the base that is there, to replace it.
+
+    A copy that is older than the base was made of a former base.
+    """
+    if plan.stored is None or not plan.schema_plan.retyped:
+        return False
+    copy = warehouse.read_table(copy_of(plan.base.table))
+    return copy is not None and copy.created >= plan.stored.created
+
+
+def _noted(query: str, mark: str) -> str:
+    head = takewhile(lambda line: line.startswith("--"), query.split("\n"))
+    return next((line[len(mark) :] for line in head if line.startswith(mark)), "")
+
+
+def _reasons(plan: MergePlan) -> str:
+    retyped = [f"{change.name} {change.old} -> {change.new}" for change in plan.schema_plan.retyped]
+    return ", ".join([*retyped, *(f"{name} in time zone {plan.rules.time_zone}" for name in plan.schema_plan.rezoned)])
+
+
+def _since(plan: MergePlan, columns: Sequence[Column]) -> datetime | None:
+    """Return the earliest time from which a merge would read a version; None where it would read one from its beginning.
+
+    A version without times of landing has rows without a time, which are read in any window.
+    """
+    since = [source.since for source in plan.changes if source.version.schema.has(LANDED_AT)]
+    known = [start for start in since if start]
+    return min(known) if known and tells_landing(columns) and len(known) == len(since) else None

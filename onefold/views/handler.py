@@ -1,0 +1,294 @@
+"""Handles messages about versioned tables: refreshes the unified, current and clean views, and announces their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from onefold.core.errors import InvalidMessage, KeyUnknown, NoCleanViews, NoCurrentView, NotFound, OnefoldError, TryAgain
+from onefold.core.log import LogSeverity, in_lines
+from onefold.core.names import TableId
+from onefold.core.text import counted, cut
+from onefold.messages.consumer import MessageLog, consume
+from onefold.messages.envelope import Delivery
+from onefold.messages.table_created import DatasetHint, OtherTable, TableHint, parse_event, table_message
+from onefold.ports.publisher import Message, Publisher
+from onefold.ports.warehouse import BaseWarehouse
+from onefold.refresh.announce import announce, view_of
+from onefold.refresh.kind import ViewKind
+from onefold.refresh.left_over import bases_of, left_over_tables, unknown_tables
+from onefold.refresh.limits import limit_warnings
+from onefold.refresh.plan import ViewPlan
+from onefold.refresh.write import refresh
+from onefold.schema.diff import highest_severity
+from onefold.settings.environment import Settings
+from onefold.views.clean import waiting_columns
+from onefold.views.clean_kind import CleanKind
+from onefold.views.clean_refresh import keeps_clean
+from onefold.views.current_kind import left_over_current
+from onefold.views.newest_load import kind_of
+from onefold.views.unified_kind import UnifiedKind
+
+# Google Cloud, Cloud Logging, "Quotas and limits": 256 KB an entry. The topic has all changes, and the field
+# `changes_severity` is the highest of all.
+MAX_LOGGED_CHANGES = 200
+MAX_LOGGED_SETTINGS = 1_000
+
+
+@dataclass(frozen=True)
+class TableCreatedHandler:
+    """Handles the messages of the topic `table-created`."""
+
+    settings: Settings
+    warehouse: BaseWarehouse
+    publisher: Publisher
+    _skipped: dict[TableId, str] = field(default_factory=dict, init=False, compare=False)
+    """Tables without a current view, with the reason that was logged, so that not every message logs it again."""
+    _without_clean: dict[TableId, str] = field(default_factory=dict, init=False, compare=False)
+    """The same of clean views."""
+
+    def handle(self, body: bytes) -> str | None:
+        """Handle the body of one request.
+
+        Raises:
+            TryAgain: an error that may pass; the message has to be delivered again.
+        """
+        return consume(body, self._handle, self.warehouse, self.publisher, self.settings.topic_dead_letter)
+
+    def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
+        event = parse_event(delivery.data, self.settings.names_in)
+        if isinstance(event, OtherTable):
+            message_log.log("DEBUG", f"{event.resource} is not a versioned table", "ignored", table=event.resource)
+            return
+        message_log.fields |= {name: getattr(event, name, None) for name in ("dataset", "table", "version")}
+        self._check_allowed(event)
+        if isinstance(event, DatasetHint):
+            self._fan_out(event.dataset, message_log)
+        else:
+            base = TableId(self.warehouse.project, event.dataset, event.table)
+            self._refresh_views(base, event.version, message_log)
+
+    def _check_allowed(self, event: TableHint | DatasetHint) -> None:
+        problems = []
+        if self.settings.datasets is not None and event.dataset not in self.settings.datasets:
+            problems.append(f"dataset {event.dataset} is not among ONEFOLD_DATASETS")
+        if event.project and event.project != self.warehouse.project:
+            problems.append(f"project {event.project} is not {self.warehouse.project}, which this function serves")
+        if problems:
+            raise InvalidMessage(problems)
+
+    def _fan_out(self, dataset: str, message_log: MessageLog) -> None:
+        """Publish a message per table, without a version, so that each view is computed without a shortcut.
+
+        Raises:
+            InvalidMessage: no topic is set for these messages.
+        """
+        topic = self.settings.topic_table_created
+        if not topic:
+            raise InvalidMessage("a message for a whole dataset needs ONEFOLD_TOPIC_TABLE_CREATED to be set")
+        labels = self.warehouse.list_labels(dataset)
+        tables, settings = tuple(labels), self.settings.with_listed(dataset, labels)
+        bases = bases_of(tables, settings.names_in(dataset))
+        self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
+        message_log.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
+        self._check_dataset(dataset, settings, tables, message_log)
+
+    def _check_dataset(self, dataset: str, settings: Settings, tables: Sequence[str], message_log: MessageLog) -> None:
+        """Log the views whose last version was dropped, and the settings of tables that do not exist.
+
+        Args:
+            dataset: the dataset.
+            settings: those that know the tables of the dataset.
+            tables: the names of all tables of the dataset.
+            message_log: the log of the message.
+        """
+        unified = left_over_tables(self.warehouse, dataset, settings, tables)
+        current = left_over_current(self.warehouse, dataset, settings, tables)
+        views = [*map(str, map(settings.view_of, unified)), *map(str, map(settings.current_view_of, current))]
+        if views:
+            message_log.log(
+                "WARNING",
+                f"{counted(len(views), 'view')} of {dataset} read no version that exists: remove them with "
+                f"`onefold refresh {dataset} --all --prune`",
+                "views_left_over",
+                views=views,
+            )
+        if unknown := list(unknown_tables(settings, dataset, tables)):
+            message_log.log("WARNING", "\n".join(unknown), "unknown_tables", warnings=unknown)
+
+    def _refresh_views(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
+        """Bring all views up to date. A view that fails does not keep the others from being written.
+
+        Raises:
+            NotFound: there is no version, so that there is nothing to write.
+            OnefoldError: the error of the view that failed; of two errors the one that has the message delivered again.
+        """
+        errors: list[OnefoldError] = []
+        shortcut = False
+        try:
+            self._refresh_unified(base, version, message_log)
+        except NotFound:
+            self._refresh_clean(base, None, message_log)  # what it reads may be left, and policies may have changed
+            raise
+        except OnefoldError as error:
+            errors.append(error)
+        try:
+            shortcut = self._refresh_current(base, version, message_log)
+        except OnefoldError as error:
+            errors.append(error)
+        try:
+            self._refresh_clean(base, version if shortcut else None, message_log)
+        except OnefoldError as error:
+            errors.append(error)
+        if errors:
+            first, *others = sorted(errors, key=lambda error: not isinstance(error, TryAgain))
+            for other in dict.fromkeys(map(str, others)):  # the caller logs the first
+                if other != str(first):
+                    text = f"{base.dataset}.{base.table}: several views were not written: {other}"
+                    message_log.log("ERROR", text, "both_failed", reason=other)
+            raise first
+
+    def _refresh_unified(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
+        plan = self._refresh(version, message_log, UnifiedKind(self.warehouse, base, self.settings))
+        message_log.log(
+            "NOTICE" if plan.action != "none" else "INFO",
+            f"{base.dataset}.{base.table}: {_done(plan)}",
+            "refreshed",
+            **_fields(plan),
+        )
+
+    def _refresh_current(self, base: TableId, version: str | None, message_log: MessageLog) -> bool:
+        """Bring the current view up to date, too. A table without a known key has no current view: the log says so once.
+
+        Returns whether nothing had to be read, since the view covers the version.
+
+        Args:
+            base: the base name of the versioned tables.
+            version: the version that the message names, if any.
+            message_log: the log of the message.
+        """
+        rules = self.settings.rules_for(base)
+        if rules.current and not rules.keeps_current:
+            return False
+        if not rules.current:
+            reason = "onefold.yaml sets `current: false`; a view that exists is not written any more"
+            self._log_skipped(base, reason, message_log)
+            return False
+        kind = kind_of(self.warehouse, base, self.settings, by_itself=True)
+        try:
+            plan = self._refresh(version, message_log, kind)
+        except KeyUnknown as error:
+            self._log_skipped(base, str(error), message_log)
+            return False
+        self._skipped.pop(base, None)
+        message_log.log(
+            "NOTICE" if plan.action != "none" else "INFO",
+            f"{base.dataset}.{base.table}: current {_done(plan)}",
+            "current_refreshed",
+            **_fields(plan),
+        )
+        return plan.shortcut
+
+    def _refresh_clean(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
+        """Bring the clean view up to date, where onefold.yaml has or had policies; log what keeps it from that."""
+
+        def say(severity: LogSeverity, text: str, event: str) -> None:
+            if event == "no_clean":
+                self._log_without_clean(severity, base.sibling(""), message_log, text)
+            else:
+                message_log.log(severity, text, event, view=str(self.settings.clean_view_of(base)))
+
+        if (version and base in self._without_clean) or not keeps_clean(self.warehouse, base, self.settings, say):
+            return
+        try:
+            plan = self._refresh(version, message_log, CleanKind(self.warehouse, base, self.settings))
+        except (NoCurrentView, NoCleanViews) as error:
+            self._log_without_clean("WARNING", base, message_log, str(error))
+            return
+        self._without_clean.pop(base, None)
+        message_log.log(
+            "NOTICE" if plan.action != "none" else "INFO",
+            f"{base.dataset}.{base.table}: clean {_done(plan)}",
+            "clean_refreshed",
+            **_fields(plan),
+            waiting=list(waiting_columns(plan.view.query))[:MAX_LOGGED_CHANGES] if plan.view else None,
+        )
+
+    def _log_without_clean(self, severity: LogSeverity, of: TableId, message_log: MessageLog, reason: str) -> None:
+        if self._without_clean.get(of) != reason:
+            self._without_clean[of] = reason
+            message_log.log(severity, reason, "no_clean", reason=reason)
+
+    def _refresh(self, version: str | None, message_log: MessageLog, kind: ViewKind) -> ViewPlan:
+        def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
+            _log_refused(message_log, content, error)
+
+        plan = refresh(kind, version=version, announce=lambda made: announce(self.publisher, self.settings, made, refused))
+        if plan.settings:
+            _log_settings(message_log, plan)
+        return plan
+
+    def _log_skipped(self, base: TableId, reason: str, message_log: MessageLog) -> None:
+        if self._skipped.get(base) != reason:
+            self._skipped[base] = reason
+            text = f"{base.dataset}.{base.table} gets no current view: {reason}"
+            message_log.log("WARNING", text, "no_current", reason=reason)
+
+
+def _fields(plan: ViewPlan) -> dict[str, Any]:
+    """Return the fields of the line of the log about a refresh."""
+    return {
+        "action": plan.action,
+        "shortcut": plan.shortcut,
+        "versions": len(plan.view.versions) if plan.view else None,
+        "form": plan.view.form if plan.view else None,
+        "changes": [change.as_dict() for change in plan.changes[:MAX_LOGGED_CHANGES]],
+        "changes_count": len(plan.changes),
+        "changes_severity": highest_severity(plan.changes).name if plan.changes else None,
+        "warnings": [*limit_warnings(plan.view), *plan.warnings] if plan.view else None,
+        "unannounced": len(plan.unannounced) or None,
+    }
+
+
+def _log_settings(message_log: MessageLog, plan: ViewPlan) -> None:
+    """Log the settings with which a view was not written before.
+
+    The settings of the deployment are those that count, so a difference does not keep the view from being written.
+    """
+    text = "; ".join(map(str, plan.settings))
+    message_log.log(
+        "WARNING",
+        f"{view_of(plan)} had other settings: {cut(text, MAX_LOGGED_SETTINGS)}",
+        "settings_changed",
+        settings=[change.as_dict() for change in plan.settings[:MAX_LOGGED_CHANGES]],
+    )
+
+
+def _log_refused(message_log: MessageLog, content: Mapping[str, Any], error: OnefoldError) -> None:
+    """Log all changes of an announcement, in several lines where Cloud Logging needs that.
+
+    Announcements that the view kept before were logged then; now the log says only that they still wait.
+    """
+    if not content:
+        message_log.log("WARNING", f"still not announced: {error}", "unannounced", reason=str(error))
+        return
+    parts = list(in_lines(content["changes"], MAX_LOGGED_CHANGES)) or [[]]
+    for number, changes in enumerate(parts, 1):
+        part = {**content, "changes": changes}
+        message_log.log(
+            "ERROR",
+            f"the view {content['view']} changes unannounced: {error}",
+            "unannounced",
+            reason=str(error),
+            part=f"{number}/{len(parts)}",
+            announcement=part,
+        )
+
+
+def _done(plan: ViewPlan) -> str:
+    if plan.shortcut:
+        return "the view needs no change for this version"
+    return {"none": "the view is up to date", "create": "view created", "update": "view updated", "remove": "view removed"}[
+        plan.action
+    ]

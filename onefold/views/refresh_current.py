@@ -1,0 +1,114 @@
+"""Use case: bring the current view of a table up to date.
+
+The current view reads a change table, or all versions of one, or a base and what is not merged into it yet.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from onefold.core.errors import NoCurrentView, NotFound
+from onefold.core.names import TableId
+from onefold.merge.base_table import base_table
+from onefold.merge.plan import MergePlan
+from onefold.ports.warehouse import BaseWarehouse
+from onefold.refresh.plan import Announce, ViewPlan
+from onefold.refresh.write import refresh
+from onefold.settings.environment import Settings
+from onefold.views.clean_refresh import complete_clean
+from onefold.views.current_text import left_out
+from onefold.views.newest_load import kind_of
+
+Action = Literal["none", "create", "update", "remove"]
+
+
+@dataclass(frozen=True)
+class CurrentView:
+    """The view of a table's latest state, and what was done with it."""
+
+    id: TableId
+    source: TableId
+    query: str
+    action: Action
+    base: TableId | None
+    plan: ViewPlan
+
+
+def refresh_current(
+    warehouse: BaseWarehouse,
+    table: TableId,
+    keys: Sequence[str],
+    settings: Settings,
+    *,
+    announce: Announce | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> CurrentView:
+    """Bring the current view of a table up to date; running it twice gives the same view as running it once.
+
+    Args:
+        warehouse: where the tables are.
+        table: a change table, or the base name of versioned ones.
+        keys: as for `plan_merge`.
+        settings: those of the installation.
+        announce: as for `onefold.refresh.write.refresh`.
+        sleep: pauses for so many seconds between two tries.
+
+    Raises:
+        NotFound: there is neither a change table nor a version of one.
+        InvalidInput: nobody named the keys, or the base was made with other keys.
+        NoCurrentView: the settings exclude the table.
+        SchemaConflict: everything that keeps the table from having a latest state.
+        ViewNameTaken: the name of the view belongs to something else.
+        TryAgain: an error that may pass.
+    """
+    if not settings.rules_for(table).current:
+        raise NoCurrentView(f"{table} has no current view: onefold.yaml sets `current: false` for it")
+    kind = kind_of(warehouse, table, settings, tuple(keys))
+    try:
+        plan = refresh(kind, announce=announce, sleep=sleep)
+    except NotFound as error:
+        raise NotFound(f"there is no change table {table}, and {error}") from error
+    # Also where the current view is up to date: a process that died may have left the clean view closed.
+    complete_clean(warehouse, table, settings, announce)
+    return _done(plan, table)
+
+
+def keep_current(
+    warehouse: BaseWarehouse, plan: MergePlan, settings: Settings, announce: Announce | None = None
+) -> CurrentView | None:
+    """Bring the current view up to date for a merge; None where there is none, or Onefold did not make it.
+
+    Args:
+        warehouse: where the tables are.
+        plan: the plan of the merge, whose keys and whose kind of change table are those of the view.
+        settings: those of the installation.
+        announce: as for `onefold.refresh.write.refresh`.
+
+    Raises:
+        OnefoldError: as `refresh_current`.
+    """
+    table = plan.base.table
+    kind = kind_of(warehouse, table, settings, plan.base.keys)
+    stored = warehouse.get_view(kind.id)
+    if not settings.rules_for(table).current or stored is None or not kind.is_ours(stored):
+        return None
+    written = refresh(kind, announce=announce)
+    if written.action != "none":
+        complete_clean(warehouse, table, settings, announce)
+    return _done(written, table)
+
+
+def _done(plan: ViewPlan, table: TableId) -> CurrentView:
+    """Return what a refresh did.
+
+    Raises:
+        NotFound: there was nothing to write.
+    """
+    if plan.view is None:
+        raise NotFound(f"there is no version of {table}")
+    base = base_table(table)
+    reads_base = f"FROM {base.quoted} " in plan.view.query and not left_out(plan.view.query)
+    return CurrentView(plan.view.id, table, plan.view.query, plan.action, base if reads_base else None, plan)

@@ -1,0 +1,72 @@
+"""The text of a current view over a base: what it reads, what it notes, and what it remembers where somebody edited it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from support.changelogs import METADATA_TYPE
+
+from onefold.changelog.metadata import LANDED_AT, METADATA
+from onefold.core.names import TableId
+from onefold.merge.base_table import base_of
+from onefold.merge.change_tables import ChangeTable
+from onefold.merge.merge_log import MergeState
+from onefold.merge.plan import make_plan
+from onefold.ports.warehouse import StoredTable
+from onefold.schema.columns import Column
+from onefold.schema.table_rules import TableRules
+from onefold.schema.types import parse_type
+from onefold.schema.versions import Version
+from onefold.views.current_text import CurrentText, base_note, base_noted, copy_of, remembered_keys
+
+TABLE = TableId("my-project", "shop", "customer")
+TIME = datetime(2024, 5, 1, 12, 30, tzinfo=UTC)
+LANDED = {"id": "INT64", "name": "STRING", METADATA: METADATA_TYPE, LANDED_AT: "TIMESTAMP"}
+COLUMNS = tuple(Column(name, parse_type(type_)) for name, type_ in LANDED.items())
+BASE = StoredTable(base_of(TABLE, COLUMNS, ["id"]).stored, TIME)
+RULES = TableRules(overlap_minutes=30)
+
+
+def text(starts: Mapping[str, datetime], *, copied: bool = False) -> str:
+    """Return the text over two versions, whose last merges started at these times."""
+    changes = [ChangeTable(TABLE.sibling(f"customer_v_{id_}"), Version(id_, COLUMNS)) for id_ in ("abc", "def")]
+    plan = make_plan(TABLE, RULES, ["id"], BASE, MergeState(TIME, starts), changes, TIME)
+    return CurrentText(("id",), COLUMNS, plan, copied=copied).around(TABLE)
+
+
+def test_a_view_over_a_base_reads_what_landed_since_the_earliest_of_the_last_merges() -> None:
+    merged = text({"abc": TIME, "def": TIME + timedelta(hours=1)})
+    assert "WHERE r.`_landed_at` >= TIMESTAMP '2024-05-01 12:00:00.000000+00'" in merged
+
+
+def test_a_view_reads_all_changes_while_a_version_was_never_merged() -> None:
+    assert "`_landed_at` >=" not in text({"abc": TIME})
+
+
+def test_a_view_over_a_copy_reads_all_changes_and_never_the_base() -> None:
+    """What was merged into the base after the copy was made is not in the copy."""
+    over_base, over_copy = (text({"abc": TIME, "def": TIME}, copied=copied) for copied in (False, True))
+    base, copy = f"FROM {TABLE.sibling('customer_base').quoted}", f"FROM {copy_of(TABLE).quoted}"
+    assert ((base in over_base), (copy in over_base)) == (True, False)
+    assert ((base in over_copy), (copy in over_copy)) == (False, True)
+    assert "`_landed_at` >=" not in over_copy
+
+
+def test_a_view_notes_the_columns_of_its_base_or_that_it_reads_a_copy() -> None:
+    assert base_noted(text({})) == base_note(BASE) != "copy"
+    assert base_noted(text({}, copied=True)) == "copy"
+
+
+@pytest.mark.parametrize(
+    ("noted", "keys"),
+    [('["id"]', ("id",)), ('["source_name", "größe"]', ("source_name", "größe")), ("[]", ())],
+)
+def test_a_key_is_remembered_with_its_columns_in_their_order(noted: str, keys: tuple[str, ...]) -> None:
+    assert remembered_keys(f"-- keys: {noted}\nSELECT 1") == keys
+
+
+@pytest.mark.parametrize("edited", ['"id"', '{"id": 1}', "[1]", '["id", null]', "id", "{", "1", "null"])
+def test_a_key_that_somebody_edited_is_not_remembered(edited: str) -> None:
+    assert remembered_keys(f"-- keys: {edited}\nSELECT 1") == ()
