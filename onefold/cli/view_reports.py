@@ -107,7 +107,6 @@ def work_on(
             return _without_versions(warehouse, base, settings, error)
 
     work_leniently = _shown(lenient, show)
-
     try:
         results = each(warehouse, dataset, None, names, work_leniently, progress=progress)
     except NotFound:
@@ -250,7 +249,10 @@ def show_done(plan: Any) -> None:
     from onefold.refresh.display import show_changes
 
     if not plan.view and plan.action == "none":
-        _show_without_versions(plan)
+        if plan.warnings:
+            say("yellow", f"{plan.base.table}: {plan.warnings[0]}")
+        else:
+            click.echo(f"{plan.base}: nothing to remove")
         return
     for warning in plan.warnings:
         say("yellow", f"Warning: {plan.base.table}: {warning}")
@@ -260,13 +262,6 @@ def show_done(plan: Any) -> None:
     view = plan.view.id if plan.view else plan.stored.id
     console.print(f"{view} {_DONE[plan.action]}", highlight=False, soft_wrap=True)
     show_changes(console, plan.changes)
-
-
-def _show_without_versions(plan: Any) -> None:
-    if plan.warnings:
-        say("yellow", f"{plan.base.table}: {plan.warnings[0]}")
-    else:
-        click.echo(f"{plan.base}: nothing to remove")
 
 
 def show_text_taken_over(stored: StoredView) -> None:

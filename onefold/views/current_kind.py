@@ -289,13 +289,9 @@ def left_over_current(
     names = ViewNames(
         settings.current_name,
         settings.current_view_of,
-        _owner,
+        lambda table: owner_digest(f"{table} current"),
         own_tables=lambda table: (base_table(table).table, log_of(table).table),
         of_plain_tables=True,
     )
     found = left_over_of_kind(warehouse, dataset, settings, tables, names)
     return tuple(table for table in found if settings.rules_for(table).current)
-
-
-def _owner(table: TableId) -> str:
-    return owner_digest(f"{table} current")

@@ -53,6 +53,7 @@ def modules(folder: str, *names: str) -> tuple[str, ...]:
 
 
 PACKAGES: Mapping[str, Package] = {
+    "onefold/refresh": Package(("onefold/refresh/*.py",), ("tests/refresh", "tests/views")),
     "onefold/views": Package(("onefold/views/*.py",), ("tests/views", "tests/refresh")),
     "onefold/merge": Package(("onefold/merge/*.py",), ("tests/merge", "tests/refresh", "tests/views")),
     # Not its generators: they invent the data of a workload, and any other value would be as good.
@@ -68,8 +69,9 @@ PACKAGES: Mapping[str, Package] = {
                 "test_position",
                 "test_readable_sequence",
             ),
-            *modules("tests/merge", "test_change_query", "test_keys", "test_current_text", "test_current_view"),
-            *modules("tests/refresh", "test_clean_missing_current", "test_key_changes"),
+            *modules("tests/merge", "test_change_query", "test_keys"),
+            *modules("tests/views", "test_current_text", "test_current_view"),
+            *modules("tests/views", "test_clean_missing_current", "test_key_changes"),
             "tests/capture/test_records.py",
             "tests/landing/test_table.py",
             "tests/sink",

@@ -54,7 +54,7 @@ def test_the_report_names_the_score_and_each_survivor_without_a_reason() -> None
 def test_one_package_or_all_are_chosen() -> None:
     assert chosen("onefold/schema/") == ["onefold/schema"]
     assert chosen("") == list(PACKAGES)
-    with pytest.raises(SystemExit, match=r"expected one of onefold/views, .*, got onefold/sink: name one with P="):
+    with pytest.raises(SystemExit, match=r"expected one of onefold/refresh, .*, got onefold/sink: name one with P="):
         chosen("onefold/sink")
 
 
