@@ -145,7 +145,7 @@ class CurrentKind:
                 "known: name the deployment's onefold.yaml with --config or ONEFOLD_CONFIG"
             )
 
-    def warnings(self, query: str) -> tuple[str, ...]:  # noqa: ARG002 the text holds none
+    def warnings(self, _query: str) -> tuple[str, ...]:
         return ()
 
     def before_write(self) -> None:
@@ -209,8 +209,7 @@ class CurrentKind:
         rules = self.settings.rules_for(self.base)
         keys = self._known_keys(changes, None, MergeState(), stored)
         check_direct(self.base, columns, changes_in_use(self.base, changes, rules), keys, rules.order_by)
-        united = self._rules([one.version for one in changes])
-        return DirectText(keys, columns, rules.order_by, united.version_column)
+        return DirectText(keys, columns, rules.order_by, self._rules([one.version for one in changes]).version_column)
 
     def _check(
         self, columns: Sequence[Column], changes: Sequence[ChangeTable], keys: tuple[str, ...], stored: StoredView | None
@@ -289,9 +288,13 @@ def left_over_current(
     names = ViewNames(
         settings.current_name,
         settings.current_view_of,
-        lambda table: owner_digest(f"{table} current"),
+        _owner,
         own_tables=lambda table: (base_table(table).table, log_of(table).table),
         of_plain_tables=True,
     )
     found = left_over_of_kind(warehouse, dataset, settings, tables, names)
     return tuple(table for table in found if settings.rules_for(table).current)
+
+
+def _owner(table: TableId) -> str:
+    return owner_digest(f"{table} current")

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from support.changelogs import change
 from support.spark_oracle import in_order, live, read_base, run_job, write_lines
+from support.sweeps import sweep
 
 from onefold.changelog.metadata import METADATA
 from onefold.core.errors import InvalidInput
@@ -98,7 +99,7 @@ WRONG: dict[str, tuple[list[Row], str]] = {
 }
 
 
-@pytest.mark.parametrize(("rows", "words"), WRONG.values(), ids=WRONG.keys())
+@pytest.mark.parametrize(("rows", "words"), sweep(WRONG))
 def test_an_error_in_the_metadata_is_reported_with_the_file(
     spark: SparkSession, tmp_path: Path, rows: list[Row], words: str
 ) -> None:

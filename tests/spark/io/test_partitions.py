@@ -14,6 +14,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 from support.changelogs import change
 from support.spark_oracle import live, read_base, run_job, write_lines
+from support.sweeps import sweep
 
 from onefold.batches.arguments import parse_compare
 from onefold.core.errors import InvalidInput
@@ -93,7 +94,7 @@ def test_a_file_may_have_the_column_of_its_folder_with_the_same_value(spark: Spa
     assert [(row["day"].day, row["n"], row["_metadata"]) for row in rows] == [(1, 1, "x"), (2, 2, "y")]
 
 
-@pytest.mark.parametrize(("own", "folder"), [(1, "2"), (1, "x"), (None, "x"), (1, NULL), ("1", "01")])
+@pytest.mark.parametrize(("own", "folder"), sweep([(1, "2"), (1, "x"), (None, "x"), (1, NULL), ("1", "01")]))
 def test_a_file_with_another_value_than_its_folder_is_refused(
     spark: SparkSession, tmp_path: Path, own: Any, folder: str
 ) -> None:
@@ -148,7 +149,7 @@ def test_pulls_may_be_ordered_by_the_name_of_their_folder(spark: SparkSession, t
     assert live(read_base(spark, tmp_path / "out")) == [{"id": 1, "v": 10, "pulled": 10}]
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
+@pytest.mark.parametrize("suffix", sweep([".parquet", ".jsonl", ".csv"]))
 def test_a_comparison_reads_the_folders_of_both_sides(spark: SparkSession, tmp_path: Path, suffix: str) -> None:
     write(tmp_path / "left" / "day=2024-01-01" / f"a{suffix}", {"id": 1})
     write(tmp_path / "left" / f"day={NULL}" / f"a{suffix}", {"id": 2})

@@ -12,6 +12,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 from support.changelogs import change
 from support.spark_oracle import live, read_base, run_job, write_lines
+from support.sweeps import sweep
 
 from onefold.changelog.digest import digest
 from onefold.changelog.position import Position
@@ -71,7 +72,7 @@ GAP = {
 """Two places in the log of each source, the first of a change and the second as a snapshot names it."""
 
 
-@pytest.mark.parametrize(("lower", "higher"), GAP.values(), ids=GAP.keys())
+@pytest.mark.parametrize(("lower", "higher"), sweep(GAP))
 def test_a_row_of_a_snapshot_repairs_a_gap_below_its_place_and_nothing_above(
     spark: SparkSession, tmp_path: Path, lower: Row, higher: Row
 ) -> None:
@@ -133,7 +134,7 @@ LOG_POSITIONS = {
 }
 
 
-@pytest.mark.parametrize(("older", "newer"), LOG_POSITIONS.values(), ids=LOG_POSITIONS.keys())
+@pytest.mark.parametrize(("older", "newer"), sweep(LOG_POSITIONS))
 def test_changes_of_other_sources_are_ordered_by_their_own_fields(
     spark: SparkSession, tmp_path: Path, older: Row, newer: Row
 ) -> None:
@@ -144,11 +145,13 @@ def test_changes_of_other_sources_are_ordered_by_their_own_fields(
 
 @pytest.mark.parametrize(
     ("bad", "words"),
-    [
-        (event("t", None, None), "has op t"),
-        (event("d", None, None), "no row in before"),
-        (event("c", None, None), "in after"),
-    ],
+    sweep(
+        [
+            (event("t", None, None), "has op t"),
+            (event("d", None, None), "no row in before"),
+            (event("c", None, None), "in after"),
+        ]
+    ),
 )
 def test_an_event_that_is_no_change_of_a_row_is_refused(spark: SparkSession, tmp_path: Path, bad: Row, words: str) -> None:
     events = [*MYSQL, bad]
@@ -177,7 +180,7 @@ ORDERS = {
 }
 
 
-@pytest.mark.parametrize("values", ORDERS.values(), ids=ORDERS.keys())
+@pytest.mark.parametrize("values", sweep(ORDERS))
 def test_positions_of_pulls_sort_as_the_values_do(spark: SparkSession, tmp_path: Path, values: list[Any]) -> None:
     path = write_lines(tmp_path / "pulls.jsonl", pulls(values))
     more = ("--format", "modify_time", "--position", "changed")
