@@ -31,7 +31,7 @@ class DeploymentGrants:
     serial: int
 
     def has(self, dataset: str, grant: Grant) -> bool:
-        """Tell whether the deployment has made a grant; titles of conditions do not matter."""
+        """Return whether the deployment has made a grant; titles of conditions do not matter."""
         return _comparable(grant) in {_comparable(own) for name, own in self.grants if name == dataset}
 
     def check_fresh(self, state: bytes | None) -> None:

@@ -127,7 +127,7 @@ def hidden_problems(connection: Any, cascades: Cascades) -> list[str]:
 
 
 def may_change_cascades(statement: str) -> bool:
-    """Tell whether a statement may change foreign keys, so that they have to be read again.
+    """Return whether a statement may change foreign keys, so that they have to be read again.
 
     Reading them takes seconds on a server with thousands of tables.
     """
@@ -161,7 +161,7 @@ def _any_captured(tables: Iterable[TableName], patterns: TableFilter) -> bool:
 
 
 def _updates_key(link: _Link, event: RowsChanged) -> bool:
-    """Tell whether an update changes the value that the child follows."""
+    """Return whether an update changes the value that the child follows."""
     if not link.on_update or not event.before or not event.after:
         return False
     columns = event.structure.columns

@@ -168,7 +168,7 @@ class MessageBuilder:
         self.size = len(self.head) + len(_TAIL)
 
     def has_room(self, record: bytes) -> bool:
-        """Tell whether a record and its comma fit into the message."""
+        """Return whether a record and its comma fit into the message."""
         return not self.records or self.size + len(record) + 1 <= self.limit
 
     def add(self, record: bytes) -> None:

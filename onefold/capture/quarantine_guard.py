@@ -83,7 +83,7 @@ class QuarantineGuard:
     # Events of the log.
 
     def passes(self, event: RowsChanged) -> bool:
-        """Tell whether the rows of an event are to be published. Every event of rows comes through here."""
+        """Return whether the rows of an event are to be published. Every event of rows comes through here."""
         key = (event.database, event.structure.table)
         known = self._seen.get(key) == event.structure
         if known and self.state.quarantine.is_empty:
@@ -268,13 +268,13 @@ def _remedy(event: UnreadableRows) -> str:
 
 
 def _is_about(effect: Effect, table: TableName) -> bool:
-    """Tell whether an effect concerns a table: an effect that names no table or no database concerns all of them."""
+    """Return whether an effect concerns a table: an effect that names no table or no database concerns all of them."""
     database, name = effect.database or table.database, effect.table or table.table
     return (database.casefold(), name.casefold()) == (table.database.casefold(), table.table.casefold())
 
 
 def _mentions(text: str, database: str, table: TableName) -> bool:
-    """Tell whether a statement may be about a table.
+    """Return whether a statement may be about a table.
 
     Args:
         text: the statement in lower case.

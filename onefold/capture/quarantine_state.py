@@ -56,7 +56,7 @@ class QuarantineState:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether the rows of every table are published. Capture asks this for each event of rows."""
+        """Return whether the rows of every table are published. Capture asks this for each event of rows."""
         return not self._entries
 
     def find(self, table: TableName, position: LogPosition) -> Quarantined | None:

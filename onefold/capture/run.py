@@ -284,7 +284,7 @@ class Capture:
                 log("WARNING", f"the checkpoint is saved later: {error}", event="checkpoint_again", reason=str(error))
 
     def _has_news(self, now: Checkpoint) -> bool:
-        """Tell whether anything has happened since the last checkpoint, or whether its times are out of date."""
+        """Return whether anything has happened since the last checkpoint, or whether its times are out of date."""
         saved = self._saved
         if saved is None or now.without_times() != saved.without_times():
             return True

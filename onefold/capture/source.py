@@ -114,7 +114,7 @@ class Source:
             return missing_databases(connection, self.patterns)
 
     def has_gtids(self) -> bool:
-        """Tell whether each transaction of the log has a GTID, which is always the case with MariaDB."""
+        """Return whether each transaction of the log has a GTID, which is always the case with MariaDB."""
         with self._connection() as connection:
             return is_mariadb(connection) or variables(connection).get("gtid_mode", "").upper() == "ON"
 
@@ -148,7 +148,7 @@ class Source:
             return inspect_table(connection, name)
 
     def may_lock(self, name: TableName) -> bool:
-        """Tell whether the user may lock a table, which a copy needs."""
+        """Return whether the user may lock a table, which a copy needs."""
         with self._connection() as connection:
             return may_lock(connection, name)
 
@@ -241,7 +241,7 @@ class Source:
         return sorted(name for name, kind in found.items() if kind == BASE)
 
     def is_view(self, name: TableName) -> bool:
-        """Tell whether a view of that name exists now and is visible to the user."""
+        """Return whether a view of that name exists now and is visible to the user."""
         with self._connection() as connection:
             return is_view(connection, name)
 

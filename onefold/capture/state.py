@@ -153,7 +153,7 @@ class CaptureState:
             self.request_copies([entry.table], until)
 
     def copy_may_lack(self, table: TableName, committed: LogPosition, prepared: LogPosition | None) -> bool:
-        """Tell whether a copy ranks above the rows of an XA transaction without showing them, or is going to.
+        """Return whether a copy ranks above the rows of an XA transaction without showing them, or is going to.
 
         Args:
             table: a table that the transaction has changed.
@@ -222,7 +222,7 @@ class CaptureState:
                 del self._copies[copy.table]
 
     def is_valid(self, copy: RunningCopy) -> bool:
-        """Tell whether a copy is to go on. A new epoch, or quarantine, ends it."""
+        """Return whether a copy is to go on. A new epoch, or quarantine, ends it."""
         with self._lock:
             return self._copies.get(copy.table) is copy
 
@@ -273,12 +273,12 @@ class CaptureState:
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether there is no copy and no due delete scan left."""
+        """Return whether there is no copy and no due delete scan left."""
         return self.counts() == (0, 0) and self.due_delete_scan() is None
 
 
 def is_before(position: LogPosition, other: LogPosition) -> bool:
-    """Tell whether a position comes before another one in the log."""
+    """Return whether a position comes before another one in the log."""
     return position.order < other.order
 
 

@@ -52,7 +52,7 @@ def source_key(declared: Sequence[str]) -> tuple[str, ...]:
 
 
 def same_columns(key: Iterable[str], other: Iterable[str]) -> bool:
-    """Tell whether two keys have the same columns, in any order and spelling.
+    """Return whether two keys have the same columns, in any order and spelling.
 
     Examples:
         >>> same_columns(["id", "shop"], ["Shop", "ID"])

@@ -228,7 +228,7 @@ def is_stored_as_text_sql(position: str) -> str:
 
 
 def is_stored_as_text(position: str) -> bool:
-    """Tell whether an earlier release ordered as text what is compared as a number now.
+    """Return whether an earlier release ordered as text what is compared as a number now.
 
     Examples:
         >>> is_stored_as_text("1" + "2".rjust(40, "0") + "D" + "AC".rjust(42, "0") + "  1 ")

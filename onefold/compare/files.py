@@ -75,7 +75,7 @@ def row_files(path: Path) -> list[Path]:
 
 
 def _is_seen(file: Path, folder: Path) -> bool:
-    """Tell whether a file has data: Spark and Hadoop write others with names that begin with `_` or `.`.
+    """Return whether a file has data: Spark and Hadoop write others with names that begin with `_` or `.`.
 
     `_landed_at=2024-01-01` is a partition folder, and has data.
     """
@@ -129,7 +129,7 @@ def _with_partitions(path: Path, row: dict[str, Any], folders: Sequence[tuple[Pa
 
 
 def _is_value(value: Any, text: str) -> bool:
-    """Tell whether a value of a file is that of its folder: as text, or as a number."""
+    """Return whether a value of a file is that of its folder: as text, or as a number."""
     if str(value) == text:
         return True
     try:

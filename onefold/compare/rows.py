@@ -118,7 +118,7 @@ def _has(columns: Iterable[str], name: str) -> bool:
 
 
 def is_base(columns: Iterable[str]) -> bool:
-    """Tell whether columns of these names are those of a base table."""
+    """Return whether columns of these names are those of a base table."""
     return {POSITION, DELETED} <= set(map(fold_case, columns))
 
 

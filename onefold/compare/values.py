@@ -29,7 +29,7 @@ _WIDE = 2**53
 
 
 def equal(left: Any, right: Any, as_text: bool = False) -> bool:
-    """Tell whether two values are the same.
+    """Return whether two values are the same.
 
     Args:
         left: one value.

@@ -68,7 +68,7 @@ def _product_of_repetitions(plain: str) -> int:
 
 
 def _repeats_ambiguously(plain: str) -> bool:
-    """Tell whether a group that contains a repetition or a choice is itself repeated.
+    """Return whether a group that contains a repetition or a choice is itself repeated.
 
     Python tries every way to divide a text among such repetitions, which can take exponential time. Not every one of them
     is slow, but to find the slow ones takes more work than it is worth.

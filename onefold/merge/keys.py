@@ -82,7 +82,7 @@ def captured_keys(
 
 
 def still_key(warehouse: BaseWarehouse, changes: Iterable[ChangeTable], keys: Sequence[str]) -> bool:
-    """Tell whether no version of a captured table declares another key; versions without a declared key say nothing.
+    """Return whether no version of a captured table declares another key; versions without a declared key say nothing.
 
     Args:
         warehouse: where the tables are.

@@ -128,7 +128,7 @@ def _address_problems(address: object) -> Iterator[str]:
 
 
 def _is_object(address: str) -> bool:
-    """Tell whether an address names an object or a file, without segments that lead out of a folder."""
+    """Return whether an address names an object or a file, without segments that lead out of a folder."""
     scheme, _, rest = address.partition("://")
     bucket, *names = (unquote(rest) if scheme == "file" else rest).split("/")
     is_plain = address.isprintable() and len(address) <= _MAX_ADDRESS and not {"", ".", ".."} & set(names)

@@ -86,7 +86,7 @@ class Warehouse(Protocol):
         """Return the columns of a table; None where there is no table of this name, or a view has the name."""
 
     def has_table(self, id_: TableId) -> bool:
-        """Tell whether there is a table of this name that has columns; a view is not a table."""
+        """Return whether there is a table of this name that has columns; a view is not a table."""
 
     def table_created(self, id_: TableId) -> datetime | None:
         """Return the time at which a table was created; None where `has_table` is False."""

@@ -211,7 +211,7 @@ def free_name(letter: str, depth: int, element: Type) -> str:
 
 
 def _may_give_null(source: Type, target: Type, zone: str) -> bool:
-    """Tell whether a value that is not NULL can become NULL."""
+    """Return whether a value that is not NULL can become NULL."""
     if isinstance(source, Struct) or source == target:
         return False
     return not is_at_or_below(source, target) or (zone != UTC and target == Scalar("TIMESTAMP"))

@@ -47,7 +47,7 @@ class Schema(tuple[Column, ...]):
         return self._by_name.get(fold_case(name))
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a column of this name, in any spelling."""
+        """Return whether there is a column of this name, in any spelling."""
         return fold_case(name) in self._by_name
 
     def minus(self, names: Iterable[str]) -> Schema:

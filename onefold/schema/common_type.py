@@ -105,7 +105,7 @@ def _join_structs(first: Struct, second: Struct, floats: bool) -> Struct:
 
 
 def is_at_or_below(type_: Type, other: Type) -> bool:
-    """Tell whether `other` holds every value of `type_`; the order and spelling of fields make no difference.
+    """Return whether `other` holds every value of `type_`; the order and spelling of fields make no difference.
 
     Examples:
         >>> from onefold.schema.types import parse_type

@@ -131,7 +131,7 @@ def _read(raw: Any, number: int, base: str, names: VersionedNames, problems: lis
 
 
 def _is_column_of_table(raw: Mapping[str, Any]) -> bool:
-    """Tell whether a row is a visible column of a table. Columns of views and snapshots are not columns of a version."""
+    """Return whether a row is a visible column of a table. Columns of views and snapshots are not columns of a version."""
     is_table = raw.get("table_type") in (None, "BASE TABLE")
     # Pseudo-columns, such as _PARTITIONTIME, have no position and are hidden.
     return is_table and raw["ordinal_position"] is not None and raw.get("is_hidden") != "YES"

@@ -21,7 +21,7 @@ def json_types(schema: Mapping[str, Any]) -> frozenset[str]:
 
 
 def allows_null(schema: Mapping[str, Any]) -> bool:
-    """Tell whether null may be a value of a schema. What does not decide it, such as a reference, allows it.
+    """Return whether null may be a value of a schema. What does not decide it, such as a reference, allows it.
 
     Examples:
         >>> allows_null({"type": ["string", "null"]}), allows_null({"type": "string"}), allows_null({"maxLength": 3})

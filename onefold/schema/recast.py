@@ -17,7 +17,7 @@ _CHAINS = frozenset(
 
 
 def keeps_values(landed: Type, old: Type, new: Type, zone: str = UTC) -> bool:
-    """Tell whether a stored value can be converted again without a difference.
+    """Return whether a stored value can be converted again without a difference.
 
     A value landed as `landed` and is stored as `old`. The answer is True where converting the stored value to `new` always
     gives what converting the landed value to `new` in one step gives.

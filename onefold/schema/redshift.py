@@ -95,7 +95,7 @@ def merged_type(existing: RedshiftType, new: RedshiftType) -> RedshiftType | Non
 
 
 def holds(existing: RedshiftType, new: RedshiftType) -> bool:
-    """Tell whether a column takes every value of another type as it is."""
+    """Return whether a column takes every value of another type as it is."""
     if existing.name == "VARCHAR" and new.name in _LENGTHS_OF_TEXT:
         return existing.length >= _LENGTHS_OF_TEXT[new.name]
     if existing.name == "VARCHAR" and new.name == "CHAR":

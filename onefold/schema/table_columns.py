@@ -117,7 +117,7 @@ def union(states: Iterable[Columns], grown: Grown) -> Columns | None:
 
 
 def contains(more: Columns, less: Columns, grown: Grown) -> bool:
-    """Tell whether columns are at least those of another state of the table.
+    """Return whether columns are at least those of another state of the table.
 
     Args:
         more: the columns.

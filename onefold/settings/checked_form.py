@@ -23,7 +23,7 @@ def form_of(path: Path) -> Path:
 
 
 def is_form(path: Path) -> bool:
-    """Tell whether a path is that of a checked form."""
+    """Return whether a path is that of a checked form."""
     return path.name.endswith(SUFFIX)
 
 

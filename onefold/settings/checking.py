@@ -50,7 +50,7 @@ def _misspelt_captures(tables: TablesFile, path: Path) -> Iterator[str]:
 
 
 def form_is_current(path: Path, text: str) -> bool:
-    """Tell whether the stored checked form is the one that a file has now.
+    """Return whether the stored checked form is the one that a file has now.
 
     Args:
         path: the path of onefold.yaml.

@@ -271,7 +271,7 @@ def _shared_view_problems(settings: Settings) -> Iterator[str]:
 
 
 def _is_template(text: str) -> bool:
-    """Tell whether a template has known fields only, without a format: {table:.3} would give two tables one name."""
+    """Return whether a template has known fields only, without a format: {table:.3} would give two tables one name."""
     try:
         parts = list(string.Formatter().parse(text))
     except ValueError:

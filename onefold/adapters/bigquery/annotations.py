@@ -138,7 +138,7 @@ def split_notes(text: str) -> tuple[str, list[Resource], tuple[str, ...]]:
 
 
 def _are_fields(noted: object) -> bool:
-    """Tell whether parsed notes are fields of a schema, and not something that people wrote there."""
+    """Return whether parsed notes are fields of a schema, and not something that people wrote there."""
     return isinstance(noted, list) and all(_is_field(field) for field in noted)
 
 
@@ -216,7 +216,7 @@ def _gone(live: Iterable[Resource], noted: Iterable[Resource]) -> Iterator[dict[
 
 
 def _became_struct(noted: Resource) -> bool:
-    """Tell whether a noted column, which is a STRUCT now, was of another type when it was noted."""
+    """Return whether a noted column, which is a STRUCT now, was of another type when it was noted."""
     return not noted.get("fields") and noted.get("type") not in ("RECORD", "STRUCT") and bool(_own_tags(noted))
 
 

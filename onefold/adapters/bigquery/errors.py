@@ -19,7 +19,7 @@ __all__ = ["EMULATOR", "is_quota", "message_of", "missing_on_write", "no_table",
 
 
 def is_quota(error: api.GoogleAPICallError) -> bool:
-    """Tell whether a 403 is about how often requests come, and not about a right."""
+    """Return whether a 403 is about how often requests come, and not about a right."""
     return bool(reasons_of(error) & QUOTA_REASONS)
 
 

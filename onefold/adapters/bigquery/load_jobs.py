@@ -173,7 +173,7 @@ class BigQueryLoadJobs:
         raise Rejected(f"{load.destination}: {MAX_ATTEMPTS} attempts of this load have failed: look at their jobs")
 
     def _counts(self, table: TableId, job: bigquery.LoadJob) -> bool:
-        """Tell whether the rows of a job that was run before are still in the table, as far as that can be known."""
+        """Return whether the rows of a job that was run before are still in the table, as far as that can be known."""
         if self._since and job.created < self._since.replace(microsecond=self._since.microsecond // 1000 * 1000):
             return False
         return bool(self._warehouse.fetch(f"SELECT COUNT(*) AS n FROM {table.quoted}")[0]["n"] >= (job.output_rows or 0))

@@ -199,7 +199,7 @@ def _parts(rows: Mapping[int, bytes]) -> Iterator[dict[int, bytes]]:
 
 
 def _has_unknown_column(status: status_pb2.Status) -> bool:
-    """Tell whether BigQuery's table lacks a column of the rows: it was replaced since its columns were read."""
+    """Return whether BigQuery's table lacks a column of the rows: it was replaced since its columns were read."""
     error = types.StorageError.pb(types.StorageError())
     extra = types.StorageError.StorageErrorCode.SCHEMA_MISMATCH_EXTRA_FIELDS
     return any(detail.Unpack(error) and error.code == extra for detail in status.details)

@@ -34,7 +34,7 @@ _TRANSIENT = re.compile(
 
 
 def is_transient(error: str) -> bool:
-    """Tell whether an error of a statement may be gone when the statement is repeated.
+    """Return whether an error of a statement may be gone when the statement is repeated.
 
     Examples:
         >>> is_transient("ERROR: 1023 DETAIL: Serializable isolation violation on table - 100")

@@ -115,7 +115,7 @@ def columns_text(table: EventTable) -> str:
 
 
 def fits(table: EventTable) -> bool:
-    """Tell whether the manifest table can list the columns of a table."""
+    """Return whether the manifest table can list the columns of a table."""
     try:
         columns_text(table)
     except LimitExceeded:

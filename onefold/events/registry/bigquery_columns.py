@@ -214,7 +214,7 @@ def _changes(old: Json, new: Json, optional: tuple[bool, bool]) -> Iterator[_Cha
 
 
 def _is_struct(schema: Json, path: tuple[str, ...]) -> bool:
-    """Tell whether a value is a STRUCT: other objects, unions, and what is nested too deep are text."""
+    """Return whether a value is a STRUCT: other objects, unions, and what is nested too deep are text."""
     return is_nested(schema) and not json_types(schema) - {"object"} and len(path) <= _MAX_LEVELS
 
 
@@ -238,7 +238,7 @@ def _items_schema(schema: Json) -> Json:
 
 
 def are_texts(schema: Json) -> bool:
-    """Tell whether all values of a schema are texts."""
+    """Return whether all values of a schema are texts."""
     types, values = json_types(schema), schema.get("enum", ())
     only = types == {"string"} or (not types and bool(values) and all(isinstance(one, str) for one in values))
     return only and not allows_null(schema)
@@ -255,7 +255,7 @@ def _scalar(schema: Json) -> Scalar:
 
 
 def _fits(node: _Node, new: _Node, schema: Json) -> bool:
-    """Tell whether a column that is no STRUCT holds the values of a new version. Text holds any value as JSON."""
+    """Return whether a column that is no STRUCT holds the values of a new version. Text holds any value as JSON."""
     if node.scalar == STRING and not node.repeated:
         return True
     if node.repeated != new.repeated or node.scalar is None:
@@ -264,7 +264,7 @@ def _fits(node: _Node, new: _Node, schema: Json) -> bool:
 
 
 def _holds(existing: Scalar, new: Scalar | None, schema: Json) -> bool:
-    """Tell whether a type holds every value of a schema whose own type is another."""
+    """Return whether a type holds every value of a schema whose own type is another."""
     if existing in (new, STRING):
         return True
     if existing.name == "FLOAT64" and new == Scalar("INT64"):

@@ -170,7 +170,7 @@ def _compile_violations(schema: Json) -> Iterator[Violation]:
 
 
 def _never_ends(root: Json, reference: str) -> bool:
-    """Tell whether a reference leads back to itself without a step into the value: it would never be decided."""
+    """Return whether a reference leads back to itself without a step into the value: it would never be decided."""
     seen: set[str] = set()
     waiting = [resolve(root, reference)]
     while waiting:

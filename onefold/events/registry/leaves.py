@@ -69,7 +69,7 @@ def place_in(schema: Json, path: Path) -> str:
 
 
 def is_nested(schema: Json) -> bool:
-    """Tell whether a schema is an object with properties: these have the columns, then."""
+    """Return whether a schema is an object with properties: these have the columns, then."""
     types = json_types(schema)
     return "$ref" not in schema and bool(schema.get("properties")) and (not types or "object" in types)
 
@@ -114,7 +114,7 @@ def leaf_changes(old: Json | None, new: Json) -> Iterator[LeafChange]:
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Tell whether two values of JSON are equal; other than for Python, true is not 1.
+    """Return whether two values of JSON are equal; other than for Python, true is not 1.
 
     Examples:
         >>> same_json({"enum": [True]}, {"enum": [1]}), same_json({"type": "string"}, {"type": "string"})
@@ -136,7 +136,7 @@ _SCALARS = (str, bool, int, float, type(None))
 
 
 def _same_values(values: list[Any], others: list[Any]) -> bool:
-    """Tell whether two lists that are equal for Python are equal JSON; lists of scalars are compared by their types."""
+    """Return whether two lists that are equal for Python are equal JSON; lists of scalars are compared by their types."""
     if all(type(value) is type(other) and isinstance(value, _SCALARS) for value, other in zip(values, others, strict=True)):
         return True
     return _canonical(values) == _canonical(others)
@@ -152,7 +152,7 @@ def _canonical(value: Any) -> str:
 
 
 def null_below(schema: Json) -> bool:
-    """Tell whether the properties of a schema are NULL where its value is null or no object."""
+    """Return whether the properties of a schema are NULL where its value is null or no object."""
     return allows_null(schema) or bool(json_types(schema) - {"object"})
 
 

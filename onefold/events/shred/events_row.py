@@ -78,7 +78,7 @@ def _without_entities(row: list[Any]) -> list[Any]:
 
 
 def _is_plain(line: str) -> bool:
-    """Tell whether no field of a line has a character that makes quotes or an escape necessary."""
+    """Return whether no field of a line has a character that makes quotes or an escape necessary."""
     return not ('"' in line or "\\" in line or "\n" in line or "\r" in line)
 
 

@@ -57,7 +57,7 @@ def read_json(text: str) -> Any:
 
 
 def _is_exact(source: bytes, value: Any) -> bool:
-    """Tell whether the fast reader lost nothing: written again, the value has the same keys and the same numbers."""
+    """Return whether the fast reader lost nothing: written again, the value has the same keys and the same numbers."""
     try:
         written = orjson.dumps(value)
     except TypeError:  # deeper than orjson writes

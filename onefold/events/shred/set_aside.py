@@ -65,7 +65,7 @@ class SetAside:
         return json.dumps(asdict(self), ensure_ascii=False) + "\n"
 
     def is_of(self, file: EventFile | None) -> bool:
-        """Tell whether a file is still as it was: one that was replaced is read."""
+        """Return whether a file is still as it was: one that was replaced is read."""
         return file == EventFile(self.size, self.modified)
 
 

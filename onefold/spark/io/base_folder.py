@@ -43,7 +43,7 @@ class BaseFolder:
         return {fold_case(column.name): known.get(column.name) or (column.type,) for column in self.columns}
 
     def is_known_unique(self, keys: Sequence[str], unified: Schema) -> bool:
-        """Tell whether no key can be repeated: a batch wrote the base by the same keys, whose types are still the same."""
+        """Return whether no key can be repeated: a batch wrote the base by the same keys, whose types are still the same."""
         key_columns = ((column, unified.get(column.name)) for column in self.columns if column.name in keys)
         same_types = all(now is not None and column.type == now.type for column, now in key_columns)
         return self.manifest is not None and folded_names(self.manifest.keys) == folded_names(keys) and same_types

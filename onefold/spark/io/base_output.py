@@ -130,7 +130,7 @@ class BaseOutput:
             self._folder.delete()
 
     def _is_disturbed(self) -> bool:
-        """Tell whether another job has begun here since this one did."""
+        """Return whether another job has begun here since this one did."""
         folder = self._folder
         same = folder.has(MANIFEST) and parse_manifest(folder).arguments == self._begun.arguments
         return not same or not folder.has(self._owner_mark)
@@ -168,5 +168,5 @@ def _write(rows: DataFrame, uri: str) -> None:
 
 
 def _is_of_one_writer(files: Collection[str]) -> bool:
-    """Tell whether one write has made all files: Spark names them part-00000-<identifier of the write>-c000."""
+    """Return whether one write has made all files: Spark names them part-00000-<identifier of the write>-c000."""
     return len({name.split("-", 2)[-1].rsplit("-c", 1)[0] for name in files}) <= 1

@@ -54,12 +54,12 @@ def parse_version(text: str) -> Version:
 
 
 def keeps_timestamps(version: Version) -> bool:
-    """Tell whether this version reads a TIMESTAMP of any year correctly."""
+    """Return whether this version reads a TIMESTAMP of any year correctly."""
     return version >= _KEEPS_TIMESTAMPS
 
 
 def can_open(columns: Sequence[Column]) -> bool:
-    """Tell whether a table with these columns can be read at all: one column of an unknown type prevents every read."""
+    """Return whether a table with these columns can be read at all: one column of an unknown type prevents every read."""
     return not any(_is_unknown(column.type) for column in columns)
 
 

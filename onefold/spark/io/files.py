@@ -145,5 +145,5 @@ def malformed_line(reader: DataFrameReader, uri: str) -> str | None:
 
 
 def _is_malformed() -> Value:
-    """Tell whether Spark's own parser finds no object in a line; blank lines are well-formed."""
+    """Return whether Spark's own parser finds no object in a line; blank lines are well-formed."""
     return (F.trim("value") != "") & F.from_json("value", _SCHEMA).getField("_corrupt_record").isNotNull()

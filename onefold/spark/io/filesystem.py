@@ -56,7 +56,7 @@ class Folder:
             self._system = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
 
     def exists(self) -> bool:
-        """Tell whether the folder or file exists.
+        """Return whether the folder or file exists.
 
         Raises:
             InvalidInput: the file system refuses an answer, for example without the right to read.
@@ -65,7 +65,7 @@ class Folder:
             return bool(self._system.exists(self._path))
 
     def is_file(self) -> bool:
-        """Tell whether the address is that of a single file, which exists.
+        """Return whether the address is that of a single file, which exists.
 
         Raises:
             InvalidInput: the file system refuses an answer.
@@ -179,7 +179,7 @@ class Folder:
             raise TryAgain(f"{self.uri}/{name} is gone: another job writes there at the same time; run one of them again")
 
     def _try_to_rename(self, name: str, new: str) -> bool:
-        """Tell whether the file was renamed.
+        """Return whether the file was renamed.
 
         Raises:
             Py4JJavaError: the file system has failed, not because the file is missing.

@@ -108,7 +108,7 @@ def _problems(uri: str, name: str, groups: Sequence[_Group]) -> Iterator[str]:
 
 
 def _widens(one: Type, other: Type) -> bool:
-    """Tell whether one of two types holds every value of both, exactly."""
+    """Return whether one of two types holds every value of both, exactly."""
     match one, other:
         case Array(), Array():
             return _widens(one.element, other.element)

@@ -199,7 +199,7 @@ def _log_clean(table: TableId, severity: LogSeverity, text: str, event: str) -> 
 
 
 def _starts_earlier(now: datetime | None, then: datetime | None) -> bool:
-    """Tell whether a window that begins at `now` holds more than one that begins at `then`; None is the very beginning."""
+    """Return whether a window that begins at `now` holds more than one that begins at `then`; None is the very beginning."""
     return then is not None and (now is None or now < then)
 
 

@@ -136,7 +136,7 @@ class Datastream:
 
 
 def _is_in(kind: Value, kinds: Sequence[str]) -> Value:
-    """Tell whether a type of change is one of some kinds, never NULL."""
+    """Return whether a type of change is one of some kinds, never NULL."""
     return F.coalesce(kind.isin(*kinds), F.lit(False))
 
 

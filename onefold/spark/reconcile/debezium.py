@@ -150,7 +150,7 @@ def _of_row(side: _Field, name: str, side_name: str) -> Value:
 
 
 def _changes_key(envelope: Mapping[str, _Field], keys: Sequence[str], unified: Sequence[Column]) -> Value:
-    """Tell whether an update gave the row another key; an update without the row before did not."""
+    """Return whether an update gave the row another key; an update without the row before did not."""
     before, after = _fields(envelope.get("before")), _fields(envelope.get("after"))
     same = [
         _in_type(before[key], target.type).eqNullSafe(_in_type(after[key], target.type))

@@ -33,7 +33,7 @@ _ENTRY_BYTES = 64
 
 
 def is_disputed(position: Value, other: Value) -> Value:
-    """Tell whether two positions differ in nothing but the digest of the row; false if the other one is NULL."""
+    """Return whether two positions differ in nothing but the digest of the row; false if the other one is NULL."""
     same_but_digest = _without_digest(position) == _without_digest(other)
     # Most changes are the only one of their key: their long texts are not compared.
     return F.when(other.isNull(), F.lit(False)).otherwise(F.coalesce((position != other) & same_but_digest, F.lit(False)))

@@ -78,7 +78,7 @@ class _MergedFile:
 
 
 def can_copy(spark: SparkSession, uri: str, files: Sequence[str], output: str) -> bool:
-    """Tell whether the workers can read a base with Arrow, and its files are not many small ones.
+    """Return whether the workers can read a base with Arrow, and its files are not many small ones.
 
     Args:
         spark: the session.
@@ -194,7 +194,7 @@ def _scheme(spark: SparkSession, uri: str) -> str:
 
 
 def _can_read(uri: str) -> bool:
-    """Tell whether this worker, whose files and libraries may differ from the driver's, can open a file with Arrow."""
+    """Return whether this worker, whose files and libraries may differ from the driver's, can open a file with Arrow."""
     try:
         from pyarrow.fs import FileSystem
 

@@ -140,7 +140,7 @@ def _plain(uri: str) -> str:
 
 
 def _is_of_content(error: Any) -> bool:
-    """Tell whether a decompressor, or the check of a checksum, has raised an error: a retry gives the same.
+    """Return whether a decompressor, or the check of a checksum, has raised an error: a retry gives the same.
 
     An error of the store or of the network comes from other classes, and may pass.
     """

@@ -25,7 +25,7 @@ _GEOGRAPHY = Scalar("GEOGRAPHY")
 
 
 def can_convert(source: Type, target: Type) -> bool:
-    """Tell whether Spark makes this conversion."""
+    """Return whether Spark makes this conversion."""
     if source == target:
         return True
     if isinstance(target, Array):

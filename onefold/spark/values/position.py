@@ -50,12 +50,12 @@ def position(sequence: Value, timestamp: Value, sort_keys: Value, deleted: Value
 
 
 def ordered_by_text(position: Value) -> Value:
-    """Tell whether the sequence of a position has no documented form, so that it was ordered as text."""
+    """Return whether the sequence of a position has no documented form, so that it was ordered as text."""
     return position.startswith(TEXT_PREFIX) & ~position.rlike(LOG_FILE)
 
 
 def stored_as_text(position: Value) -> Value:
-    """Tell whether an earlier release wrote a stored position that orders as text what is compared as a number now."""
+    """Return whether an earlier release wrote a stored position that orders as text what is compared as a number now."""
     # The two cheap conditions exclude most positions, so that few are matched with the long pattern.
     return (position.startswith(TEXT_PREFIX) | position.contains(" 3")) & position.rlike(STORED_AS_TEXT)
 

@@ -72,7 +72,7 @@ def spark_type(type_: Type) -> t.DataType:
 
 
 def is_text_in_spark(type_: Type) -> bool:
-    """Tell whether the Spark form of a type other than STRING is text."""
+    """Return whether the Spark form of a type other than STRING is text."""
     return isinstance(type_, Range) or (isinstance(type_, Scalar) and type_.name not in _SPARK_TYPES)
 
 
