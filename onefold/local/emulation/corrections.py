@@ -64,7 +64,7 @@ def _correct_types() -> None:
     _replace(arrow_bridge._format_bq_value, functools.partial(wire.written_value, arrow_bridge._format_bq_value))
     _replace(arrow_bridge._coerce_to_arrow_value, functools.partial(wire.read_value, arrow_bridge._coerce_to_arrow_value))
     _replace(tabledata._bq_type_to_arrow, functools.partial(wire.arrow_type, tabledata._bq_type_to_arrow))
-    original = DuckDBGenerator.datatype_sql
+    original = DuckDBGenerator.TRANSFORMS[exp.DataType]
 
     def datatype_sql(self: DuckDBGenerator, type_: exp.DataType) -> str:
         """Write NUMERIC with 38 digits: DECIMAL without parameters has 18 digits in DuckDB."""
@@ -72,7 +72,8 @@ def _correct_types() -> None:
             return "DECIMAL(38, 9)"
         return STORED if type_.this == exp.DataType.Type.BIGDECIMAL else original(self, type_)
 
-    DuckDBGenerator.datatype_sql = datatype_sql  # type: ignore[method-assign, assignment]
+    # Not by assignment to the method: compiled SQLGlot would go on calling its own.
+    DuckDBGenerator.TRANSFORMS[exp.DataType] = datatype_sql
 
 
 def _correct_functions() -> None:
