@@ -32,9 +32,10 @@ def test_metrics_and_alerts_use_fields_and_events_of_the_log(options_plan: Plan)
         "captured",
     }
     text += (ROOT / "spark_jobs" / "compare.py").read_text()
+    text += (ROOT / "onefold" / "landing" / "announce.py").read_text()
     text += "".join(
         (ROOT / "onefold" / "capture" / name).read_text()
-        for name in ("announce.py", "log_reader.py", "quarantine_guard.py", "status.py", "run.py")
+        for name in ("log_reader.py", "quarantine_guard.py", "status.py", "run.py")
     )
     text += "".join(f'"{kind.replace(" ", "_")}"' for kind in get_args(SourceEventKind))
     for event in events:
