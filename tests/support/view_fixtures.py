@@ -7,11 +7,7 @@ from support.announcements import REFUSALS, Announcer
 from support.fake_bigquery import FakeBigQuery
 from support.memory_handler import MemoryHandler
 from support.policy_tags import LACKING
-from support.refresh_shop import (
-    VIEW,
-    run,
-    with_tag,
-)
+from support.refresh_shop import VIEW, run, with_tag
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def install() -> None:
 
 
 def _search_pandas_once() -> None:
-    """Search for pandas once: DuckDB tries to import a missing one for each value that a function of ours returns."""
+    """Search for pandas once: DuckDB tries to import it again for each value that one of our functions returns."""
     if importlib.util.find_spec("pandas") is None:
         sys.meta_path.insert(0, _NoPandas())
 
