@@ -109,7 +109,7 @@ def scene(folder: Path) -> Iterator[Scene]:
             query(connection, "CREATE DATABASE shop")
             query(connection, "CREATE TABLE shop.customer (id INT PRIMARY KEY, name VARCHAR(30))")
             query(connection, "INSERT INTO shop.customer VALUES (0, 'first')")
-        hosts = stack.enter_context(local_stack(free_port(), [DATASET], {}, lambda _: None))
+        hosts = stack.enter_context(local_stack(free_port(3), [DATASET], {}, lambda _: None))
         address, onefold = server.address, Path(sys.executable).with_name("onefold")
         command = (
             f"{onefold} capture --host {address.host} --port {address.port} --user {address.user} "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -180,8 +181,13 @@ def _wait_until_it_answers(process: subprocess.Popen[bytes], command: list[str],
     raise Rejected(f"{' '.join(command[1:4])} does not answer at {url}:\n{last_errors(output)}")
 
 
-def free_port() -> int:
-    """Return a port of this machine that no server uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_port(count: int = 1) -> int:
+    """Return the first of `count` ports in a row that nothing uses, below those that systems give to connections by themselves."""
+    first = random.SystemRandom().randrange(10_000, 32_000)
+    with contextlib.ExitStack() as stack:
+        try:
+            for port in range(first, first + count):
+                stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
+        except OSError:
+            return free_port(count)
+    return first

@@ -27,7 +27,7 @@ from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.gcs import GcsObjects
 from onefold.adapters.pubsub import PubSub
 from onefold.core.errors import Rejected, TryAgain
-from onefold.local.processes import function_server
+from onefold.local.processes import free_port, function_server
 from onefold.local.spark_process import java_version
 from onefold.messages.table_created import table_message
 from onefold.mysql.binlog.events import LogPosition
@@ -42,9 +42,7 @@ def pubsub_emulator() -> Iterator[str]:
     """The value for PUBSUB_EMULATOR_HOST."""
     if not shutil.which("gcloud") or java_version() is None:
         pytest.skip("Google's Pub/Sub emulator needs gcloud and Java, which are not both here")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        host = f"127.0.0.1:{probe.getsockname()[1]}"
+    host = f"127.0.0.1:{free_port()}"
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
         command = ["gcloud", "beta", "emulators", "pubsub", "start", f"--host-port={host}", f"--data-dir={folder}"]
         # gcloud starts the emulator as a child, so the whole group is ended.

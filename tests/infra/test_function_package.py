@@ -29,6 +29,7 @@ from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.batches.request import batch_message
 from onefold.events.registry.api_keys import Access, create_key, stored_key
 from onefold.local.dataproc import dataproc_emulator
+from onefold.local.processes import free_port
 from onefold.messages.table_created import table_message
 
 pytestmark = pytest.mark.heavy
@@ -66,9 +67,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextlib.contextmanager
 def served(unpacked: Path, function: str, environ: Mapping[str, str]) -> Iterator[str]:
     """Run a function as Google starts it: in its folder, with its environment, configured by variables."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     reported = {"FUNCTION_TARGET": function, "FUNCTION_SIGNATURE_TYPE": "http", "PORT": str(port), "NO_PROXY": "127.0.0.1"}
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     with tempfile.TemporaryFile() as log:

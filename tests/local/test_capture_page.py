@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from support.capture import eventually
 from support.database_servers import DatabaseServer
-from support.pages import ROOT, background, blocks, clean_environ, free_ports, run_script
+from support.pages import ROOT, background, blocks, clean_environ, run_script
 
+from onefold.local.processes import free_port
 from onefold.mysql.connection import connect, query
 
 pytestmark = [pytest.mark.emulator, pytest.mark.long]
@@ -87,7 +88,7 @@ def terminals(mariadb: DatabaseServer, tmp_path: Path) -> Iterator[Terminals]:
 
 
 def test_the_commands_of_the_page_run(terminals: Terminals) -> None:
-    steps = blocks(PAGE, free_ports())
+    steps = blocks(PAGE, free_port(3))
     assert [kind for kind, _ in steps].count("sql") == 3
     for kind, text in steps:
         if "customer_unified" in text:

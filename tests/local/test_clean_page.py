@@ -15,8 +15,9 @@ from local.test_capture_page import EXPORT, Terminals
 from local.test_pull_page import assert_row
 from support.capture import eventually
 from support.database_servers import DatabaseServer
-from support.pages import ROOT, blocks, clean_environ, free_ports, run_script
+from support.pages import ROOT, blocks, clean_environ, run_script
 
+from onefold.local.processes import free_port
 from onefold.local.spark_process import java_hint
 from onefold.mysql.connection import connect, query
 
@@ -49,7 +50,7 @@ def has_full_views(terminals: Terminals) -> bool:
 
 
 def test_the_commands_of_the_page_run(terminals: Terminals) -> None:
-    steps = blocks(PAGE, free_ports())
+    steps = blocks(PAGE, free_port(3))
     shown: list[str] = []
     for kind, text in steps:
         if "__views_full.member ORDER BY" in text:

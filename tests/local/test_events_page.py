@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from local.test_capture_page import EXPORT
 from support.capture import eventually
-from support.pages import ROOT, background, blocks, clean_environ, free_ports, is_ready, run_script
+from support.pages import ROOT, background, blocks, clean_environ, is_ready, run_script
 
+from onefold.local.processes import free_port
 from onefold.local.spark_process import java_hint
 
 pytestmark = [pytest.mark.emulator, pytest.mark.spark, pytest.mark.long]
@@ -32,7 +33,7 @@ def shows(command: str, word: str, folder: Path, environ: dict[str, str]) -> boo
 
 
 def test_the_commands_of_the_page_run(environ: dict[str, str], tmp_path: Path) -> None:
-    steps = blocks(PAGE, free_ports())
+    steps = blocks(PAGE, free_port(3))
     start = next(number for number, (kind, _) in enumerate(steps) if kind == SERVER)
     before = "".join(text for _, text in steps[:start])
     run_script(before, tmp_path, environ)

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 from support.capture import eventually
-from support.pages import ROOT, background, blocks, clean_environ, free_ports, is_ready, run_script
+from support.pages import ROOT, background, blocks, clean_environ, is_ready, run_script
 
 from onefold.batches.batch import with_defaults
 from onefold.batches.jobs import JOBS
 from onefold.batches.request import BatchRequest
 from onefold.local.__main__ import main
+from onefold.local.processes import free_port
 from onefold.settings.environment import load_settings
 
 PAGE = ROOT / "docs" / "tutorials" / "first-batch.md"
@@ -40,7 +41,7 @@ def environ() -> dict[str, str]:
 @pytest.fixture
 def port(environ: dict[str, str], tmp_path: Path) -> Iterator[int]:
     """Of BigQuery; all servers answer."""
-    port = free_ports()
+    port = free_port(3)
     output = tmp_path / "output"
     with background(commands("sh server", port), tmp_path, environ, output) as process:
         eventually(lambda: is_ready(process, output))

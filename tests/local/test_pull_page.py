@@ -43,7 +43,7 @@ def can_be_read(terminals: Terminals, view: str) -> bool:
 
 def test_the_commands_of_the_page_run(terminals: Terminals) -> None:
     shown: list[str] = []
-    steps = blocks(PAGE, free_port())
+    steps = blocks(PAGE, free_port(3))
     for kind, text in steps:
         for view in ("score", "rule"):
             if f"__views_full.{view}" in text and "onefold batch" not in text:

@@ -10,7 +10,6 @@ import getpass
 import hashlib
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -23,6 +22,7 @@ from pathlib import Path
 import pymysql
 import pytest
 
+from onefold.local.processes import free_port
 from onefold.mysql.connection import Address, connect, query
 
 MYSQL = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "onefold" / "mysql" / "mysqld"
@@ -162,10 +162,8 @@ def new_server(kind: type[DatabaseServer], *settings: str) -> Iterator[DatabaseS
     """Start a new server; skips the test if no server can be started."""
     if reason := kind.missing():
         pytest.skip(reason)
-    with tempfile.TemporaryDirectory(prefix="database-") as folder, socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        server = kind(Path(folder), probe.getsockname()[1], settings)
-        probe.close()
+    with tempfile.TemporaryDirectory(prefix="database-") as folder:
+        server = kind(Path(folder), free_port(), settings)
         shutil.copytree(installed(kind), server.data, ignore=shutil.ignore_patterns(_OF_ONE_SERVER))
         server.start()
         server.create_reader()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -29,18 +27,6 @@ def _with_port(text: str, port: int) -> str:
     for number in range(3):
         text = text.replace(str(9050 + number), str(port + number))
     return text
-
-
-def free_ports() -> int:
-    """Return the first of three ports that no server uses, below those that systems give to connections by themselves."""
-    first = random.SystemRandom().randrange(10_000, 32_000, 3)
-    with contextlib.ExitStack() as stack:
-        try:
-            for port in range(first, first + 3):
-                stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
-        except OSError:
-            return free_ports()
-    return first
 
 
 def is_ready(process: subprocess.Popen[str], output: Path) -> bool:
