@@ -14,11 +14,11 @@ install: $(VENV)/.installed  ## the virtual environment, from the pinned lock fi
 
 # The lock file is complete. With dependencies, pip 23 would look for google-auth[pyopenssl] beside the locked google-auth, find the
 # newest release, and stop because it has no hash of it.
-$(VENV)/.installed: requirements.lock pyproject.toml
+$(VENV)/.installed: requirements.lock pyproject.toml onefold_lab/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Onefold needs Python 3.11 or later; $$($(PYTHON) --version) was found. Name another with: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable onefold_lab
 	@$(BIN)/pip check --disable-pip-version-check
 	@touch $@
 
@@ -81,8 +81,9 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.loads $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.checks $(FIGURES) $(if $(VALIDATION),--validation $(VALIDATION))
 
-dist: install  ## a wheel and an sdist in dist/
+dist: install  ## wheels and sdists in dist/: the library, and the lab
 	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist onefold_lab
 
 settings: install  ## whether onefold.yaml is valid, and onefold.checked.json is its checked form
 	@ONEFOLD_CONFIG= $(BIN)/onefold settings check
@@ -158,7 +159,7 @@ undeploy: package terraform  ## everything out of it again, but for the datasets
 	@echo "left: gs://$(CAPTURE), with capture's checkpoint and rows that have not landed. The next make deploy takes it over; gcloud storage rm --recursive gs://$(CAPTURE) deletes it."
 
 lock:  ## the lock files again, from pyproject.toml (needs uv)
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --extra dev pyproject.toml -o requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --no-emit-package onefold --extra dev pyproject.toml onefold_lab/pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --constraint requirements.lock pyproject.toml -o functions/requirements.txt
 	uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-annotate --no-header --constraint requirements.lock --extra image pyproject.toml -o capture.requirements.txt
 

@@ -23,12 +23,10 @@ from pyspark.sql import SparkSession
 
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from benchmarks.spark_session import RowCounter, forget, open_spark
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 from onefold.batches.arguments import parse_reconcile
 from onefold.changelog.metadata import METADATA
 from onefold.changelog.position import Position
 from onefold.core.names import TableId
-from onefold.local.processes import bigquery_emulator
 from onefold.merge.base_table import base_of
 from onefold.ports.warehouse import WriteResult
 from onefold.schema.columns import Column
@@ -37,6 +35,8 @@ from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
 from onefold.spark.reconcile.bigquery import BigQueryTables
 from onefold.spark.reconcile.job import reconcile
+from onefold_lab.processes import bigquery_emulator
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 
 HEADING = "Spark's work where the base is in BigQuery"
 HEADER = ("base, rows", "seconds", "ratio", "rows shuffled")

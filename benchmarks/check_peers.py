@@ -18,13 +18,13 @@ from support.in_memory import MemoryPublisher
 
 from benchmarks.check_scene import PASSWORD, SOURCE, CheckedShop
 from benchmarks.load_peers import COLUMNS, DATABASE, TABLE
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.batches.check_arguments import CheckArguments
 from onefold.check.report import TableCheck
 from onefold.pull.read.part import PartResult
 from onefold.pull.read.plan import TablePlan
 from onefold.pull.read.python_reader import PythonReader
 from onefold.spark.check.job import check
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 _BLOCK = 1_000
 

@@ -14,10 +14,8 @@ from google.cloud import bigquery
 from support.in_memory import MemoryPublisher
 
 from benchmarks.load_peers import DATABASE, TABLE, Server
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.core.names import TableId
-from onefold.local.processes import bigquery_emulator
 from onefold.ports.warehouse import ViewDraft
 from onefold.pull.read.connection import connect_source
 from onefold.pull.read.plan import PullRequest
@@ -29,6 +27,8 @@ from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn, dataset_of, full_view
 from onefold.spark.extract.loads import loads_of
 from onefold.spark.extract.places import destination_of
+from onefold_lab.processes import bigquery_emulator
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
 
 SOURCE = "bench"
 PASSWORD = {"PULL_PASSWORD": ""}

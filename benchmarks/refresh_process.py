@@ -24,8 +24,8 @@ import onefold.adapters.connect  # noqa: E402
 
 
 def main(version: str, tables: list[str]) -> None:
-    from onefold.adapters.bigquery.emulator import emulator_client
     from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+    from onefold_lab.stand_ins.warehouse import emulator_client
 
     # Use the adapter of production: with the address of an emulator, `connect` would choose that of the emulator.
     onefold.adapters.connect.connect = lambda project: BigQueryWarehouse(emulator_client(project))

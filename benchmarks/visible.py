@@ -2,7 +2,7 @@
 
 Run: `PYTHONPATH=tests python -m benchmarks.visible [--rounds 20]`. It needs `mariadbd`.
 
-Capture runs as a command, the functions behind the topics of `python -m onefold.local`. All of them write their times by one
+Capture runs as a command, the functions behind the topics of `onefold local start`. All of them write their times by one
 clock: the table its creation, the view its last change, the row its landing.
 """
 
@@ -25,11 +25,11 @@ from support.database_servers import DatabaseServer, MariaDb, new_server
 from support.pages import background
 
 from benchmarks.report import add_options, machine, markdown, publish, rounds, versions
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.core.versioned_names import DEFAULT_NAMES
-from onefold.local.processes import free_port
-from onefold.local.stack import local_stack
 from onefold.mysql.connection import connect, query
+from onefold_lab.processes import free_port
+from onefold_lab.stack import local_stack
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
 
 HEADING = "From the source to the current view"
 HEADER = ("until", "median, s", "95 %, s")

@@ -10,7 +10,7 @@ import flask
 
 from onefold.core.errors import OnefoldError, TryAgain
 from onefold.core.log import log
-from onefold.messages.envelope import REASON
+from onefold.ports.publisher import REASON
 from onefold.settings.environment import Settings
 
 _MAX_REASON = 1_000

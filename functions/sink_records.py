@@ -19,14 +19,13 @@ def sink() -> RecordHandler:
 
     Clients are made at the first request, whose answer tells why they cannot be made.
     """
-    from onefold.adapters.bigquery.storage_write import landing_in
-    from onefold.adapters.connect import connect
+    from onefold.adapters.connect import connect, row_writer_for
     from onefold.adapters.gcs import GcsObjects
     from onefold.adapters.pubsub import PubSub
 
     settings = sink_settings()
     warehouse = connect(settings.project)
-    return RecordHandler(settings, landing_in(warehouse), GcsObjects(), PubSub(warehouse.project))
+    return RecordHandler(settings, row_writer_for(warehouse), GcsObjects(), PubSub(warehouse.project))
 
 
 @functions_framework.http

@@ -32,7 +32,7 @@ from benchmarks.check_peers import Result, SourceAlone, ViewAlone
 from benchmarks.check_scene import PLANTED
 from benchmarks.load_peers import Server
 from benchmarks.report import markdown, ratio, replaced, spread
-from onefold.local.spark_process import java_hint
+from onefold.doctor.java import java_hint
 
 pytestmark = pytest.mark.long
 

@@ -17,15 +17,15 @@ import click
 import pytest
 import requests
 import yaml
+from support.cli import all_commands
 
 from onefold import __version__
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
-from onefold.cli import cli
 from onefold.core.names import TableId
-from onefold.demo.tour import CUSTOMER, DATASET, land_version
-from onefold.local.processes import bigquery_emulator
 from onefold.settings.environment import load_settings
 from onefold.settings.variables import VARIABLES
+from onefold_lab.demo.tour import CUSTOMER, DATASET, land_version
+from onefold_lab.processes import bigquery_emulator
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
 
 pytestmark = pytest.mark.heavy
 
@@ -78,7 +78,7 @@ def server(shop: Mapping[str, str]) -> Iterator[None]:
 
 @pytest.mark.usefixtures("server")
 def test_the_commands_of_the_readme_run_in_their_order(shop: Mapping[str, str], tmp_path: Path) -> None:
-    for name in ("Makefile", "functions", "onefold", "pyproject.toml", "requirements.lock", ".venv"):
+    for name in ("Makefile", "functions", "onefold", "onefold_lab", "pyproject.toml", "requirements.lock", ".venv"):
         (tmp_path / name).symlink_to(ROOT / name)
     script = [block for block in blocks("sh") if block not in NOT_RUN]
     assert len(script) >= 4
@@ -173,29 +173,22 @@ def test_the_glossary_is_in_alphabetical_order() -> None:
 def test_the_wheel_and_the_extras_of_the_install_page_exist() -> None:
     page = (DOCS / "how-to" / "install.md").read_text()
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert re.findall(r"onefold-(\S+?)-py3-none-any", page) == [__version__]
-    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(extras) - {"dev", "docs", "image"}
+    assert set(re.findall(r"onefold(?:_lab)?-(\S+?)-py3-none-any", page)) == {__version__}
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(extras) - {"dev", "docs", "image", "local"}
 
 
 def test_every_command_is_described() -> None:
-    names = [name for name, _ in commands(cli)]
-    assert "onefold capture status" in names
+    names = [name for name, _ in all_commands()]
+    assert "capture status" in names
     for name in names:
-        assert f"## {name}" in CLI_DOCS, f"describe `{name}` in docs/reference/cli.md"
-
-
-def commands(group: click.Group, prefix: str = "onefold") -> Iterator[tuple[str, click.Command]]:
-    for name, command in group.commands.items():
-        yield f"{prefix} {name}", command
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{prefix} {name}")
+        assert f"## onefold {name}" in CLI_DOCS, f"describe `onefold {name}` in docs/reference/cli.md"
 
 
 def test_every_option_is_described() -> None:
-    for name, command in commands(cli):
+    for name, command in all_commands():
         for parameter in command.params:
             if isinstance(parameter, click.Option):
-                assert parameter.opts[0] in CLI_DOCS, f"describe {parameter.opts[0]} of `{name}` in docs/reference/cli.md"
+                assert parameter.opts[0] in CLI_DOCS, f"describe {parameter.opts[0]} of `onefold {name}`"
 
 
 def test_every_setting_is_described() -> None:

@@ -1,1 +1,1 @@
-"""One module for each outside system; `connect` chooses between BigQuery and its emulator."""
+"""One module for each outside system; `connect` chooses between BigQuery and the embedded one of the lab."""

@@ -1,28 +1,68 @@
-"""The choice between BigQuery and its emulator, which is made nowhere else but for rows (`storage_write.landing_in`)."""
+"""The choice between BigQuery and the embedded one of the lab, which is made nowhere else."""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from google.cloud import bigquery
 
 from onefold.adapters.bigquery.errors import EMULATOR, translated
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import Rejected
+from onefold.core.extras import from_lab
+from onefold.ports.load_jobs import LoadJobs
+from onefold.ports.rows import RowWriter
 
 
 def connect(project: str | None) -> BigQueryWarehouse:
-    """Return the warehouse of a project: BigQuery, or its emulator where BIGQUERY_EMULATOR_HOST names one.
+    """Return the warehouse of a project: BigQuery, or the embedded one where BIGQUERY_EMULATOR_HOST names it.
 
     Raises:
-        Rejected: there are no credentials, or there is no project.
+        Rejected: there are no credentials, there is no project, or the lab is not installed.
     """
-    if os.environ.get(EMULATOR):
-        from onefold.adapters.bigquery.emulator import EmulatedWarehouse, emulator_client
-
-        return EmulatedWarehouse(emulator_client(project))
+    if stand_ins := _stand_ins():
+        found: BigQueryWarehouse = stand_ins.warehouse(project)
+        return found
     with translated("the project"):
         try:
             return BigQueryWarehouse(bigquery.Client(project=project))
         except OSError as error:  # the client's error where it finds no project
             raise Rejected(f"{error}; set ONEFOLD_PROJECT") from error
+
+
+def row_writer_for(warehouse: BigQueryWarehouse) -> RowWriter:
+    """Return the writer of rows into the tables of a warehouse.
+
+    Raises:
+        Rejected: the lab is not installed.
+    """
+    if stand_ins := _stand_ins():
+        found: RowWriter = stand_ins.row_writer(warehouse)
+        return found
+    from onefold.adapters.bigquery.storage_write import open_storage_write
+
+    return open_storage_write(warehouse)
+
+
+def load_jobs_for(warehouse: BigQueryWarehouse) -> LoadJobs:
+    """Return the load jobs of a warehouse.
+
+    Raises:
+        Rejected: the lab is not installed.
+    """
+    if stand_ins := _stand_ins():
+        found: LoadJobs = stand_ins.load_jobs(warehouse)
+        return found
+    from onefold.adapters.bigquery.load_jobs import BigQueryLoadJobs
+
+    return BigQueryLoadJobs(warehouse)
+
+
+def _stand_ins() -> Any:
+    """Return the module of the lab that makes the stand-ins; None where BigQuery itself is meant.
+
+    Raises:
+        Rejected: the lab is not installed.
+    """
+    return from_lab("stand_ins") if os.environ.get(EMULATOR) else None

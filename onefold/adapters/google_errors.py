@@ -223,6 +223,6 @@ PUBSUB = Service(
 DATAPROC = Service(
     "Dataproc",
     "DATAPROC_EMULATOR_HOST",
-    "start the stand-in (python -m onefold.local)",
+    "start the stand-in (onefold local start)",
     {Failure.UNSUPPORTED: Rejected, Failure.CONFLICT: TryAgain},
 )

@@ -35,7 +35,8 @@ def serve(context: click.Context, registry: str | None, port: int, keys: str | N
 
     Other machines cannot reach it. Everybody on this one may read all schemas, unless ONEFOLD_REGISTRY_PUBLIC names some.
     """
-    from onefold.local.processes import ended_in_order, functions_source
+    from onefold.core.shutdown import ended_in_order
+    from onefold.core.sources import functions_source
 
     address = open_store(context, registry).address  # what cannot be served is an error now, and not of each request
     environ = {

@@ -210,7 +210,7 @@ def publish(
 ) -> int:
     """Publish a test message that VERSION of TABLE is new, to Pub/Sub or its emulator (PUBSUB_EMULATOR_HOST)."""
     from onefold.adapters.pubsub import PubSub
-    from onefold.local.send_event import send_event
+    from onefold.adapters.send_event import send_event
     from onefold.messages.table_created import table_message
     from onefold.ports.publisher import Message
 

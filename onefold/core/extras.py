@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, entry_points
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from onefold.core.errors import Rejected
@@ -23,12 +24,15 @@ EXTRAS = {
     "orjson": "shred",
     "pyspark": "spark",
     "py4j": "spark",
-    "bqemulator": "local",
-    "duckdb": "local",
-    "duckdb_extensions": "local",
-    "numpy": "local",
+    "onefold_lab": "lab",
+    "bqemulator": "lab",
+    "duckdb": "lab",
+    "duckdb_extensions": "lab",
+    "numpy": "lab",
 }
 """The extra that has a package, by the name under which the package is imported."""
+LAB = "lab"
+"""The extra that asks for the distribution `onefold-lab`."""
 
 _OF_EXTRA = re.compile(r"""(?P<requirement>.+?) *; *extra == ["'](?P<extra>[\w-]+)["']""")
 _OWN = re.compile(r"onefold\[(?P<extras>[\w,-]+)\]")
@@ -66,6 +70,20 @@ def needing(extra: str | None = None) -> Iterator[None]:
         raise Rejected(text) from error
 
 
+def from_lab(name: str) -> Any:
+    """Return what the lab has under a name: a command, or the stand-ins for BigQuery. Nothing else finds the lab.
+
+    Args:
+        name: the name of an entry point in the group `onefold.lab`.
+
+    Raises:
+        Rejected: the lab is not installed.
+    """
+    for found in entry_points(group="onefold.lab", name=name):
+        return found.load()
+    raise Rejected(f"Onefold's lab is missing, the embedded BigQuery for this machine: {how_to_install(LAB)}")
+
+
 def how_to_install(extra: str) -> str:
     """Return the command that installs an extra where this Onefold is installed.
 
@@ -76,20 +94,32 @@ def how_to_install(extra: str) -> str:
         onefold = distribution("onefold")
     except PackageNotFoundError:  # the sources alone, as in an archive of functions
         return f"install the packages of the extra `{extra}` of pyproject.toml"
-    source = _source(json.loads(onefold.read_text("direct_url.json") or "{}"))
-    if source:
-        return f"pip install {source[:-1]}[{extra}]'"
+    found = _source(json.loads(onefold.read_text("direct_url.json") or "{}"))
+    if extra == LAB:
+        return _install_lab(found)
+    if found:
+        option, path = found
+        return f"pip install {option}'{path}[{extra}]'"
     return " ".join(["pip install", *(f"'{one}'" for one in dict.fromkeys(_requirements(onefold, extra)))])
 
 
-def _source(origin: dict[str, dict[str, bool] | str]) -> str:
-    """Return the file or folder from which Onefold was installed, as pip takes it; empty where it is not there."""
+def _install_lab(found: tuple[str, Path] | None) -> str:
+    """Return how to install the distribution of the lab, which lies beside the wheel or in the checkout."""
+    option, path = found or ("", Path())
+    for place in (path / "onefold_lab", *sorted(path.parent.glob("onefold_lab-*.whl"))):
+        if found and place.exists():
+            return f"pip install {option}'{place}'"
+    return "run `make dist` in a checkout of Onefold, and install the wheel onefold_lab-*.whl with pip"
+
+
+def _source(origin: dict[str, dict[str, bool] | str]) -> tuple[str, Path] | None:
+    """Return pip's option, and the file or folder from which Onefold was installed; None where it is not there."""
     parts = urlsplit(str(origin.get("url", "")))
     path = Path(unquote(parts.path))
     if parts.scheme != "file" or not path.exists():
-        return ""
+        return None
     folder = origin.get("dir_info")
-    return f"{'-e ' if isinstance(folder, dict) and folder.get('editable') else ''}'{path}'"
+    return "-e " if isinstance(folder, dict) and folder.get("editable") else "", path
 
 
 def _requirements(onefold: Distribution, extra: str) -> Iterator[str]:

@@ -1,11 +1,14 @@
-"""The common end of the threads of a capture, after the failure of one of them or at somebody's request."""
+"""The end of a process in order, and of the threads of a capture after the failure of one or at somebody's request."""
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import NoReturn
 
 
 class Stopped(Exception):
@@ -82,3 +85,22 @@ class Stop:
     def seconds_since_check(self) -> float:
         """Return how long ago the main loop last checked the flag. Any thread may ask."""
         return time.monotonic() - self._checked_at
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """End the processes that were started also when the terminal is closed or this process gets SIGTERM."""
+    # A signal that is ignored, as under nohup, stays ignored.
+    caught = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, _exit) for number in caught}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _exit(number: int, _: FrameType | None) -> NoReturn:
+    # A second signal must not interrupt the cleanup that the first one started.
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)

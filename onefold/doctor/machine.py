@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 from onefold.core.extras import EXTRAS
 from onefold.doctor.check import Check
-from onefold.local.spark_process import java_hint, java_version
+from onefold.doctor.java import java_hint, java_version
 
 LEAST_PYTHON = (3, 11)
 EMULATORS = {
-    "BIGQUERY_EMULATOR_HOST": "python -m onefold.local",
-    "DATAPROC_EMULATOR_HOST": "python -m onefold.local",
+    "BIGQUERY_EMULATOR_HOST": "onefold local start",
+    "DATAPROC_EMULATOR_HOST": "onefold local start",
     "PUBSUB_EMULATOR_HOST": "gcloud beta emulators pubsub start",
     "STORAGE_EMULATOR_HOST": "the stand-in of Cloud Storage",
 }

@@ -1,1 +1,1 @@
-"""The embedded stack: emulators and local servers that replace Google Cloud on a laptop."""
+"""The former names of `onefold local`, for one release."""

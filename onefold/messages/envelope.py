@@ -14,8 +14,6 @@ from typing import Any
 from onefold.core.errors import InvalidMessage
 from onefold.core.names import problems_of_name
 
-REASON = "Onefold-Not-Handled"
-"""The header of an answer that acknowledges a message which was not handled: the reason, percent-encoded."""
 MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 

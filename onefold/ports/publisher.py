@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+REASON = "Onefold-Not-Handled"
+"""The header of an answer that acknowledges a message which was not handled: the reason, percent-encoded."""
+
 
 @dataclass(frozen=True)
 class Message:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from support.bigquery_emulator import EmulatedDataset
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.names import TableId
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 
 def test_versions_are_those_of_information_schema(dataset: EmulatedDataset) -> None:

@@ -24,8 +24,8 @@ from onefold.batches.batch import plan_batch
 from onefold.batches.launch import launch
 from onefold.batches.request import BatchRequest
 from onefold.core.errors import InvalidSettings, OnefoldError, Rejected, TryAgain
-from onefold.local.dataproc import ApiError, LocalDataproc
 from onefold.ports.batches import Batch, BatchExists, BatchState
+from onefold_lab.dataproc import ApiError, LocalDataproc
 
 # Requests.
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
-from onefold.adapters.bigquery.emulator import EmulatedWarehouse, emulator_client
 from onefold.core.names import TableId
+from onefold_lab.stand_ins.warehouse import EmulatedWarehouse, emulator_client
 
 TABLE = {"tableReference": {"projectId": "p", "datasetId": "d", "tableId": "t"}, "type": "TABLE", "schema": {"fields": []}}
 

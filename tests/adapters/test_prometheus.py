@@ -12,11 +12,11 @@ import requests
 from prometheus_client.parser import text_string_to_metric_families
 
 from onefold.adapters.prometheus import metrics_server
+from onefold.adapters.send_event import local_session
 from onefold.core.errors import Rejected
 from onefold.core.shutdown import Stop
-from onefold.local.processes import free_port
-from onefold.local.send_event import local_session
 from onefold.ports.metrics import Metric
+from onefold_lab.processes import free_port
 
 SHOP = {"source": "shop-db"}
 METRICS = (

@@ -23,15 +23,15 @@ from support.database_servers import READER
 from support.in_memory import ABC
 from support.source_database import SourceDatabase, end_of_log
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.gcs import GcsObjects
 from onefold.adapters.pubsub import PubSub
 from onefold.core.errors import Rejected, TryAgain
-from onefold.local.processes import free_port, function_server
-from onefold.local.spark_process import java_version
+from onefold.doctor.java import java_version
 from onefold.messages.table_created import table_message
 from onefold.mysql.binlog.events import LogPosition
 from onefold.ports.publisher import Message
+from onefold_lab.processes import free_port, function_server
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 _START_SECONDS = 60.0
 TOPICS = ("table-created", "schema-changes", "dead-letter", "change-records")

@@ -12,7 +12,6 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import oracle
 from support.zetasql_judge import Judge
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.capture import deletes
 from onefold.capture.deletes import missing_keys
 from onefold.capture.records import Origin, Record, snapshot_record, tombstone
@@ -26,6 +25,7 @@ from onefold.ports.warehouse import StoredTable
 from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Scalar, render_type
 from onefold.schema.versions import Version
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 START, BEGAN = LogPosition(1, "bin.000002", 500), 1_700_000_000
 BEFORE, LATER = LogPosition(1, "bin.000001", 9000), LogPosition(1, "bin.000002", 600)

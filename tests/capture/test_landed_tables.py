@@ -6,7 +6,6 @@ from typing import Any
 
 from support.bigquery_emulator import EmulatedDataset
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.capture.deletes import missing_keys
 from onefold.changelog.position import Position
 from onefold.core.names import TableId
@@ -14,6 +13,7 @@ from onefold.landing.table import HASHED, VersionedTable, versioned_table
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.snapshot.chunks import TableSnapshot
 from onefold.mysql.table import SourceColumn, SourceType, Structure
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 START, BEGAN = LogPosition(1, "bin.000002", 500), 1_700_000_000
 EARLY, LATE = LogPosition(1, "bin.000001", 9000), LogPosition(1, "bin.000002", 600)

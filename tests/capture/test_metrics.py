@@ -17,11 +17,11 @@ from support.database_servers import DatabaseServer
 from support.mysql_load import make_tables
 from test_docs import ROOT
 
+from onefold.adapters.send_event import local_session
 from onefold.capture.metrics import metrics_of
 from onefold.capture.status import CaptureStatus
-from onefold.local.processes import free_port
-from onefold.local.send_event import local_session
 from onefold.mysql.binlog.events import LogPosition
+from onefold_lab.processes import free_port
 
 STATUS = CaptureStatus(
     "shop-db",

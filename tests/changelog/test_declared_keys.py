@@ -11,7 +11,6 @@ from support.bigquery_emulator import EmulatedDataset
 from support.fake_bigquery import PROJECT, FakeBigQuery
 from support.zetasql_judge import Judge, literals
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.declared_keys import declared_keys_query, key_to_declare, same_columns, source_key
 from onefold.core.names import TableId
@@ -19,6 +18,7 @@ from onefold.landing.table import versioned_table
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 TENANT = ("source_name", "database_name")
 # "TABLE_CONSTRAINTS view", limitations: these types and no others.

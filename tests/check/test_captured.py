@@ -15,7 +15,7 @@ from support.cli import Run
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
 
-from onefold.adapters.bigquery.storage_write import landing_in
+from onefold.adapters.connect import row_writer_for
 from onefold.check.report import TableCheck
 from onefold.compare.findings import DIFFERENT, ONLY_LEFT, ONLY_RIGHT
 from onefold.core.hash_key import HashKey
@@ -43,7 +43,7 @@ class CapturedScene(CheckScene):
         target = versioned_table(landing.structure)
         id_ = self.captured.sibling(target.name)
         self.warehouse.create_table(id_, target.columns)
-        writer = landing_in(self.warehouse).open(id_)
+        writer = row_writer_for(self.warehouse).open(id_)
         assert writer
         selected = self.source.rows(f"SELECT {select_list(structure)} FROM t WHERE {where}")
         self.number = getattr(self, "number", 0) + 1

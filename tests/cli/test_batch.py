@@ -14,7 +14,7 @@ from google.cloud import dataproc_v1
 from support.batches import ENVIRON
 from support.cli import Run, check_json
 
-from onefold.local.dataproc import dataproc_emulator
+from onefold_lab.dataproc import dataproc_emulator
 
 CUSTOMER = ("batch", "reconcile", "--dataset", "shop", "--table", "customer")
 KEYS = ("--", "--keys", "id")

@@ -7,13 +7,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import jsonschema
 import pytest
-from support.cli import SCHEMAS, Run
+from support.cli import SCHEMAS, Run, all_commands
 
 import onefold.cli
 from onefold.cli import cli
@@ -26,8 +24,8 @@ def test_every_command_has_help(run: Run) -> None:
         assert outcome.code == 0
         assert outcome.out.startswith(f"Usage: onefold {command[0] if command else '[OPTIONS] COMMAND'}")
     assert sorted(cli.commands) == [
-        "access", "batch", "capture", "check", "compare", "current", "demo", "doctor", "load-shredded", "merge", "plan",
-        "policies", "publish", "refresh", "render", "schema", "settings", "sources", "workload",
+        "access", "batch", "capture", "check", "compare", "current", "demo", "doctor", "load-shredded", "local", "merge",
+        "plan", "policies", "publish", "refresh", "render", "schema", "settings", "sources", "workload",
     ]  # fmt: skip
 
 
@@ -85,23 +83,15 @@ def test_an_error_of_a_whole_command_is_json_too_where_json_was_asked_for(run: R
     assert outcome.err.splitlines() == [f"Error: {error}" for error in outcome.json["errors"]] != []
 
 
-def all_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Yield the name and the command of each command of a group, and of the groups below it."""
-    for name, command in group.commands.items():
-        yield f"{prefix}{name}", command
-        if isinstance(command, click.Group):
-            yield from all_commands(command, f"{prefix}{name} ")
-
-
 def test_every_command_takes_verbose_and_quiet() -> None:
-    for name, command in all_commands(cli):
+    for name, command in all_commands():
         given = [option for one in command.params for option in one.opts]
         assert [given.count(option) for option in ("--verbose", "--quiet")] == [1, 1], name
 
 
 def test_every_command_with_json_has_a_schema_that_the_docs_list() -> None:
     """`support.cli` checks the output of each command that a test runs against its schema."""
-    commands = {name for name, command in all_commands(cli) if any("--json" in one.opts for one in command.params)}
+    commands = {name for name, command in all_commands() if any("--json" in one.opts for one in command.params)}
     files = {name.replace(" ", "-") for name in commands}
     assert {"doctor", "capture-status", "schema-key-create"} < files
     assert {path.stem for path in SCHEMAS.glob("*.json")} == files
@@ -137,7 +127,7 @@ def test_demo_names_the_package_to_install_if_the_embedded_stack_is_missing(
     monkeypatch.setitem(sys.modules, "duckdb_extensions", None)
     outcome = run("demo")
     assert outcome.code == 1
-    assert f"duckdb_extensions is missing: {how_to_install('local')}\n" in outcome.err
+    assert f"duckdb_extensions is missing: {how_to_install('lab')}\n" in outcome.err
 
 
 def test_a_query_is_printed_whole_on_a_terminal_that_knows_only_ascii(tmp_path: Path) -> None:

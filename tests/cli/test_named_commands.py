@@ -10,11 +10,13 @@ import click
 import pytest
 
 from onefold.cli import cli
+from onefold.cli.lab import LabCommand
 
 ROOT = Path(__file__).parents[2]
 NAMED = re.compile(r"`onefold ([a-z][^`\n]*)`|^(?:    )?onefold ([a-z][^|>#\n]*)")
+FOLDERS = ("onefold", "onefold_lab", "infra", "functions", "spark_jobs")
 FILES = sorted([
-    *(path for folder in ("onefold", "infra", "functions", "spark_jobs") for path in (ROOT / folder).rglob("*.py")),
+    *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")),
     *(path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "decisions"),
     ROOT / "README.md",
 ])  # fmt: skip
@@ -25,6 +27,7 @@ def problem(words: list[str]) -> str | None:
     command: click.Command = cli
     while isinstance(command, click.Group) and words and words[0] in command.commands:
         command, words = command.commands[words[0]], words[1:]
+        command = command.command if isinstance(command, LabCommand) else command
     if isinstance(command, click.Group) and words and re.fullmatch("[a-z][a-z-]*", words[0]) and command is not cli:
         return f"{command.name} has no command {words[0]}"
     if command is cli:

@@ -22,7 +22,7 @@ from support.fake_gcs import ObjectStore
 from support.registries import document, folder_store, history, schema
 
 from onefold.events.registry.api_keys import find_key, parse_keys
-from onefold.local.processes import free_port
+from onefold_lab.processes import free_port
 
 AD_CLICK = [f"iglu:com.acme/ad_click/jsonschema/1-0-{number}" for number in range(3)]
 

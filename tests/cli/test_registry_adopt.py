@@ -14,8 +14,8 @@ from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
 from support.registries import folder_store
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.events.registry.json_schema import parse_schema
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 MODEL = "com.acme/ad_click/jsonschema/1"
 SCHEMA = {

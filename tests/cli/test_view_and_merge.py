@@ -12,8 +12,8 @@ from support.changelogs import Row, change, land_changes
 from support.cli import Run
 from support.merge_shop import LONG_AGO, now
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.changelog.metadata import LANDED_AT
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 CUSTOMER = {"id": "INT64", "name": "STRING", LANDED_AT: "TIMESTAMP"}
 LAST_YEAR = 1_600_000_000_000

@@ -44,7 +44,7 @@ def test_an_emulator_answers_or_is_a_problem(form: str) -> None:
         assert found({"BIGQUERY_EMULATOR_HOST": host})["BIGQUERY_EMULATOR_HOST"].problems == ()
     (problem,) = found({"BIGQUERY_EMULATOR_HOST": host})["BIGQUERY_EMULATOR_HOST"].problems
     assert problem.startswith(f"nothing answers at {host} (")
-    assert problem.endswith("start it: python -m onefold.local, or run: unset BIGQUERY_EMULATOR_HOST")
+    assert problem.endswith("start it: onefold local start, or run: unset BIGQUERY_EMULATOR_HOST")
 
 
 @pytest.mark.parametrize("host", ["nowhere", "a:b:c", "127.0.0.1:99999", ""])

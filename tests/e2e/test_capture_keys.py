@@ -15,10 +15,10 @@ from support.end_to_end import Flow, new_source
 from support.merge_shop import merge
 from support.source_database import on
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId
 from onefold.settings.environment import Settings
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 pytestmark = [on(MariaDb, MySql), pytest.mark.long]
 

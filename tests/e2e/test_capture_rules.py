@@ -14,13 +14,13 @@ from support.database_servers import DatabaseServer, MariaDb, MySql
 from support.end_to_end import Flow, new_source
 from support.source_database import on
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId
 from onefold.landing.row_writer import LandingRules
 from onefold.settings.captures import ColumnRules
 from onefold.settings.environment import Settings
 from onefold.views.refresh_current import refresh_current
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 pytestmark = on(MariaDb, long=MySql)
 

@@ -15,9 +15,9 @@ import pytest
 from rich.console import Console
 
 from onefold.core.errors import Rejected
-from onefold.demo import tour as demo
-from onefold.local.processes import last_errors
-from onefold.local.spark_process import java_hint
+from onefold.doctor.java import java_hint
+from onefold_lab.demo import tour as demo
+from onefold_lab.processes import last_errors
 
 pytestmark = pytest.mark.long
 

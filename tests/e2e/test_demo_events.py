@@ -9,7 +9,7 @@ import pytest
 from e2e.test_demo import WITHOUT_JAVA, run_demo
 from support.cli import Run
 
-from onefold.local.spark_process import java_hint
+from onefold.doctor.java import java_hint
 
 
 def parts(shown: str) -> list[str]:

@@ -13,9 +13,9 @@ from e2e.test_demo import COMMAND, SECONDS, children, environ, is_there, run_dem
 from support.cli import Run
 from support.database_servers import MariaDb
 
-from onefold.demo.pulled_source import PulledSource, at
-from onefold.local import mariadb
 from onefold.mysql.connection import query
+from onefold_lab import mariadb
+from onefold_lab.demo.pulled_source import PulledSource, at
 
 pytestmark = pytest.mark.heavy
 

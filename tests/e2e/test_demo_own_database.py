@@ -18,15 +18,15 @@ from support.cli import Run
 from support.database_servers import READER
 from support.source_database import SourceDatabase, end_of_log
 
-from onefold.adapters.bigquery.emulator import emulator_client
 from onefold.capture.checkpoint import Checkpoint, Progress
 from onefold.capture.source import Source
 from onefold.core.errors import InvalidInput, NotFound
-from onefold.demo.capture_thread import InMemoryCheckpoint
-from onefold.demo.source import MAX_TABLES, SourceUrl, choose, parse_source, patterns_of, without
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table_filter import TableFilter
+from onefold_lab.demo.capture_thread import InMemoryCheckpoint
+from onefold_lab.demo.source import MAX_TABLES, SourceUrl, choose, parse_source, patterns_of, without
+from onefold_lab.stand_ins.warehouse import emulator_client
 
 pytestmark = pytest.mark.heavy
 

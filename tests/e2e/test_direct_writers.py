@@ -11,9 +11,9 @@ from support.changelogs import change, land_changes
 from support.cli import Run
 from support.in_memory import MemoryPublisher, push_body
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.settings.environment import load_settings
 from onefold.views.handler import TableCreatedHandler
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 BY_DAY = r"datasets: {%s: {version_pattern: '^(?P<base>.+)_(?P<version>[0-9]{8})$'}}"
 

@@ -17,7 +17,6 @@ from support.schemas import versions
 from support.shred_events import parsed
 from support.shred_scene import INTEGER, plan
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
 from onefold.core.names import TableId
 from onefold.events.registry.bigquery_columns import bigquery_table
@@ -28,6 +27,7 @@ from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.settings.environment import load_settings
 from onefold.views.handler import TableCreatedHandler
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 BASE = "com_acme_ad_click"
 UNIFIED = f"{BASE}_unified"

@@ -13,7 +13,6 @@ from support.cli import Run
 from support.in_memory import MemoryPublisher, push_body
 from support.merge_shop import CUSTOMER, LONG_AGO
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
@@ -21,6 +20,7 @@ from onefold.messages.table_created import table_message
 from onefold.refresh.labels import fingerprint_of
 from onefold.settings.environment import Settings, load_settings
 from onefold.views.handler import TableCreatedHandler
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 PATTERN = "(?P<base>.+)_(?P<version>[0-9]+|1r[0-9a-f]+)"
 BASE = "com_acme_ad_click"

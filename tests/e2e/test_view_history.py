@@ -20,12 +20,12 @@ import pytest
 from google.cloud import bigquery
 from support.zetasql_judge import Judge, literals
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 from onefold.core.names import TableId
-from onefold.local.processes import bigquery_emulator
 from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
 from onefold.views.unified_kind import UnifiedKind
+from onefold_lab.processes import bigquery_emulator
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 
 pytestmark = pytest.mark.long
 
@@ -46,7 +46,7 @@ def shared_tables() -> Iterator[Any]:
 
 def demo_table() -> Table:
     """The demo's history in the form of the shared ones."""
-    history = json.loads(resources.files("onefold.demo").joinpath("history.json").read_text())
+    history = json.loads(resources.files("onefold_lab.demo").joinpath("history.json").read_text())
     versions = [
         {"version": v["version"], "columns": [{"name": name, "type": type_} for name, type_ in v["columns"].items()]}
         for v in history["versions"]

@@ -22,13 +22,13 @@ from support.fuzz_messages import EVENT_HEADERS, RAW, Fuzzer
 from support.in_memory import MemoryPublisher, event_body, push_body
 from werkzeug.test import Client
 
+from onefold.adapters.send_event import local_session
 from onefold.batches.launch import BatchHandler
 from onefold.batches.request import batch_message
 from onefold.core.errors import TryAgain
-from onefold.local.dataproc import dataproc_emulator
-from onefold.local.processes import function_server
-from onefold.local.send_event import local_session
 from onefold.ports.batches import BatchState
+from onefold_lab.dataproc import dataproc_emulator
+from onefold_lab.processes import function_server
 
 SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
 MESSAGE = batch_message("reconcile", "shop", "customer", {"keys": ["id"]})

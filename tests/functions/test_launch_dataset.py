@@ -19,14 +19,14 @@ from support.in_memory import push_body
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop
 
 from onefold.adapters.dataproc import connect
+from onefold.adapters.send_event import local_session
 from onefold.batches.batch import exit_code
 from onefold.batches.launch import follow
 from onefold.batches.request import batch_message
-from onefold.local.dataproc import dataproc_emulator
-from onefold.local.processes import function_server
-from onefold.local.send_event import local_session
 from onefold.ports.batches import BatchState, StoredBatch
 from onefold.settings.environment import load_settings
+from onefold_lab.dataproc import dataproc_emulator
+from onefold_lab.processes import function_server
 
 
 class Deployment:

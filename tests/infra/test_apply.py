@@ -12,11 +12,11 @@ from support.bigquery_emulator import EmulatedDataset
 from support.in_memory import ABC
 from support.terraform import Terraform, found_terraform
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.pubsub import PubSub
-from onefold.local.processes import function_server
 from onefold.messages.table_created import table_message
 from onefold.ports.publisher import Message
+from onefold_lab.processes import function_server
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 PROJECT = "my-project"
 NOBODY = "http://127.0.0.1:9/"

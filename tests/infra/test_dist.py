@@ -1,21 +1,28 @@
-"""The wheel, installed outside the checkout: commands run from what it holds."""
+"""The wheels, installed outside the checkout: commands run from what they hold, and the library's without the lab."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import venv
 from pathlib import Path
 
 import pytest
+import requests
+from support.capture import eventually
 from support.terraform import ROOT
 
+import onefold_lab
 from onefold import __version__
+from onefold.adapters.send_event import local_session
 from onefold.core.extras import EXTRAS
+from onefold_lab.processes import free_port
 
 SECONDS = 900
 COLUMNS = [
@@ -34,24 +41,32 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in tracked:
         (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "source" / name).write_bytes((ROOT / name).read_bytes())
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "dist"), str(folder / "source")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    for source in (folder / "source", folder / "source" / "onefold_lab"):
+        command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "dist"), str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
     return folder / "dist"
 
 
 @pytest.fixture(scope="module")
 def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that has the wheel, and the dependencies of this one, but not this checkout."""
-    folder = tmp_path_factory.mktemp("empty") / "venv"
+    """The programs of an environment that has the wheel of the library, but neither this checkout nor the lab."""
+    return environment(tmp_path_factory.mktemp("empty") / "venv", *built.glob("onefold-*.whl"))
+
+
+def environment(folder: Path, *wheels: Path) -> Path:
+    """Make an environment with wheels, and with the dependencies of this one; return its programs."""
     venv.create(folder)
     programs = folder / "bin"
-    (wheel,) = built.glob("*.whl")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(programs / "python")]
-    subprocess.run([*pip, "install", "--quiet", "--no-deps", str(wheel)], check=True)
+    subprocess.run([*pip, "install", "--quiet", "--no-deps", *map(str, wheels)], check=True)
     (own,) = folder.glob("lib/python*/site-packages")
     # A folder of a .pth file is searched, but its own .pth files, as that of the editable checkout, are not read.
-    (own / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (own / "dependencies").mkdir()
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if not entry.name.lower().startswith(("onefold", "__editable__")):
+            (own / "dependencies" / entry.name).symlink_to(entry)
+    (own / "dependencies.pth").write_text(f"{own / 'dependencies'}\n")
     return programs
 
 
@@ -102,7 +117,7 @@ def test_commands_of_an_extra_that_is_not_installed_say_what_to_install(
     (tmp_path / "onefold.yaml").write_text(
         "sources:\n  fraud: {host: h, user: u, password: env:PW, databases: [models], tables: {score: {mode: full}}}\n"
     )
-    (wheel,) = built.glob("*.whl")
+    (wheel,) = built.glob("onefold-*.whl")
     capture = ("capture", "--host", "h", "--user", "u", "--source", "s", "--dataset", "d", "--checkpoint", "c")
     commands = (
         ("mysql", "check", "fraud", "models"),
@@ -111,7 +126,6 @@ def test_commands_of_an_extra_that_is_not_installed_say_what_to_install(
         # It needs more than pymysql: one line has to be enough.
         ("capture", *capture, "--check"),
         ("capture", "capture", "status", "--checkpoint", "c"),
-        ("local", "demo", "--source", "mysql://u@h"),
     )
     for extra, *words in commands:
         done = attempt(installed, tmp_path, *words, PYTHONPATH=str(tmp_path), PW="secret", ONEFOLD_SOURCE_PASSWORD="")
@@ -121,15 +135,74 @@ def test_commands_of_an_extra_that_is_not_installed_say_what_to_install(
     assert json.loads(as_json.stdout)["errors"] == [f"pymysql is missing: pip install '{wheel}[capture]'"]
 
 
+@pytest.mark.parametrize("words", [("demo",), ("local", "start"), ("local", "query", "SELECT 1")])
+def test_a_command_of_the_lab_says_how_to_install_it(
+    built: Path, installed: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (lab,) = built.glob("onefold_lab-*.whl")
+    done = attempt(installed, tmp_path, *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    expected = f"Error: Onefold's lab is missing, the embedded BigQuery for this machine: pip install '{lab}'\n"
+    assert done.stderr == expected
+
+
+def test_the_address_of_an_embedded_bigquery_without_the_lab_is_an_error_and_nothing_else(
+    installed: Path, tmp_path: Path
+) -> None:
+    done = attempt(installed, tmp_path, "refresh", "shop", "customer", BIGQUERY_EMULATOR_HOST="127.0.0.1:9")
+    assert (done.returncode, "Onefold's lab is missing" in done.stderr) == (1, True), done.stderr
+
+
+def test_the_doctor_a_message_and_a_workload_need_no_lab(installed: Path, tmp_path: Path) -> None:
+    assert "Python" in attempt(installed, tmp_path, "doctor", ONEFOLD_PROJECT="p").stdout
+    done = attempt(installed, tmp_path, "publish", "shop", "customer", "abc", "--to", "http://127.0.0.1:9")
+    assert (done.returncode, "http://127.0.0.1:9 does not answer" in done.stderr) == (1, True), done.stderr
+    run(installed, tmp_path, "workload", "--out", "work")
+    assert (tmp_path / "work" / "truth.jsonl").is_file()
+
+
+def test_a_registry_is_served_without_the_lab(installed: Path, tmp_path: Path) -> None:
+    port = free_port()
+    (tmp_path / "schemas").mkdir()
+    command = [str(installed / "onefold"), "schema", "serve", "--registry", str(tmp_path / "schemas"), "--port", str(port)]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=tmp_path, env=environ(), stdout=log, stderr=log)
+        try:
+            eventually(lambda: answers(f"http://127.0.0.1:{port}/api/schemas"))
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def answers(url: str) -> bool:
+    with contextlib.suppress(requests.exceptions.ConnectionError), local_session() as session:
+        return session.get(url, timeout=60).ok
+    return False
+
+
 @pytest.mark.long
 @pytest.mark.emulator
 @pytest.mark.spark
-def test_the_wheel_runs_the_demo(installed: Path, tmp_path: Path) -> None:
-    assert "customer_unified" in run(installed, tmp_path, "demo")
+def test_the_wheels_run_the_demo(built: Path, tmp_path: Path) -> None:
+    programs = environment(tmp_path / "venv", *built.glob("*.whl"))
+    assert "customer_unified" in run(programs, tmp_path, "demo")
+
+
+def test_both_distributions_have_one_version() -> None:
+    assert onefold_lab.__version__ == __version__
+    lab = tomllib.loads((ROOT / "onefold_lab" / "pyproject.toml").read_text())["project"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert lab["version"] == __version__
+    assert lab["dependencies"][0].endswith(f"=={__version__}")
+    assert extras["lab"] == extras["local"] == [f"onefold-lab=={__version__}"]
 
 
 def test_the_sdist_has_the_sources_that_the_wheel_installs(built: Path) -> None:
-    (archive,) = built.glob("*.tar.gz")
+    (archive,) = built.glob("onefold-*.tar.gz")
     with tarfile.open(archive) as opened:
         names = {name.partition("/")[2] for name in opened.getnames()}
-    assert {"functions/main.py", "spark_jobs/reconcile.py", "onefold/demo/history.json", "README.md", "LICENSE"} <= names
+    assert {"functions/main.py", "spark_jobs/reconcile.py", "README.md", "LICENSE"} <= names
+    assert not {name for name in names if name.startswith("onefold_lab/")}
+    (lab,) = built.glob("onefold_lab-*.tar.gz")
+    with tarfile.open(lab) as opened:
+        assert "demo/history.json" in {name.partition("/")[2] for name in opened.getnames()}

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,13 +25,13 @@ from support.in_memory import ABC
 from support.registries import document
 from support.sink import ADA, COLUMNS, message
 
-from infra.package import package
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
+from infra.package import ROOT, package
 from onefold.batches.request import batch_message
 from onefold.events.registry.api_keys import Access, create_key, stored_key
-from onefold.local.dataproc import dataproc_emulator
-from onefold.local.processes import free_port
 from onefold.messages.table_created import table_message
+from onefold_lab.dataproc import dataproc_emulator
+from onefold_lab.processes import free_port
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 pytestmark = pytest.mark.heavy
 
@@ -62,6 +63,18 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"PyPI cannot be reached, or lacks what is pinned: {done.stderr[-300:]}")
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The lab, installed beside what Google's builder installs: the package has no line of it."""
+    folder = tmp_path_factory.mktemp("lab")
+    (folder / "onefold_lab").symlink_to(ROOT / "onefold_lab")
+    (folder / "onefold_lab-0.dist-info").mkdir()
+    named = tomllib.loads((ROOT / "onefold_lab" / "pyproject.toml").read_text())["project"]["entry-points"]["onefold.lab"]
+    lines = ["[onefold.lab]", *(f"{name} = {target}" for name, target in named.items())]
+    (folder / "onefold_lab-0.dist-info" / "entry_points.txt").write_text("\n".join(lines))
+    return {"PYTHONPATH": str(folder)}
 
 
 @contextlib.contextmanager
@@ -111,9 +124,9 @@ def test_the_environment_has_exactly_the_pinned_packages(unpacked: Path) -> None
     assert "No module named 'onefold'" in absent.stderr
 
 
-def test_refresh_view_starts_and_refreshes_a_view(unpacked: Path, dataset: EmulatedDataset) -> None:
+def test_refresh_view_starts_and_refreshes_a_view(unpacked: Path, lab: Mapping[str, str], dataset: EmulatedDataset) -> None:
     dataset.land("customer_v_abc", ABC, "1, 'Ada', 'Lovelace', 'Ada Lovelace'")
-    environ = {"BIGQUERY_EMULATOR_HOST": dataset.host, "ONEFOLD_PROJECT": DEFAULT_PROJECT}
+    environ = {"BIGQUERY_EMULATOR_HOST": dataset.host, "ONEFOLD_PROJECT": DEFAULT_PROJECT, **lab}
     with served(unpacked, "refresh_view", environ) as url:
         assert push(url, table_message(dataset.name, "customer", "abc")) == 204
     assert "customer_unified" in names(dataset)
@@ -141,9 +154,9 @@ def test_schema_registry_starts_and_adds_a_schema(unpacked: Path, tmp_path: Path
     assert listed == ["iglu:com.acme/ad_click/jsonschema/1-0-0"]
 
 
-def test_sink_records_starts_and_appends_a_row(unpacked: Path, dataset: EmulatedDataset) -> None:
+def test_sink_records_starts_and_appends_a_row(unpacked: Path, lab: Mapping[str, str], dataset: EmulatedDataset) -> None:
     dataset.land("customer_v_abc", COLUMNS)
-    reported = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_TOPIC_DEAD_LETTER": "dead-letter"}
+    reported = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_TOPIC_DEAD_LETTER": "dead-letter", **lab}
     with served(unpacked, "sink_records", {"BIGQUERY_EMULATOR_HOST": dataset.host, **reported}) as url:
         assert push(url, message(ADA, dataset=dataset.name)) == 204
     assert dataset.run(f"SELECT id, name FROM {dataset.quoted('customer_v_abc')}") == [(7, "Ada")]

@@ -24,7 +24,7 @@ from infra.libraries import Unavailable, libraries
 from infra.package import package, package_spark
 from onefold.changelog.generator import Workload, WorkloadOptions, make_workload
 from onefold.changelog.generator_files import write_workload
-from onefold.local.spark_process import java_hint
+from onefold.doctor.java import java_hint
 
 pytestmark = pytest.mark.heavy
 

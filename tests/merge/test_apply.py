@@ -15,10 +15,10 @@ from support.changelogs import PROBLEMS, change, position_of
 from support.merge_shop import CUSTOMER, Shop, another_shop
 from support.typed_shop import NOT_HELD, PARTS, create_any, create_version, held, held_types, people_see, texts, truth
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.generator_values import TYPES, non_null_value
 from onefold.schema.types import parse_type
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
 
 pytestmark = pytest.mark.heavy
 

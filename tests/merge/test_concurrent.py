@@ -8,8 +8,8 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.merge_shop import CUSTOMER, another_shop
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 from onefold.core.errors import TryAgain
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 
 CHANGES = [
     change("INSERT", "1", id=1, name="a"),

@@ -11,7 +11,6 @@ from support.cli import Run
 from support.merge_shop import now
 from support.tenants import ONE, TENANT, TWO, create, current_rows, customer, land, read_key, row
 
-from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.landing.table import VersionedTable
 from onefold.merge.change_tables import ChangeTable
@@ -19,6 +18,7 @@ from onefold.merge.keys import (
     captured_keys,
 )
 from onefold.schema.versions import Version
+from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 LINE = 'keys: ["source_name", "database_name", "id", "code"]'
 """The line for onefold.yaml by which rows of tenants with the keys `id` and `id, code` never hide each other."""

@@ -9,7 +9,6 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.bigquery.statements import write_result
 from onefold.changelog.position import Position
 from onefold.core.errors import NotFound, SchemaConflict, TryAgain
@@ -17,6 +16,7 @@ from onefold.core.names import TableId
 from onefold.merge.apply import merge_rows, merge_snapshot, purge
 from onefold.merge.merge_log import MergeCounts
 from onefold.ports.warehouse import WriteResult
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 pytestmark = pytest.mark.heavy
 

@@ -18,18 +18,18 @@ from support.fuzz_messages import EVENT_HEADERS
 from support.in_memory import MemoryPublisher, push_body
 from support.sink import MemoryObjects, message, record
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.bigquery.schema import rest_field
-from onefold.adapters.bigquery.storage_write import StorageWrite, landing_in
-from onefold.adapters.connect import connect
+from onefold.adapters.bigquery.storage_write import StorageWrite
+from onefold.adapters.connect import connect, row_writer_for
+from onefold.adapters.send_event import local_session
 from onefold.core.names import TableId
 from onefold.landing.table import ADDED
-from onefold.local.processes import function_server
-from onefold.local.send_event import local_session
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
 from onefold.sink.handler import RecordHandler
+from onefold_lab.processes import function_server
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 # Without BIGNUMERIC, of which the emulator makes no table.
 TYPES = {
@@ -45,7 +45,7 @@ LANDED = {
 
 def sink_of(dataset: EmulatedDataset, publisher: MemoryPublisher) -> RecordHandler:
     settings = Settings(datasets=frozenset({dataset.name}), topic_dead_letter="dead-letter")
-    return RecordHandler(settings, landing_in(connect(DEFAULT_PROJECT)), MemoryObjects(), publisher)
+    return RecordHandler(settings, row_writer_for(connect(DEFAULT_PROJECT)), MemoryObjects(), publisher)
 
 
 def made(dataset: EmulatedDataset, name: str, columns: Mapping[str, str], added: Sequence[Column] = ADDED) -> None:

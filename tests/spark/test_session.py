@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from onefold.local.spark_process import java_hint
+from onefold.doctor.java import java_hint
 from onefold.spark.extract.session import driver_settings
 from onefold.spark.session import submitted_conf
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pytest
 from google.cloud import bigquery
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.core.names import quote
-from onefold.local.processes import bigquery_emulator, free_port
+from onefold_lab.processes import bigquery_emulator, free_port
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
 
 _numbers = itertools.count(1)
 

@@ -24,7 +24,7 @@ Row = dict[str, Any]
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(
     [
-        "__main__", "google.cloud.pubsub_v1", "onefold.cli", "onefold.adapters.bigquery.emulator", "onefold.capture.run",
+        "__main__", "google.cloud.pubsub_v1", "onefold.cli", "onefold_lab.stand_ins.warehouse", "onefold.capture.run",
         "onefold.capture.outbox", "onefold.capture.large_rows", "pymysqlreplication",
     ]
 )  # fmt: skip

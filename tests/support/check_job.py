@@ -13,7 +13,7 @@ from support.check_scene import CLUSTER, CheckScene
 from support.extract_job import PASSWORD, USER, Done, create_user, submit_arguments
 from support.jdbc_driver import ROOT, driver_jar, python_environ
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 _SECONDS = 1_200
 

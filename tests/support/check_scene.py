@@ -12,7 +12,6 @@ from support.bigquery_emulator import EmulatedDataset
 from support.in_memory import MemoryPublisher
 from support.source_database import SourceDatabase
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.check.report import CheckReport, TableCheck
 from onefold.check.request import CheckRequest
@@ -34,6 +33,7 @@ from onefold.spark.check.checks import checks_of
 from onefold.spark.extract.loads import loads_of
 from onefold.spark.extract.places import destination_of
 from onefold.views.refresh_current import refresh_current
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 CLUSTER = "fraud"
 

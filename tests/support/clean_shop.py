@@ -9,13 +9,13 @@ from google.cloud import bigquery
 from support.bigquery_emulator import EmulatedDataset
 from support.functions import RefreshView
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.adapters.bigquery.hash_keys import BigQueryHashKeys
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.schema.table_rules import TableRules
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 KEY = HashKey(b"thirty-two bytes of a secret key")
 BY_ID = TableRules(keys=("id",), overlap_minutes=0)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import jsonschema
 import pytest
 
-from onefold.cli import main
+from onefold.cli import cli, main
+from onefold.cli.lab import LabCommand
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "json"
 
@@ -40,6 +42,15 @@ class Outcome:
 
 
 Run = Callable[..., Outcome]
+
+
+def all_commands(group: click.Group = cli, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Yield the name and the command of each command of a group, and of the groups below it, with those of the lab."""
+    for name, found in group.commands.items():
+        command = found.command if isinstance(found, LabCommand) else found
+        yield f"{prefix}{name}", command
+        if isinstance(command, click.Group):
+            yield from all_commands(command, f"{prefix}{name} ")
 
 
 def check_json(printed: str) -> None:

@@ -12,13 +12,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.core.names import TableId
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.spark.io.bigquery_connector import connector_version
 from onefold.spark.io.bigquery_tables import StagingTables, TypedFrame
 from onefold.spark.session import prepared
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
 
 
 def main(dataset: str) -> None:

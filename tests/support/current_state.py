@@ -19,13 +19,14 @@ from support.database_servers import DatabaseServer
 from support.in_memory import MemoryPublisher, push_body
 from support.sink import MemoryObjects
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedRowWriter, EmulatedWarehouse
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.core.names import TableId
 from onefold.mysql.connection import connect, query
 from onefold.settings.environment import Settings
 from onefold.sink.handler import RecordHandler
 from onefold.views.refresh_current import refresh_current
+from onefold_lab.stand_ins.rows import EmulatedRowWriter
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 DEAD_LETTER = "dead-letter"
 SOURCE_COLUMNS = ("source_name", "database_name")

@@ -22,8 +22,8 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from onefold.local.processes import free_port
 from onefold.mysql.connection import Address, connect, query
+from onefold_lab.processes import free_port
 
 MYSQL = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "onefold" / "mysql" / "mysqld"
 _START_SECONDS = 600

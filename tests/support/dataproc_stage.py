@@ -13,8 +13,8 @@ from support.batches import BATCH_SETTINGS, REQUEST
 from onefold.adapters.dataproc import DataprocBatches, connect
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
-from onefold.local.dataproc import LocalDataproc, dataproc_emulator
 from onefold.ports.batches import BatchState
+from onefold_lab.dataproc import LocalDataproc, dataproc_emulator
 
 ALLOWED = AllowList("my-project", frozenset({"shop"}), BATCH_SETTINGS)
 BATCH = plan_batch(REQUEST, "1", BATCH_SETTINGS, ALLOWED)

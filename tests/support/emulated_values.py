@@ -9,8 +9,8 @@ from typing import Any
 from support.bigquery_emulator import EmulatedDataset
 from support.zetasql_judge import Judge
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.core.names import quote
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 
 def _b64(data: bytes) -> str:

@@ -26,7 +26,6 @@ from support.in_memory import MemoryPublisher, push_body
 from support.source_database import SourceDatabase, end_of_log
 from support.source_values import SHAPES, kind_of, selected
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedRowWriter, EmulatedWarehouse, emulator_client
 from onefold.adapters.gcs import GcsObjects
 from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
@@ -54,6 +53,8 @@ from onefold.settings.environment import Settings
 from onefold.sink.handler import RecordHandler
 from onefold.views.handler import TableCreatedHandler
 from onefold.views.refresh_current import refresh_current
+from onefold_lab.stand_ins.rows import EmulatedRowWriter
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 
 SOURCE = "shop-db"
 TABLE_CREATED, CHANGE_RECORDS, DEAD_LETTER, SCHEMA_CHANGES = (

@@ -20,11 +20,11 @@ from support.jdbc_driver import ROOT, driver_jar, python_environ
 from support.rest_topics import Topics, rest_topics
 from support.source_database import SourceDatabase
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.mysql.connection import connect, query
 from onefold.settings.environment import load_settings
 from onefold.settings.sources import dataset_of
 from onefold.views.handler import TableCreatedHandler
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 SCRIPT = ROOT / "spark_jobs" / "extract.py"
 CLUSTER, USER, PASSWORD = "fraud", "puller", "sEcr3t-of-the-s0urce"

@@ -13,11 +13,11 @@ from support.bigquery_emulator import EmulatedDataset
 from support.in_memory import MemoryPublisher, push_body
 from werkzeug.test import Client, TestResponse
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.core.names import TableId
 from onefold.messages.table_created import table_message
 from onefold.settings.environment import Settings
 from onefold.views.handler import TableCreatedHandler
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
 SCHEMA_CHANGES, DEAD_LETTER = "schema-changes", "dead-letter"

@@ -36,7 +36,7 @@ STARTERS = {"mysql": {"new_server", "new_servers"}, "terraform": {"found_terrafo
 """For each marker, the functions that start such a system; a test may call them itself."""
 FILES = {
     "emulator": ("test_docs", "infra/test_function_package", "infra/test_dist"),
-    "spark": ("spark/", "infra/test_packages", "local/test_dataproc", "local/test_main"),
+    "spark": ("spark/", "infra/test_packages", "lab/test_dataproc", "lab/test_main"),
     "terraform": ("infra/test_aws", "infra/test_bucket", "infra/test_plan", "infra/test_apply"),
     "process": (
         "functions/test_launch_batch",
@@ -44,7 +44,7 @@ FILES = {
         "infra/test_libraries",
         "infra/test_packages",
         "infra/test_shred_libraries",
-        "local/test_main",
+        "lab/test_main",
         "test_site",
     ),
 }

@@ -11,7 +11,6 @@ from typing import Any
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import Row, land_changes, oracle
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
 from onefold.merge.apply import merge_changes
@@ -24,6 +23,7 @@ from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
 from onefold.views.base_view import CurrentViewOverBase
 from onefold.views.refresh_current import refresh_current
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 LONG_AGO = "2020-01-01 00:00:00"
 CUSTOMER = {"id": "INT64", "name": "STRING", LANDED_AT: "TIMESTAMP"}

@@ -23,7 +23,7 @@ def blocks(page: Path, port: int) -> list[tuple[str, str]]:
 
 
 def _with_port(text: str, port: int) -> str:
-    text = re.sub(r"-m onefold\.local(?=$| --)", f"-m onefold.local {port}", text, flags=re.MULTILINE)
+    text = re.sub(r"onefold local start(?=$| --)", f"onefold local start {port}", text, flags=re.MULTILINE)
     for number in range(3):
         text = text.replace(str(9050 + number), str(port + number))
     return text

@@ -10,13 +10,13 @@ from support.bigquery_emulator import EmulatedDataset
 from support.in_memory import MemoryPublisher
 from support.pulled_source import CLUSTER, DATABASE, DATASET, TABLE, MemorySource, Puller, landed_rows
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.pull.read.pulled import Loads
 from onefold.pull.read.watermark import Window
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad
 from onefold.spark.extract.loads import loads_of
 from onefold.spark.extract.places import destination_of
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 VIEWS = f"{DATASET}__views_full"
 

@@ -15,7 +15,7 @@ import pytest
 from support.registries import folder_store, history
 
 from onefold.events.registry.api_keys import Access, stored_key
-from onefold.local.processes import function_server
+from onefold_lab.processes import function_server
 
 # Not made at random: the workers of pytest have to see the same parameters.
 READER = "6f1c1b1e-3f0e-4a53-9d5e-0c9a3f1d7b21"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from onefold.local.spark_process import java_hint
+from onefold.doctor.java import java_hint
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

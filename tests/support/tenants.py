@@ -8,7 +8,6 @@ from typing import Any
 from support.bigquery_emulator import EmulatedDataset
 from support.merge_shop import LONG_AGO
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.core.names import TableId
 from onefold.landing.table import VersionedTable, versioned_table
@@ -19,6 +18,7 @@ from onefold.merge.keys import (
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.types import render_type
 from onefold.schema.versions import Version
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 ID, CODE = SourceColumn("id", SourceType("int")), SourceColumn("code", SourceType("int"))
 NAME, MAIL = (SourceColumn(name, SourceType("varchar", 120), "utf8mb4") for name in ("name", "mail"))

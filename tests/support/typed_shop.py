@@ -10,7 +10,6 @@ from google.cloud import bigquery
 from support.merge_shop import Shop
 from support.oracle import text_of
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.bigquery.schema import rest_field
 from onefold.changelog.digest import text_sql
 from onefold.changelog.generator import Workload, type_of
@@ -19,6 +18,7 @@ from onefold.changelog.metadata import LANDED_AT, METADATA
 from onefold.core.names import quote
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 Row = dict[str, Any]
 

@@ -10,7 +10,6 @@ from support.bigquery_emulator import EmulatedDataset
 from support.views import FORMS, PLAIN, accept, build, forced, inlined, multiset, rows, table, tables, version
 from support.zetasql_judge import Judge
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.core.names import TableId
 from onefold.refresh.built_view import BuiltView, Form
 from onefold.refresh.write import refresh
@@ -20,6 +19,7 @@ from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.unified_kind import UnifiedKind
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 
 class Alteration(NamedTuple):

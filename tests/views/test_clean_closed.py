@@ -15,13 +15,13 @@ from support.cli import Run
 from support.functions import RefreshView
 from support.merge_shop import Shop
 
-from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
 from onefold.ports.warehouse import ViewDraft
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.settings.environment import Settings
 from onefold.views.refresh_current import refresh_current
+from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 ALL_CLEAR = {"id": "clear", "email": "clear"}
 SHOWN = [(1, "ada@example.com")]

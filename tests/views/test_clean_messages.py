@@ -14,7 +14,6 @@ from support.clean_shop import BY_ID, KEY, CleanShop, policies
 from support.functions import RefreshView
 from support.merge_shop import Shop
 
-from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import SettingsChanged
 from onefold.core.hash_key import HashKey
@@ -25,6 +24,7 @@ from onefold.views.clean_refresh import refresh_clean
 from onefold.views.policy_check import check_policies
 from onefold.views.reconcile import reconcile
 from onefold.views.refresh_current import refresh_current
+from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 CUSTOMER = {"id": "INT64", "email": "STRING", "note": "STRING", LANDED_AT: "TIMESTAMP"}
 

@@ -12,12 +12,12 @@ from support.clean_shop import BY_ID, KEY, CleanShop, policies
 from support.cli import Run
 from support.merge_shop import Shop
 
-from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
 from onefold.ports.warehouse import ViewDraft
 from onefold.settings.environment import Settings
 from onefold.views.refresh_current import refresh_current
+from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 CUSTOMER = {"id": "INT64", "email": "STRING", "note": "STRING", LANDED_AT: "TIMESTAMP"}
 RULES = {"id": "clear", "email": "hash", "note": "clear"}

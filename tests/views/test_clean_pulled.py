@@ -15,13 +15,13 @@ from support.load_scene import NOON
 from support.pulled_shop import VIEWS, PulledShop
 from support.pulled_source import DATASET, KEYLESS, WIDER
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.adapters.bigquery.hash_keys import BigQueryHashKeys
 from onefold.core.names import TableId
 from onefold.pull.read.watermark import Window
 from onefold.settings.sources import TableLoad
 from onefold.views.clean import waiting_columns
 from onefold.views.handler import TableCreatedHandler
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 CLEAN, KEYS = f"{DATASET}__views_clean", f"{DATASET}__keys"
 

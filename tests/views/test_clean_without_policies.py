@@ -15,7 +15,6 @@ from support.functions import RefreshView
 from support.in_memory import MemoryPublisher, MemoryWarehouse, push_body
 from support.merge_shop import Shop
 
-from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import AccessDenied
 from onefold.core.names import TableId
@@ -26,6 +25,7 @@ from onefold.settings.environment import Settings
 from onefold.views.clean import waiting_columns
 from onefold.views.handler import TableCreatedHandler
 from onefold.views.refresh_current import refresh_current
+from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 CUSTOMER = {"id": "INT64", "address": "STRUCT<zip STRING>", LANDED_AT: "TIMESTAMP"}
 WIDER = {**CUSTOMER, "address": "STRUCT<zip STRING, phone STRING>"}

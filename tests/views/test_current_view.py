@@ -11,7 +11,6 @@ from support.merge_shop import Shop
 from support.typed_shop import PARTS, held, held_types, land_workload, shown, texts, truth
 from support.zetasql_judge import Judge
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.metadata import METADATA
 from onefold.core.errors import SchemaConflict
@@ -22,6 +21,7 @@ from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
 from onefold.views.current_view import current_query
 from onefold.views.unified_kind import UnifiedKind
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 CUSTOMER = {"id": "INT64", "name": "STRING"}
 

@@ -17,7 +17,6 @@ from support.pulled_shop import VIEWS, PulledShop
 from support.pulled_source import BASE as TABLE
 from support.pulled_source import DATASET, KEYLESS, WIDER
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.connect import connect
 from onefold.cli.common import check_view_settings
 from onefold.core.errors import KeyUnknown, SettingsChanged
@@ -27,6 +26,7 @@ from onefold.settings.environment import Settings
 from onefold.settings.sources import TableLoad
 from onefold.views.handler import TableCreatedHandler
 from onefold.views.refresh_current import keep_current, refresh_current
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 BASE = replace(TABLE, project=DEFAULT_PROJECT)
 

@@ -13,7 +13,6 @@ from support.functions import RefreshView
 from support.merge_shop import CUSTOMER, Shop
 from support.tenants import ONE, TWO, create, land, row
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
@@ -22,6 +21,7 @@ from onefold.ports.warehouse import ViewDraft
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.views.current_text import remembered_keys
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
 BY_ID = TableRules(keys=("id",), overlap_minutes=0)
 

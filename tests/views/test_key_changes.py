@@ -13,7 +13,6 @@ from support.functions import RefreshView
 from support.merge_shop import CUSTOMER, Shop
 from support.tenants import CODE, ID, NAME, ONE, TENANT, TWO, create, customer, land, row, version
 
-from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.landing.table import VersionedTable
 from onefold.mysql.table import SourceColumn, SourceType
@@ -21,6 +20,7 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.views.current_text import remembered_keys
 from onefold.views.reconcile import reconcile
+from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 BY_ID = TableRules(keys=("id",), overlap_minutes=0)
 WITHOUT_KEY = {"mail": "STRING", LANDED_AT: "TIMESTAMP"}

@@ -14,11 +14,11 @@ from support.changelogs import change
 from support.in_memory import MemoryPublisher, push_body
 from support.merge_shop import CUSTOMER, LONG_AGO, KilledError, Shop
 
-from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.messages.table_created import table_message
 from onefold.ports.warehouse import StoredView, ViewDraft, WriteResult
 from onefold.views.handler import TableCreatedHandler
 from onefold.views.reconcile import reconcile
+from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 pytestmark = pytest.mark.heavy
 

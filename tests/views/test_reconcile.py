@@ -9,13 +9,13 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.merge_shop import CUSTOMER, Shop, another_shop
 
-from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.merge.merge_log import TIME_QUERY
 from onefold.ports.warehouse import StoredTable, StoredView, WriteResult
 from onefold.schema.versions import Version
 from onefold.views.reconcile import MergeResult, reconcile
+from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 TABLE_KINDS = ("_base", "_merges", "_current", "_unified")
 

@@ -12,7 +12,6 @@ from support.changelogs import change, land_changes
 from support.cli import Run
 from support.merge_shop import CUSTOMER, LONG_AGO, KilledError, MortalWarehouse, Shop
 
-from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import SchemaConflict
 from onefold.merge.apply import merge_snapshot
@@ -21,6 +20,7 @@ from onefold.ports.warehouse import WriteResult
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.views.reconcile import reconcile
+from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 LAST_YEAR = 1_600_000_000_000
 

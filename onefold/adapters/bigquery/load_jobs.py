@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,13 +22,13 @@ from google.api_core import exceptions as api
 from google.cloud import bigquery
 
 from onefold.adapters.bigquery.client import TIMEOUT
-from onefold.adapters.bigquery.errors import EMULATOR, message_of, translated
+from onefold.adapters.bigquery.errors import message_of, translated
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.google_errors import BIGQUERY
 from onefold.core.errors import OnefoldError, Rejected, TryAgain
 from onefold.core.names import TEMPORARY_PREFIX, TableId, quote
 from onefold.core.retry import Backoff
-from onefold.ports.load_jobs import PULLED_LABEL, LoadedJob, LoadFile, LoadJobs, NotPulled
+from onefold.ports.load_jobs import PULLED_LABEL, LoadedJob, LoadFile, NotPulled
 
 APPEND, REPLACE, REPLACE_DATA = "WRITE_APPEND", "WRITE_TRUNCATE", "WRITE_TRUNCATE_DATA"
 """WRITE_TRUNCATE_DATA keeps the schema and the declared key of a table (REST reference, `writeDisposition`, 2026-11)."""
@@ -46,15 +45,6 @@ Wait = Callable[[], float | None]
 def as_long_as_it_takes() -> float | None:
     """Return the time to wait for a job, without an end."""
     return None
-
-
-def load_jobs_in(warehouse: BigQueryWarehouse) -> LoadJobs:
-    """Return the load jobs of BigQuery, or those of its emulator where BIGQUERY_EMULATOR_HOST names one."""
-    if os.environ.get(EMULATOR):
-        from onefold.adapters.bigquery.emulated_load_jobs import EmulatedLoadJobs
-
-        return EmulatedLoadJobs(warehouse)
-    return BigQueryLoadJobs(warehouse)
 
 
 @dataclass(frozen=True)

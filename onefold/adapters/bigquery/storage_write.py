@@ -6,7 +6,6 @@ delivers at least once; duplicates disappear when rows are merged.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,8 +24,7 @@ from onefold.core.names import TableId
 from onefold.schema.columns import Column
 
 if TYPE_CHECKING:
-    from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-    from onefold.ports.rows import RowWriter
+    pass
 
 MAX_ROWS = 9_500_000
 """Bytes of rows in one request, which has to stay below 10 MB in all."""
@@ -45,13 +43,9 @@ class TableCatalog(Protocol):
     def read_columns(self, id_: TableId) -> tuple[Column, ...] | None: ...
 
 
-def landing_in(warehouse: BigQueryWarehouse) -> RowWriter:
-    """Return the writer of rows: BigQuery's, or that of its emulator where BIGQUERY_EMULATOR_HOST names one."""
-    if os.environ.get(STORAGE_WRITE.emulator):
-        from onefold.adapters.bigquery.emulator import EmulatedRowWriter
-
-        return EmulatedRowWriter(warehouse)
-    return StorageWrite(warehouse, BigQueryWriteClient())  # type: ignore[no-untyped-call]
+def open_storage_write(tables: TableCatalog) -> StorageWrite:
+    """Return the writer of rows, with a client that has the credentials of this process."""
+    return StorageWrite(tables, BigQueryWriteClient())  # type: ignore[no-untyped-call]
 
 
 class StorageWrite:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import pymysql
 
-from onefold.adapters.bigquery.load_jobs import load_jobs_in
-from onefold.adapters.bigquery.storage_write import landing_in
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.adapters.connect import load_jobs_for, row_writer_for
 from onefold.check.counting import RowCounter
 from onefold.check.exact import ChunkComparer
 from onefold.check.inspect import Inspector
@@ -48,12 +47,12 @@ def checks_of(
         loads: the loads of the tables, which a repair uses.
         columns: the rules of columns of a captured source.
     """
-    jobs = load_jobs_in(warehouse)
+    jobs = load_jobs_for(warehouse)
     inspector = Inspector(request, settings.sources[request.cluster], settings, warehouse, loads, columns)
     comparer = ChunkComparer(connect, reader, jobs, warehouse, to)
     # A key that ends with this process: a hash in a finding says whether two values are equal, and nothing else.
     return Checks(
         inspector, connect, comparer, RowCounter(connect, to, comparer),
         Repairer(warehouse, loads, jobs, StoredDeletions(to), to, SourceRows(connect)),
-        CheckLog(warehouse, landing_in(warehouse), inspector.dataset, request), HashKey.new(),
+        CheckLog(warehouse, row_writer_for(warehouse), inspector.dataset, request), HashKey.new(),
     )  # fmt: skip

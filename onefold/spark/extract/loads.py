@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from onefold.adapters.bigquery.load_jobs import load_jobs_in
-from onefold.adapters.bigquery.storage_write import landing_in
-from onefold.adapters.connect import connect
+from onefold.adapters.connect import connect, load_jobs_for, row_writer_for
 from onefold.ports.publisher import Publisher
 from onefold.pull.load.day_rows import QueriedDays
 from onefold.pull.load.deletion_files import StoredDeletions
@@ -30,12 +28,12 @@ def loads_of(settings: Settings, dataset: str, to: Destination, publisher_of: Ca
         publisher_of: returns the publisher of announcements, for a project.
     """
     warehouse = connect(settings.project)
-    jobs = load_jobs_in(warehouse)
+    jobs = load_jobs_for(warehouse)
     announcements = Announcements(warehouse, publisher_of(warehouse.project), settings.topic_table_created or _TOPIC)
     return TableLoads(
         announcements,
         jobs,
-        LoadLog(warehouse, landing_in(warehouse), dataset),
+        LoadLog(warehouse, row_writer_for(warehouse), dataset),
         lambda base: QueriedDays(warehouse, jobs, base),
         StoredDeletions(to),
     )

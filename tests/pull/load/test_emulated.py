@@ -14,8 +14,6 @@ from support.load_scene import DAILY, NOON
 from support.pulled_shop import PulledShop
 from support.pulled_source import BASE, DATASET, ID, WIDER, Operation
 
-from onefold.adapters.bigquery.emulated_load_jobs import EmulatedLoadJobs
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.adapters.connect import connect
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
@@ -25,6 +23,8 @@ from onefold.pull.read.clock import micros
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.settings.sources import TableLoad
+from onefold_lab.stand_ins.load_jobs import EmulatedLoadJobs
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 DAY = date(2026, 5, 3)
 

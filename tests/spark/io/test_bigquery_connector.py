@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 from google.cloud import bigquery
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT, emulator_client
 from onefold.core.names import TableId
-from onefold.local.processes import bigquery_emulator, free_port
-from onefold.local.spark_process import java_hint
+from onefold.doctor.java import java_hint
 from onefold.schema.types import parse_type
 from onefold.spark.io.staging import rest_field
+from onefold_lab.processes import bigquery_emulator, free_port
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'onefold[spark]'")
 from support.connector_job import FLAT, NESTED, STRANGE

@@ -12,12 +12,12 @@ from google.cloud import bigquery
 from support.bigquery_emulator import EmulatedDataset
 from support.zetasql_judge import Judge
 
-from onefold.adapters.bigquery.emulator import DEFAULT_PROJECT
 from onefold.core.errors import NotFound, TryAgain
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'onefold[spark]'")
 from pyspark.sql import functions as F  # noqa: N812

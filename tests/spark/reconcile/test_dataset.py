@@ -12,7 +12,6 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop
 
-from onefold.adapters.bigquery.emulator import EmulatedWarehouse
 from onefold.batches.dataset_arguments import DatasetArguments
 from onefold.core.errors import AccessDenied, NotFound, TryAgain
 from onefold.core.names import TableId
@@ -23,6 +22,7 @@ from onefold.settings.environment import Settings
 from onefold.spark.reconcile.bigquery import BigQueryTables
 from onefold.spark.reconcile.dataset import TRIES, DatasetReport, reconcile_dataset
 from onefold.views.refresh_current import refresh_current
+from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 KEYED = TableRules(keys=("id",), overlap_minutes=0)
 RULES = {"anonymous": TableRules(overlap_minutes=0), "wrong": TableRules(keys=("number",))}

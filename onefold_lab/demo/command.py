@@ -1,0 +1,118 @@
+"""The command `demo`: the main jobs on this machine, with example tables or with a database of the user."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+
+from onefold.cli.capture_options import PASSWORD, server_id, tables
+from onefold.cli.common import CHANGES, OK
+from onefold.core.errors import InvalidInput
+from onefold.core.extras import needing
+
+if TYPE_CHECKING:
+    from onefold_lab.demo.source import SourceUrl
+
+
+@click.command()
+@click.option("--source", metavar="URL", help="Your own database: mysql://USER@HOST[:PORT][/DATABASE]. It is only read.")
+@tables
+@click.option("--once", is_flag=True, help="With --source: do not follow changes.  [default if there is no terminal]")
+@click.option("--full", is_flag=True, help="Show every message, every view before and after it, and the SQL.")
+@click.option("--fast", is_flag=True, help="Leave out the batches, which take most of the time.")
+@click.option("--loads", is_flag=True, help="Pull tables of a MariaDB by watermark, which the demo starts, instead.")
+@click.option("--events", is_flag=True, help="Shred events into tables that create and migrate themselves, instead.")
+def demo(
+    source: str | None,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    once: bool,
+    full: bool,
+    fast: bool,
+    loads: bool,
+    events: bool,
+) -> int:
+    """Show the main jobs on this machine: views over versions of tables, and a change log merged into a table.
+
+    The demo runs an embedded BigQuery, the real functions, and the local Spark. With --source it shows capture instead:
+    tables of your own database are copied, compared row by row, and followed until Ctrl-C. Your database is only read.
+    With --loads it shows the third job: tables of a MariaDB that must be installed are pulled, loaded and compared.
+    With --events it shows the fourth one: a schema registry, and tables of events that follow it.
+    """
+    _check_together(source, bool(include or exclude or once), full or fast, loads, events)
+    # Capture prints its log on sys.stdout, which the demo redirects; the console keeps the real stream.
+    console = Console(file=sys.stdout)
+    with needing("lab"):
+        if source:
+            return _run_capture_demo(console, source, include, exclude, once or not sys.stdout.isatty())
+        if loads:
+            from onefold_lab.demo.loads import run_loads_demo
+
+            run_loads_demo(console)
+            return OK
+        if events:
+            from onefold_lab.demo.events import run_events_demo
+
+            run_events_demo(console)
+            return OK
+        from onefold_lab.demo.tour import run_demo
+
+        run_demo(console, full=full, batches=not fast)
+    return OK
+
+
+def _check_together(source: str | None, options_of_source: bool, options_of_tour: bool, loads: bool, events: bool) -> None:
+    """Check the options.
+
+    Args:
+        source: the database of the user; None for none.
+        options_of_source: whether options are given that only --source has.
+        options_of_tour: whether options are given that only the demo without --source has.
+        loads: whether --loads is given.
+        events: whether --events is given.
+
+    Raises:
+        UsageError: options are given that do not go together.
+    """
+    others = source or options_of_source or options_of_tour
+    for name, is_given, other in (("--loads", loads, events), ("--events", events, loads)):
+        if is_given and (others or other):
+            raise click.UsageError(f"{name} is a demo of its own: leave the other options out")
+    if options_of_tour and source:
+        raise click.UsageError("--full and --fast are for the demo without --source: leave them out")
+    if options_of_source and not source:
+        raise click.UsageError("--include, --exclude and --once need --source: name a database with it")
+
+
+def _run_capture_demo(console: Console, source: str, include: tuple[str, ...], exclude: tuple[str, ...], once: bool) -> int:
+    from onefold.capture.source import Source
+    from onefold.mysql.connection import Address
+    from onefold_lab.demo.own_database import run_capture_demo
+    from onefold_lab.demo.source import parse_source, patterns_of
+
+    url = parse_source(source)
+    patterns = patterns_of(url, include, exclude)
+    address = Address(url.host, url.port, url.user, _password(url, os.environ))
+    # A server disconnects a replica when another one with the same number connects: so each demo has its own.
+    restricted = Source(address, patterns, server_id(uuid.uuid4().hex))
+    return OK if run_capture_demo(console, restricted, once) else CHANGES
+
+
+def _password(url: SourceUrl, environ: Mapping[str, str]) -> str:
+    """Return the password from the environment, or ask for it on the terminal.
+
+    Raises:
+        InvalidInput: the variable is not set, and there is no terminal.
+    """
+    if PASSWORD in environ:
+        return environ[PASSWORD]
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"the user's password is missing: set {PASSWORD}, to an empty text if the user has none")
+    question = f"Password of {url.user} at {url.host}"
+    return str(click.prompt(question, default="", show_default=False, hide_input=True, err=True))

@@ -1,0 +1,109 @@
+"""The page "On a laptop": its commands run as they are written, with the emulators that it starts."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.capture import eventually
+from support.cli import Run
+from support.pages import ROOT, background, blocks, clean_environ, is_ready, run_script
+
+from onefold.batches.batch import with_defaults
+from onefold.batches.jobs import JOBS
+from onefold.batches.request import BatchRequest
+from onefold.settings.environment import load_settings
+from onefold_lab.processes import free_port
+
+PAGE = ROOT / "docs" / "tutorials" / "first-batch.md"
+OTHERS = frozenset({"extract", "check", "shred"})
+"""Jobs that have a page of their own, which another test runs."""
+JOB = re.compile(r"onefold batch|python spark_jobs/")
+SECONDS = 400
+
+
+def commands(kind: str, port: int) -> str:
+    """Return the commands of the page with ports that are not in use."""
+    return "".join(text for found, text in blocks(PAGE, port) if found == kind)
+
+
+@pytest.fixture
+def environ() -> dict[str, str]:
+    return clean_environ()
+
+
+@pytest.fixture
+def port(environ: dict[str, str], tmp_path: Path) -> Iterator[int]:
+    """Of BigQuery; all servers answer."""
+    port = free_port(3)
+    output = tmp_path / "output"
+    with background(commands("sh server", port), tmp_path, environ, output) as process:
+        eventually(lambda: is_ready(process, output))
+        exports = [line for line in output.read_text().splitlines(keepends=True) if line.startswith("export ")]
+        assert len(exports) == 3
+        assert "".join(exports) in commands("sh", port)
+        yield port
+
+
+def test_the_commands_of_the_page_run(port: int, environ: dict[str, str], tmp_path: Path) -> None:
+    """But for those of Spark, each of which would take as long as all others; see below."""
+    script = "".join(line for line in commands("sh", port).splitlines(keepends=True) if not JOB.match(line))
+    assert run_script(script, tmp_path, environ).count("the same: ") == 2
+
+
+def test_the_jobs_of_the_page_have_valid_arguments() -> None:
+    jobs = [shlex.split(line) for line in commands("sh", 9050).splitlines() if JOB.match(line)]
+    for words in jobs:
+        batch = words[0] == "onefold"
+        job = words[2] if batch else Path(words[1]).stem
+        own = words[words.index("--") + 1 :] if batch else words[2:]
+        request = BatchRequest(job, "shop", "account", tuple(own))
+        assert batch or (ROOT / words[1]).is_file()
+        request.form.parse(with_defaults(request) if batch else own)
+    assert [words[:3] for words in jobs if words[0] == "onefold"] == [
+        ["onefold", "batch", job] for job in JOBS if job not in OTHERS
+    ]
+
+
+def test_the_settings_of_the_page_are_all_that_a_batch_needs() -> None:
+    exported = dict(re.findall(r"^export (ONEFOLD_\w+)=(.*)$", PAGE.read_text(), re.MULTILINE))
+    load_settings(exported).batch.check_complete()
+
+
+def test_a_port_in_use_is_an_error(environ: dict[str, str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        command = [str(Path(sys.executable).with_name("onefold")), "local", "start", str(port)]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=SECONDS)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"Error: port {port} is in use: name another one, as in onefold local start 9150\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["x"], "'x' is not a valid integer"),
+        (["70000"], "expected a port from 1 to 65533, got 70000: 3 ports from it on are used"),
+        (["--dataset"], "Option '--dataset' requires an argument"),
+        (["9150", "--dataset", "a-b"], "dataset 'a-b'"),
+    ],
+)
+def test_a_wrong_command_line_is_one_error(words: list[str], error: str, run: Run) -> None:
+    outcome = run("local", "start", *words)
+    assert (outcome.code, outcome.out, error in outcome.err) == (1, "", True), outcome.err
+
+
+@pytest.mark.parametrize(("former", "command"), [("", "start"), (".query", "query"), (".load_workload", "load")])
+def test_a_former_name_is_the_command_and_says_how_it_is_called_now(former: str, command: str) -> None:
+    words = [sys.executable, "-m", f"onefold.local{former}", "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=SECONDS)
+    assert (done.returncode, done.stdout.split(" [")[0]) == (0, f"Usage: onefold local {command}")
+    assert done.stderr == f"this is now `onefold local {command}`: the former name goes with the next release\n"
