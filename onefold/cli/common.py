@@ -60,6 +60,11 @@ class Failure:
     def as_dict(self) -> dict[str, Any]:
         return {"table": str(self.table), "errors": list(self.errors)}
 
+    def show(self) -> None:
+        """Print the error."""
+        for line in self.errors:
+            say("red", f"Error: {self.table.table}: {line}")
+
 
 def read_settings(context: click.Context) -> Settings:
     """Read the environment and the file that `--config` names."""
@@ -205,8 +210,7 @@ def done(base: TableId, work: Callable[[TableId], Any]) -> Any:
         return work(base)
     except OnefoldError as error:
         failure = Failure(base, error)
-        for line in failure.errors:
-            say("red", f"Error: {base.table}: {line}")
+        failure.show()
         return failure
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from onefold.cli.common import Failure, done, each, say
+from onefold.cli.common import Failure, each, say
 from onefold.cli.output import echo_json, is_quiet
-from onefold.core.errors import KeyUnknown, NoCleanViews, NoCurrentView, NotFound, NoVersions, SettingsChanged
+from onefold.core.errors import NotFound, NoVersions
 from onefold.core.names import TableId
 from onefold.core.versioned_names import SkippedTable
 from onefold.ports.warehouse import StoredView
@@ -20,6 +20,7 @@ from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
     from onefold.refresh.kind import ViewKind
+    from onefold.views.table_views import ViewResult
 
 _DONE = {"none": "is up to date", "create": "created", "update": "updated", "remove": "removed"}
 
@@ -74,7 +75,7 @@ def work_on(
     *,
     progress: bool = False,
 ) -> list[Any]:
-    """Work on one table, or on all tables of a dataset and on those whose versions are gone.
+    """Work on the views of one table, or of all tables of a dataset and of those whose versions are gone, as a message does.
 
     A table without versions is an error where the command names it. Among all tables of a dataset it is a plan that does
     nothing, with the reason as its warning.
@@ -83,132 +84,61 @@ def work_on(
         warehouse: where the tables are.
         checked: what was found in the dataset.
         settings: those of the installation.
-        work: is called with the unified view of each table.
+        work: is called with each view.
         show: is called with each plan as soon as there is one.
         progress: show a progress bar on standard error.
+
+    Returns:
+        Plans and failures: first those of unified views, then of current, then of clean ones.
 
     Raises:
         NotFound: the dataset has neither versioned tables nor views of former ones.
     """
-    from onefold.views.unified_kind import UnifiedKind
+    from onefold.views.table_views import KINDS, TableViews
 
-    dataset, names = checked.dataset.dataset or "", settings.names_in(checked.dataset.dataset)
+    dataset = checked.dataset.dataset or ""
+    views = TableViews(warehouse, settings, lambda kind, _: work(kind), _note)
+    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
 
-    def strict(base: TableId) -> Any:
-        return work(UnifiedKind(warehouse, base, settings))
+    def work_on_table(base: TableId) -> None:
+        for result in views.bring_up_to_date(base, former=base in checked.left_over_current):
+            made = _reported(result, warehouse, checked, settings)
+            if isinstance(made, Failure):
+                made.show()
+            elif made:
+                show(made)
+            found[result.kind] += [made] if made else []
 
-    if checked.table:
-        return each(warehouse, dataset, checked.table, names, _shown(strict, show), progress=False)
-
-    def lenient(base: TableId) -> Any:
-        try:
-            return strict(base)
-        except NoVersions as error:
-            return _without_versions(warehouse, base, settings, error)
-
-    work_leniently = _shown(lenient, show)
+    left_over = dict.fromkeys((*checked.left_over, *checked.left_over_current))
     try:
-        results = each(warehouse, dataset, None, names, work_leniently, progress=progress)
+        names = settings.names_in(checked.dataset.dataset)
+        each(warehouse, dataset, checked.table, names, work_on_table, progress=progress and not checked.table)
     except NotFound:
-        if not (checked.left_over or checked.left_over_current):
+        if not left_over:
             raise
-        results = []
-    return results + [done(base, work_leniently) for base in checked.left_over]
+    for base in left_over if not checked.table else ():
+        work_on_table(base)
+    return [made for kind in KINDS for made in found[kind]]
 
 
-def work_on_current(
-    warehouse: Any,
-    checked: Checked,
-    results: Sequence[Any],
-    settings: Settings,
-    work: Callable[[ViewKind], Any],
-    show: Callable[[Any], None] = lambda _: None,
-) -> list[Any]:
-    """Work on the current views of tables, as a message does: tables without a known key, and excluded ones, have none.
-
-    Args:
-        warehouse: where the tables are.
-        checked: what was found in the dataset: current views without a versioned table are among it.
-        results: what became of the unified views. A table is left out that has no version, or whose unified view was
-            written with other settings; any other failure of the unified view does not keep the current view from its turn.
-        settings: those of the installation.
-        work: is called with the view of each table.
-        show: is called with each plan as soon as there is one.
-    """
-    from onefold.views.newest_load import kind_of
-
-    tables = dict.fromkeys((*(base for one in results if (base := _with_current(one))), *checked.left_over_current))
-
-    def unless_unknown(base: TableId) -> Any:
-        try:
-            made = work(kind_of(warehouse, base, settings, by_itself=True))
-        except KeyUnknown:
-            return None
-        except NoVersions as error:
-            made = _left_over(base, warehouse.get_view(settings.current_view_of(base)), error)
-        if made.view or made.stored or made.action != "none":
-            show(made)
-            return made
-        return None
-
-    made = [done(base, unless_unknown) for base in tables if settings.rules_for(base).keeps_current]
-    return [one for one in made if one is not None]
+def _note(severity: str, text: str, event: str) -> None:  # noqa: ARG001 a line of the log has an event
+    say("yellow", f"{severity.capitalize()}: {text}")
 
 
-def _with_current(result: Any) -> TableId | None:
-    """Return the table whose current view has its turn after this result of the unified view; None where it has not."""
-    if isinstance(result, Failure):
-        return None if isinstance(result.error, NotFound | SettingsChanged) else result.table
-    return result.base if result.view or result.action == "remove" else None
-
-
-def work_on_clean(
-    warehouse: Any,
-    results: Sequence[Any],
-    settings: Settings,
-    work: Callable[[ViewKind], Any],
-    show: Callable[[Any], None] = lambda _: None,
-) -> list[Any]:
-    """Work on the clean views of tables, where onefold.yaml has policies or had some, and tables have a current view.
-
-    Args:
-        warehouse: where the tables are.
-        results: what became of the unified and the current views, of which failures are left out.
-        settings: those of the installation.
-        work: is called with the view of each table.
-        show: is called with each plan as soon as there is one.
-    """
-    from onefold.views.clean_kind import CleanKind
-    from onefold.views.clean_refresh import keeps_clean
-
-    found = [one.base for one in results if not isinstance(one, Failure) and (one.view or one.action == "remove")]
-
-    def note(severity: str, text: str, event: str) -> None:  # noqa: ARG001 a line of the log has an event
-        say("yellow", f"{severity.capitalize()}: {text}")
-
-    def unless_unread(base: TableId) -> Any:
-        if not keeps_clean(warehouse, base, settings, note):
-            return None
-        try:
-            made = work(CleanKind(warehouse, base, settings))
-        except (NoCurrentView, NoCleanViews):
-            return None
-        if made.view or made.action != "none":
-            show(made)
-            return made
-        return None
-
-    made = [done(base, unless_unread) for base in dict.fromkeys(found)]
-    return [one for one in made if one is not None]
-
-
-def _shown(work: Callable[[TableId], Any], show: Callable[[Any], None]) -> Callable[[TableId], Any]:
-    def work_and_show(base: TableId) -> Any:
-        made = work(base)
-        show(made)
-        return made
-
-    return work_and_show
+def _reported(result: ViewResult, warehouse: Any, checked: Checked, settings: Settings) -> Any:
+    """Return the plan or the Failure that stands for a result; None where there is nothing to say about the view."""
+    if isinstance(result.error, NoVersions):
+        if result.kind == "current":
+            made = _left_over(result.base, warehouse.get_view(settings.current_view_of(result.base)), result.error)
+            return made if made.stored else None
+        if not checked.table:
+            made = _without_versions(warehouse, result.base, settings, result.error)
+            return None if result.base in checked.left_over_current and not made.stored else made
+    if result.error:
+        return Failure(result.base, result.error)
+    plan = result.plan
+    is_something = plan and (plan.view or plan.action != "none" or (plan.stored and result.kind != "clean"))
+    return plan if is_something or result.kind == "unified" else None
 
 
 def _without_versions(warehouse: Any, base: TableId, settings: Settings, error: NoVersions) -> Any:

@@ -31,8 +31,6 @@ from onefold.cli.view_reports import (
     show_text_taken_over,
     summary,
     work_on,
-    work_on_clean,
-    work_on_current,
 )
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId, check_names, problems_of_name
@@ -131,8 +129,6 @@ def plan(
             show_plan(console, made, sql=sql, quiet=is_quiet(), verbose=is_verbose())
 
     results = work_on(warehouse, checked, settings, work, show)
-    results += work_on_current(warehouse, checked, results, settings, work, show)
-    results += work_on_clean(warehouse, results, settings, work, show)
     if as_json:
         echo_plans(checked, results, diffs=sql)
     else:
@@ -176,8 +172,6 @@ def refresh(
         return refresh_view(kind, prune=prune, announce=announce, take_over=taking)
 
     results = work_on(warehouse, checked, settings, work, progress=all_ and not as_json)
-    results += work_on_current(warehouse, checked, results, settings, work)
-    results += work_on_clean(warehouse, results, settings, work)
     if as_json:
         echo_plans(checked, results)
     else:

@@ -8,7 +8,6 @@ with its columns.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from onefold.core.errors import AccessDenied
@@ -16,41 +15,12 @@ from onefold.core.log import LogSeverity
 from onefold.core.names import TableId
 from onefold.ports.warehouse import Warehouse
 from onefold.refresh.announce import keep
-from onefold.refresh.plan import Announce, ViewPlan
 from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
 from onefold.views.clean_kind import CleanKind
 
 Say = Callable[[LogSeverity, str, str], None]
 """Called with the severity, the text and the event of a line of the log."""
-
-
-def refresh_clean(
-    warehouse: Warehouse,
-    base: TableId,
-    settings: Settings,
-    *,
-    version: str | None = None,
-    announce: Announce | None = None,
-    sleep: Callable[[float], None] = time.sleep,
-) -> ViewPlan:
-    """Bring the clean view of a table up to date with its current view.
-
-    Args:
-        warehouse: where the views are.
-        base: the base name of the versioned tables.
-        settings: those of the installation, with policies.
-        version: the version that a message named, if any: a clean view that has it is not computed again.
-        announce: as for `onefold.refresh.write.refresh`.
-        sleep: pauses for so many seconds between two tries.
-
-    Raises:
-        NoCurrentView: there is no current view to read.
-        NoCleanViews: the dataset of clean views does not exist.
-        OnefoldError: as `onefold.refresh.write.refresh`.
-    """
-    kind = CleanKind(warehouse, base, settings)
-    return refresh(kind, version=version, announce=announce, sleep=sleep)
 
 
 def keeps_clean(warehouse: Warehouse, base: TableId, settings: Settings, say: Say = lambda *_: None) -> bool:
@@ -97,28 +67,12 @@ def tighten_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> No
         settings: those of the installation.
 
     Raises:
-        OnefoldError: as `refresh_clean`. The current view must not be written then: it could show through the clean view
-            what the policies hide.
+        OnefoldError: as `onefold.refresh.write.refresh`. The current view must not be written then: the clean view could
+            show what the policies hide.
     """
     if _exists(warehouse, base, settings):
         kind = CleanKind(warehouse, base, settings, closing=True)
         refresh(kind, announce=keep if settings.topic_schema_changes else None)
-
-
-def complete_clean(warehouse: Warehouse, base: TableId, settings: Settings, announce: Announce | None = None) -> None:
-    """Write the clean view over the current view that was just written, where there is a clean view.
-
-    Args:
-        warehouse: where the views are.
-        base: the base name of the versioned tables.
-        settings: those of the installation.
-        announce: as for `onefold.refresh.write.refresh`.
-
-    Raises:
-        OnefoldError: as `refresh_clean`. The clean view hides too much until a refresh succeeds.
-    """
-    if _exists(warehouse, base, settings):
-        refresh_clean(warehouse, base, settings, announce=announce)
 
 
 def without_policies(view: TableId) -> str:

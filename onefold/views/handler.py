@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onefold.core.errors import InvalidMessage, KeyUnknown, NoCleanViews, NoCurrentView, NotFound, OnefoldError, TryAgain
+from onefold.core.errors import InvalidMessage, NotFound, OnefoldError, TryAgain
 from onefold.core.log import LogSeverity, in_lines
 from onefold.core.names import TableId
 from onefold.core.text import counted, cut
@@ -24,11 +24,8 @@ from onefold.refresh.write import refresh
 from onefold.schema.diff import highest_severity
 from onefold.settings.environment import Settings
 from onefold.views.clean import waiting_columns
-from onefold.views.clean_kind import CleanKind
-from onefold.views.clean_refresh import keeps_clean
 from onefold.views.current_kind import left_over_current
-from onefold.views.newest_load import kind_of
-from onefold.views.unified_kind import UnifiedKind
+from onefold.views.table_views import TableViews, ViewResult
 
 # Google Cloud, Cloud Logging, "Quotas and limits": 256 KB an entry. The topic has all changes, and the field
 # `changes_severity` is the highest of all.
@@ -118,80 +115,15 @@ class TableCreatedHandler:
             message_log.log("WARNING", "\n".join(unknown), "unknown_tables", warnings=unknown)
 
     def _refresh_views(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
-        """Bring all views up to date. A view that fails does not keep the others from being written.
+        """Bring all views up to date, and log what became of each.
 
         Raises:
             NotFound: there is no version, so that there is nothing to write.
             OnefoldError: the error of the view that failed; of two errors the one that has the message delivered again.
         """
-        errors: list[OnefoldError] = []
-        shortcut = False
-        try:
-            self._refresh_unified(base, version, message_log)
-        except NotFound:
-            self._refresh_clean(base, None, message_log)  # what it reads may be left, and policies may have changed
-            raise
-        except OnefoldError as error:
-            errors.append(error)
-        try:
-            shortcut = self._refresh_current(base, version, message_log)
-        except OnefoldError as error:
-            errors.append(error)
-        try:
-            self._refresh_clean(base, version if shortcut else None, message_log)
-        except OnefoldError as error:
-            errors.append(error)
-        if errors:
-            first, *others = sorted(errors, key=lambda error: not isinstance(error, TryAgain))
-            for other in dict.fromkeys(map(str, others)):  # the caller logs the first
-                if other != str(first):
-                    text = f"{base.dataset}.{base.table}: several views were not written: {other}"
-                    message_log.log("ERROR", text, "both_failed", reason=other)
-            raise first
 
-    def _refresh_unified(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
-        plan = self._refresh(version, message_log, UnifiedKind(self.warehouse, base, self.settings))
-        message_log.log(
-            "NOTICE" if plan.action != "none" else "INFO",
-            f"{base.dataset}.{base.table}: {_done(plan)}",
-            "refreshed",
-            **_fields(plan),
-        )
-
-    def _refresh_current(self, base: TableId, version: str | None, message_log: MessageLog) -> bool:
-        """Bring the current view up to date, too. A table without a known key has no current view: the log says so once.
-
-        Returns whether nothing had to be read, since the view covers the version.
-
-        Args:
-            base: the base name of the versioned tables.
-            version: the version that the message names, if any.
-            message_log: the log of the message.
-        """
-        rules = self.settings.rules_for(base)
-        if rules.current and not rules.keeps_current:
-            return False
-        if not rules.current:
-            reason = "onefold.yaml sets `current: false`; a view that exists is not written any more"
-            self._log_skipped(base, reason, message_log)
-            return False
-        kind = kind_of(self.warehouse, base, self.settings, by_itself=True)
-        try:
-            plan = self._refresh(version, message_log, kind)
-        except KeyUnknown as error:
-            self._log_skipped(base, str(error), message_log)
-            return False
-        self._skipped.pop(base, None)
-        message_log.log(
-            "NOTICE" if plan.action != "none" else "INFO",
-            f"{base.dataset}.{base.table}: current {_done(plan)}",
-            "current_refreshed",
-            **_fields(plan),
-        )
-        return plan.shortcut
-
-    def _refresh_clean(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
-        """Bring the clean view up to date, where onefold.yaml has or had policies; log what keeps it from that."""
+        def work(kind: ViewKind, version: str | None) -> ViewPlan:
+            return self._refresh(version, message_log, kind)
 
         def say(severity: LogSeverity, text: str, event: str) -> None:
             if event == "no_clean":
@@ -199,21 +131,39 @@ class TableCreatedHandler:
             else:
                 message_log.log(severity, text, event, view=str(self.settings.clean_view_of(base)))
 
-        if (version and base in self._without_clean) or not keeps_clean(self.warehouse, base, self.settings, say):
-            return
-        try:
-            plan = self._refresh(version, message_log, CleanKind(self.warehouse, base, self.settings))
-        except (NoCurrentView, NoCleanViews) as error:
-            self._log_without_clean("WARNING", base, message_log, str(error))
-            return
-        self._without_clean.pop(base, None)
-        message_log.log(
-            "NOTICE" if plan.action != "none" else "INFO",
-            f"{base.dataset}.{base.table}: clean {_done(plan)}",
-            "clean_refreshed",
-            **_fields(plan),
-            waiting=list(waiting_columns(plan.view.query))[:MAX_LOGGED_CHANGES] if plan.view else None,
-        )
+        errors: list[OnefoldError] = []
+        views = TableViews(self.warehouse, self.settings, work, say)
+        for result in views.bring_up_to_date(base, version, without_clean=self._without_clean):
+            if result.error:
+                errors.append(result.error)
+            else:
+                self._log_result(result, message_log)
+        # What has the message delivered again comes first, and last that there is no version.
+        errors.sort(key=lambda error: (not isinstance(error, TryAgain), isinstance(error, NotFound)))
+        for other in dict.fromkeys(map(str, errors[1:])):  # the caller logs the first
+            if other != str(errors[0]):
+                text = f"{base.dataset}.{base.table}: several views were not written: {other}"
+                message_log.log("ERROR", text, "both_failed", reason=other)
+        if errors:
+            raise errors[0]
+
+    def _log_result(self, result: ViewResult, message_log: MessageLog) -> None:
+        """Log what became of a view. Why there is none is logged once, and not for each message."""
+        base, kind, plan = result.base, result.kind, result.plan
+        if result.skipped and kind == "clean":
+            self._log_without_clean("WARNING", base, message_log, result.skipped)
+        elif result.skipped:
+            self._log_skipped(base, result.skipped, message_log)
+        elif plan:
+            {"current": self._skipped, "clean": self._without_clean}.get(kind, {}).pop(base, None)
+            waiting = list(waiting_columns(plan.view.query))[:MAX_LOGGED_CHANGES] if plan.view else None
+            message_log.log(
+                "NOTICE" if plan.action != "none" else "INFO",
+                f"{base.dataset}.{base.table}: {'' if kind == 'unified' else f'{kind} '}{_done(plan)}",
+                "refreshed" if kind == "unified" else f"{kind}_refreshed",
+                **_fields(plan),
+                **({"waiting": waiting} if kind == "clean" else {}),
+            )
 
     def _log_without_clean(self, severity: LogSeverity, of: TableId, message_log: MessageLog, reason: str) -> None:
         if self._without_clean.get(of) != reason:

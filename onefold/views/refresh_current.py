@@ -15,12 +15,14 @@ from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
 from onefold.merge.plan import MergePlan
 from onefold.ports.warehouse import BaseWarehouse
+from onefold.refresh.kind import ViewKind
 from onefold.refresh.plan import Announce, ViewPlan
 from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
-from onefold.views.clean_refresh import complete_clean
+from onefold.views.current_kind import CurrentKind
 from onefold.views.current_text import left_out
 from onefold.views.newest_load import kind_of
+from onefold.views.table_views import TableViews
 
 Action = Literal["none", "create", "update", "remove"]
 
@@ -68,12 +70,9 @@ def refresh_current(
         raise NoCurrentView(f"{table} has no current view: onefold.yaml sets `current: false` for it")
     kind = kind_of(warehouse, table, settings, tuple(keys))
     try:
-        plan = refresh(kind, announce=announce, sleep=sleep)
+        return _brought_up_to_date(kind, announce, sleep)
     except NotFound as error:
         raise NotFound(f"there is no change table {table}, and {error}") from error
-    # Also where the current view is up to date: a process that died may have left the clean view closed.
-    complete_clean(warehouse, table, settings, announce)
-    return _done(plan, table)
 
 
 def keep_current(
@@ -95,10 +94,29 @@ def keep_current(
     stored = warehouse.get_view(kind.id)
     if not settings.rules_for(table).current or stored is None or not kind.is_ours(stored):
         return None
-    written = refresh(kind, announce=announce)
-    if written.action != "none":
-        complete_clean(warehouse, table, settings, announce)
-    return _done(written, table)
+    return _brought_up_to_date(kind, announce)
+
+
+def _brought_up_to_date(
+    kind: CurrentKind, announce: Announce | None, sleep: Callable[[float], None] = time.sleep
+) -> CurrentView:
+    """Bring a current view up to date, and the clean view over it: a process that died may have left that closed.
+
+    Raises:
+        NoCurrentView: nobody knows the key.
+        OnefoldError: a view could not be written.
+    """
+
+    def work(one: ViewKind, version: str | None) -> ViewPlan:
+        return refresh(one, version=version, announce=announce, sleep=sleep)
+
+    results = list(TableViews(kind.warehouse, kind.settings, work).bring_current_up_to_date(kind))
+    for result in results:
+        if result.error:
+            raise result.error
+    if results[0].plan is None:
+        raise NoCurrentView(results[0].skipped)
+    return _done(results[0].plan, kind.base)
 
 
 def _done(plan: ViewPlan, table: TableId) -> CurrentView:

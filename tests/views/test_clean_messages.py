@@ -18,9 +18,10 @@ from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import SettingsChanged
 from onefold.core.hash_key import HashKey
 from onefold.ports.warehouse import StoredView, ViewDraft
+from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
 from onefold.views.clean import waiting_columns
-from onefold.views.clean_refresh import refresh_clean
+from onefold.views.clean_kind import CleanKind
 from onefold.views.policy_check import check_policies
 from onefold.views.reconcile import reconcile
 from onefold.views.refresh_current import refresh_current
@@ -182,13 +183,13 @@ def test_fields_of_a_version_that_was_dropped_stay_hidden(clean: CleanShop, shop
     reconcile(shop.warehouse, shop.table, settings)
     shop.dataset.run(f"DROP TABLE {shop.dataset.quoted('customer_v_b2')}")
     refresh_current(shop.warehouse, clean.base, (), settings)
-    refresh_clean(shop.warehouse, clean.base, settings)
+    refresh(CleanKind(shop.warehouse, clean.base, settings))
     assert "030" in str(shop.dataset.rows("customer_current"))
     assert clean.rows() == [(1, None, None), (2, None, None)]
     checked = check_policies(shop.warehouse, clean.base, settings)
     assert checked.waiting == waiting_columns(clean.view().query) == ("email", "note.phone")
     decided = replace(settings, policies=policies(**rules, note__phone="clear"))
-    refresh_clean(shop.warehouse, clean.base, decided)
+    refresh(CleanKind(shop.warehouse, clean.base, decided))
     assert [row[2] for row in clean.rows()] == ["n", '{"phone":"030","zip":"1"}']
 
 
@@ -197,7 +198,7 @@ def test_command_with_other_policies_writes_nothing(clean: CleanShop) -> None:
     clean.function(id="clear").deliver("a1")
     settings = Settings(rules=BY_ID, policies=policies(id="clear", email="clear"), keep_view_settings=True)
     with pytest.raises(SettingsChanged, match="was written with other policies"):
-        refresh_clean(clean.warehouse, clean.base, settings)
+        refresh(CleanKind(clean.warehouse, clean.base, settings))
     assert clean.rows() == [(1, None, None)]
 
 

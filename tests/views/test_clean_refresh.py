@@ -10,10 +10,12 @@ from support.in_memory import PROJECT, MemoryWarehouse
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView
 from onefold.refresh.plan import ViewPlan
+from onefold.refresh.write import refresh
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
-from onefold.views.clean_refresh import refresh_clean, tighten_clean
+from onefold.views.clean_kind import CleanKind
+from onefold.views.clean_refresh import tighten_clean
 
 BASE = TableId(PROJECT, "shop", "customer")
 SETTINGS = Settings(policies=policies(id="clear", note="clear"), topic_schema_changes="schema-changes")
@@ -31,7 +33,7 @@ def shop(*columns: tuple[str, str]) -> MemoryWarehouse:
 
 def test_what_tightening_hides_is_announced_by_the_next_refresh() -> None:
     warehouse = shop(("id", "INT64"), ("note", "STRING"))
-    refresh_clean(warehouse, BASE, SETTINGS)
+    refresh(CleanKind(warehouse, BASE, SETTINGS))
     assert "v.`note`" in warehouse.views[SETTINGS.clean_view_of(BASE)].query
     warehouse.land("shop", "customer_v_b2", {"id": "INT64", "note": "STRUCT<phone STRING>"})
     tighten_clean(warehouse, BASE, SETTINGS)
@@ -46,18 +48,18 @@ def test_what_tightening_hides_is_announced_by_the_next_refresh() -> None:
         announced.extend(plan.unannounced)
         return ()
 
-    refresh_clean(warehouse, BASE, SETTINGS, announce=announce)
+    refresh(CleanKind(warehouse, BASE, SETTINGS), announce=announce)
     assert announced == [kept]
     assert warehouse.views[SETTINGS.clean_view_of(BASE)].unannounced == ()
 
 
 def test_tightening_does_not_note_a_version_that_the_current_view_lacks() -> None:
     warehouse = shop(("id", "INT64"))
-    refresh_clean(warehouse, BASE, SETTINGS)
+    refresh(CleanKind(warehouse, BASE, SETTINGS))
     warehouse.land("shop", "customer_v_b2", {"id": "INT64", "phone": "STRING"})
     tighten_clean(warehouse, BASE, SETTINGS)
-    assert not refresh_clean(warehouse, BASE, SETTINGS, version="b2").shortcut
-    assert refresh_clean(warehouse, BASE, SETTINGS, version="a1").shortcut
+    assert not refresh(CleanKind(warehouse, BASE, SETTINGS), version="b2").shortcut
+    assert refresh(CleanKind(warehouse, BASE, SETTINGS), version="a1").shortcut
 
 
 def test_without_a_clean_view_nothing_is_tightened() -> None:

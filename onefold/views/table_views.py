@@ -1,0 +1,127 @@
+"""All views of a table, brought up to date in their order: unified, current, clean. All that writes views calls this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from onefold.core.errors import KeyUnknown, NoCleanViews, NoCurrentView, NotFound, OnefoldError, SettingsChanged
+from onefold.core.names import TableId
+from onefold.ports.warehouse import BaseWarehouse
+from onefold.refresh.kind import ViewKind
+from onefold.refresh.plan import ViewPlan
+from onefold.settings.environment import Settings
+from onefold.views.clean_kind import CleanKind
+from onefold.views.clean_refresh import Say, keeps_clean
+from onefold.views.current_kind import CurrentKind
+from onefold.views.newest_load import kind_of
+from onefold.views.unified_kind import UnifiedKind
+
+Work = Callable[[ViewKind, str | None], ViewPlan]
+"""Plans a view, or writes it. A view that has the version, if one is given, need not be computed again."""
+Kind = Literal["unified", "current", "clean"]
+KINDS: tuple[Kind, ...] = ("unified", "current", "clean")
+
+
+@dataclass(frozen=True)
+class ViewResult:
+    """What became of one view of a table: a plan, an error, or the reason why the table has no such view.
+
+    Attributes:
+        kind: which view.
+        base: the base name of the versioned tables.
+        plan: what was done; None where nothing was.
+        error: why the view failed.
+        skipped: why the table has no such view.
+    """
+
+    kind: Kind
+    base: TableId
+    plan: ViewPlan | None = None
+    error: OnefoldError | None = None
+    skipped: str = ""
+
+
+@dataclass(frozen=True)
+class TableViews:
+    """The views of the tables of an installation.
+
+    Attributes:
+        warehouse: where the tables are.
+        settings: those of the installation.
+        work: is called with each view.
+        say: called with what nobody sees in a result, as `keeps_clean` says it.
+    """
+
+    warehouse: BaseWarehouse
+    settings: Settings
+    work: Work
+    say: Say = lambda *_: None
+
+    def bring_up_to_date(
+        self, base: TableId, version: str | None = None, *, former: bool = False, without_clean: Collection[TableId] = ()
+    ) -> Iterator[ViewResult]:
+        """Yield what becomes of each view. A view that fails does not keep the others from their turn.
+
+        Where there is no version, the current view is left as it is, and the clean view has its turn: what it reads may be
+        left, and policies may have changed. A unified view with other settings keeps all views as they are.
+
+        Args:
+            base: the base name of the versioned tables.
+            version: the version that a message names, if any.
+            former: whether the current view has its turn also where there is no version, because it is left over.
+            without_clean: tables that are known to have no clean view; where nothing changes, none is looked for.
+        """
+        unified = self._result("unified", base, lambda: self.work(UnifiedKind(self.warehouse, base, self.settings), version))
+        yield unified
+        if isinstance(unified.error, SettingsChanged):
+            return
+        if former or not isinstance(unified.error, NotFound):
+            yield from self._current(base, version, without_clean)
+        else:
+            yield self._clean(base)
+
+    def bring_current_up_to_date(
+        self, kind: CurrentKind, version: str | None = None, without_clean: Collection[TableId] = ()
+    ) -> Iterator[ViewResult]:
+        """Yield what becomes of the current view, and then of the clean view over it.
+
+        Args:
+            kind: the current view.
+            version: as for `bring_up_to_date`.
+            without_clean: as for `bring_up_to_date`.
+        """
+        current = self._result("current", kind.base, lambda: self.work(kind, version))
+        yield current
+        is_unchanged = bool(version and current.plan and current.plan.shortcut)
+        if not (is_unchanged and kind.base in without_clean):
+            yield self._clean(kind.base, version if is_unchanged else None)
+
+    def _current(self, base: TableId, version: str | None, without_clean: Collection[TableId]) -> Iterator[ViewResult]:
+        rules = self.settings.rules_for(base)
+        if rules.keeps_current:
+            yield from self.bring_current_up_to_date(
+                kind_of(self.warehouse, base, self.settings, by_itself=True), version, without_clean
+            )
+            return
+        if not rules.current:
+            reason = "onefold.yaml sets `current: false`; a view that exists is not written any more"
+            yield ViewResult("current", base, skipped=reason)
+        yield self._clean(base)
+
+    def _clean(self, base: TableId, version: str | None = None) -> ViewResult:
+        def work() -> ViewPlan | None:
+            if not keeps_clean(self.warehouse, base, self.settings, self.say):
+                return None
+            return self.work(CleanKind(self.warehouse, base, self.settings), version)
+
+        return self._result("clean", base, work)
+
+    def _result(self, kind: Kind, base: TableId, work: Callable[[], ViewPlan | None]) -> ViewResult:
+        try:
+            return ViewResult(kind, base, work())
+        except (KeyUnknown, NoCurrentView, NoCleanViews) as error:
+            return ViewResult(kind, base, skipped=str(error))
+        except OnefoldError as error:
+            return ViewResult(kind, base, error=error)
