@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from onefold.core.errors import NoCurrentView, NotFound
+from onefold.core.errors import KeyUnknown, NoCurrentView, NotFound
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
 from onefold.merge.plan import MergePlan
@@ -103,7 +103,7 @@ def _brought_up_to_date(
     """Bring a current view up to date, and the clean view over it: a process that died may have left that closed.
 
     Raises:
-        NoCurrentView: nobody knows the key.
+        KeyUnknown: nobody knows the key.
         OnefoldError: a view could not be written.
     """
 
@@ -115,7 +115,7 @@ def _brought_up_to_date(
         if result.error:
             raise result.error
     if results[0].plan is None:
-        raise NoCurrentView(results[0].skipped)
+        raise KeyUnknown(results[0].skipped)
     return _done(results[0].plan, kind.base)
 
 
