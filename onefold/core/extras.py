@@ -15,7 +15,6 @@ from onefold.core.errors import Rejected
 
 EXTRAS = {
     "pymysql": "mysql",
-    "pymysqlreplication": "capture",
     "pyarrow": "files",
     "prometheus_client": "metrics",
     "boto3": "aws",

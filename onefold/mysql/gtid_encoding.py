@@ -1,4 +1,4 @@
-"""GTIDs of MySQL as bytes, in its log and its protocol. The library knows neither form with tags (MySQL 8.3 and later).
+"""GTIDs of MySQL as bytes, in its log and its protocol, without and with tags (MySQL 8.3 and later).
 
 Sources: libs/mysql/serialization/readme.md and sql/rpl_gtid_set.cc of https://github.com/mysql/mysql-server (8.3 and later);
 "COM_BINLOG_DUMP_GTID", https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_binlog_dump_gtid.html. The tests
@@ -107,7 +107,7 @@ def _uuid(body: bytes, at: int) -> tuple[str, int]:
 
 
 def dump_by_gtids(executed: GtidSet, server_id: int, blocking: bool) -> bytes:
-    """Return the packet that asks MySQL for its log without the executed transactions.
+    """Return the command that asks MySQL for its log without the executed transactions.
 
     Args:
         executed: sets of MySQL only.
@@ -116,8 +116,7 @@ def dump_by_gtids(executed: GtidSet, server_id: int, blocking: bool) -> bytes:
     """
     flags = _THROUGH_GTIDS | (0 if blocking else _NON_BLOCKING)
     known = encode_executed(executed)
-    body = struct.pack("<BHIIQI", _DUMP_BY_GTIDS, flags, server_id, 0, _FIRST_OFFSET, len(known)) + known
-    return struct.pack("<I", len(body)) + body
+    return struct.pack("<BHIIQI", _DUMP_BY_GTIDS, flags, server_id, 0, _FIRST_OFFSET, len(known)) + known
 
 
 def encode_executed(executed: GtidSet) -> bytes:

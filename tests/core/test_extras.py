@@ -96,4 +96,4 @@ def test_every_extra_of_a_command_has_a_package_that_tells_whether_it_is_install
     lines = (Path(__file__).parents[2] / "pyproject.toml").read_text().splitlines()
     begin = lines.index("[project.optional-dependencies]") + 1
     extras = {line.partition(" = ")[0] for line in lines[begin : lines.index("", begin)] if not line.startswith("#")}
-    assert extras - {"cli", "image", "docs", "dev", "local"} == set(EXTRAS.values())
+    assert extras - {"capture", "cli", "image", "docs", "dev", "local"} == set(EXTRAS.values())

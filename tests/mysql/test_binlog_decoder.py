@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -10,13 +11,17 @@ from support.binlog_events import (
     DIALECT,
     GB,
     SIMPLE,
+    UUID,
     XID,
     event,
     field,
+    gtid_body,
     insert,
+    rotate,
     rows_of,
     started,
     table_map,
+    xa_prepare,
 )
 
 from onefold.core.errors import InvalidInput, Rejected
@@ -33,7 +38,7 @@ from onefold.mysql.binlog.events import (
     XaStep,
     file_number,
 )
-from onefold.mysql.binlog.raw_event import RawEvent
+from onefold.mysql.binlog.raw_event import RawEvent, raw_event
 from onefold.mysql.table_filter import TableFilter
 
 
@@ -59,7 +64,7 @@ def test_rows_say_whether_cascaded_changes_are_in_the_log(flags: int, logged: bo
     unnamed = table_map(b"\x03", b"", b"", table_id=8)  # the columns have no names
     for mariadb in (False, True):
         decoder = LogDecoder(replace(DIALECT, mariadb=mariadb), TableFilter(), epoch=3)
-        events = [event(4, next_binlog="bin.000007"), event(19, end=200, body=SIMPLE), event(19, end=250, body=unnamed)]
+        events = [rotate("bin.000007"), event(19, end=200, body=SIMPLE), event(19, end=250, body=unnamed)]
         for at, body in enumerate((insert(1), insert(1)[:-1], insert(1, table_id=8))):
             events.append(event(30, end=300 + 50 * at, body=body[:6] + flagged + body[8:]))
         found = [decoded for one in (*events, XID) for decoded in decoder.read(one)][:3]
@@ -84,7 +89,7 @@ def test_positions_continue_beyond_the_32_bits_of_the_header() -> None:
         (change,) = rows_of(decoder, event(30, end=end, size=60, body=insert(1)))
         places.append(change.position.offset)
     assert places == [end - 60 for end in ends]
-    list(decoder.read(event(4, next_binlog="bin.000008")))
+    list(decoder.read(rotate("bin.000008")))
     list(decoder.read(event(19, end=100, body=SIMPLE)))
     (change,) = rows_of(decoder, event(30, end=160, size=60, body=insert(1)))
     assert change.position == LogPosition(3, "bin.000008", 100)
@@ -93,24 +98,48 @@ def test_positions_continue_beyond_the_32_bits_of_the_header() -> None:
 def test_a_transaction_of_mysql_ends_with_its_commit() -> None:
     decoder = started()
     events = [
-        event(33, end=100, gtid="u:7"), event(2, end=150, query="BEGIN"), event(2, end=170, query="SAVEPOINT a"),
-        event(16, end=200), event(33, end=220, gtid="u:8"), event(2, end=300, query="ALTER TABLE t ADD c INT"),
+        event(33, end=100, body=gtid_body(7)), event(2, end=150, query="BEGIN"), event(2, end=170, query="SAVEPOINT a"),
+        event(16, end=200), event(33, end=220, body=gtid_body(8)), event(2, end=300, query="ALTER TABLE t ADD c INT"),
     ]  # fmt: skip
     found = [decoded for one in events for decoded in decoder.read(one)]
     assert [type(decoded) for decoded in found] == [Statement, Committed, Statement, Committed]
-    assert found[1] == Committed(LogPosition(3, "bin.000007", 200), 1_700_000_000, "u:7")
-    assert found[3] == Committed(LogPosition(3, "bin.000007", 300), 1_700_000_000, "u:8")
+    assert found[1] == Committed(LogPosition(3, "bin.000007", 200), 1_700_000_000, f"{UUID}:7")
+    assert found[3] == Committed(LogPosition(3, "bin.000007", 300), 1_700_000_000, f"{UUID}:8")
 
 
 def test_a_transaction_has_no_gtid_but_its_own() -> None:
     decoder = started()
     tagged = bytes.fromhex("02 40 00 00 00 02" + "02" * 16 + "04 0c 06 06 746167")
     events = [
-        event(33, end=100, gtid="u:7"), event(16, end=200), event(34, end=300), event(16, end=400),
+        event(33, end=100, body=gtid_body(7)), event(16, end=200), event(34, end=300), event(16, end=400),
         event(42, end=500, body=tagged), event(16, end=600), event(34, end=700), event(2, end=800, query="DROP TABLE t"),
     ]  # fmt: skip
     found = [decoded.gtid for one in events for decoded in decoder.read(one) if isinstance(decoded, Committed)]
-    assert found == ["u:7", None, "01010101-0101-0101-0101-010101010101:tag:3", None]
+    assert found == [f"{UUID}:7", None, "01010101-0101-0101-0101-010101010101:tag:3", None]
+
+
+@pytest.mark.parametrize("checksum", [b"", None])
+def test_a_file_is_read_with_the_checksums_that_it_says(checksum: bytes | None) -> None:
+    """The first event has its checksum, or none, before anything tells; the second one always has one, and tells."""
+
+    def summed(one: RawEvent) -> RawEvent:
+        return raw_event(one.packet + (zlib.crc32(one.packet[1:]).to_bytes(4, "little") if checksum is None else checksum))
+
+    decoder = LogDecoder(DIALECT, TableFilter(), epoch=3)
+    algorithm = b"\1" if checksum is None else b"\0"
+    described = struct.pack("<H50sIB", 4, b"9.7.4", 0, 19) + bytes(41) + algorithm + b"\xaa" * 4
+    found = [*decoder.read(summed(rotate("bin.000007"))), *decoder.read(event(15, end=126, body=described))]
+    assert found == [LogFileStarted(LogPosition(3, "bin.000007", 4), "1700000000/1/9.7.4")]
+    (statement,) = list(decoder.read(summed(event(2, end=200, query="DROP TABLE t"))))[:1]
+    assert isinstance(statement, Statement)
+    assert statement.text == "DROP TABLE t"
+
+
+def test_the_gtid_of_mariadb_names_the_server_that_wrote_the_event() -> None:
+    decoder = started()
+    begun = struct.pack("<QIB", 7, 5, 0)
+    found = [one for each in (event(162, end=100, body=begun), event(16, end=200)) for one in decoder.read(each)]
+    assert found == [Committed(LogPosition(3, "bin.000007", 200), 1_700_000_000, "5-1-7")]
 
 
 def test_a_tagged_gtid_of_an_unknown_form_is_refused_with_its_position() -> None:
@@ -128,7 +157,7 @@ def test_both_steps_of_an_xa_transaction_of_mysql_have_the_same_identifier(verb:
     decoder = started()
     events = [
         event(2, end=150, query=f"XA START {NAME}"), event(2, end=170, query=f"XA END {NAME}"), event(27, end=170),
-        event(38, end=200), event(2, end=300, query=f"XA {verb} {NAME}"), event(27, end=300),
+        event(38, end=200, body=xa_prepare(False)), event(2, end=300, query=f"XA {verb} {NAME}"), event(27, end=300),
     ]  # fmt: skip
     found = [decoded for one in events for decoded in decoder.read(one)]
     assert [(decoded.position.offset if decoded.position else None) for decoded in found] == [None, 200, 300, 300]
@@ -138,7 +167,7 @@ def test_both_steps_of_an_xa_transaction_of_mysql_have_the_same_identifier(verb:
 
 @pytest.mark.parametrize(
     "last",
-    [event(38, end=200, one_phase=True), event(2, end=200, query=f"XA COMMIT {NAME} ONE PHASE")],
+    [event(38, end=200, body=xa_prepare(True)), event(2, end=200, query=f"XA COMMIT {NAME} ONE PHASE")],
     ids=["event", "text"],
 )
 def test_an_xa_transaction_in_one_phase_is_an_ordinary_transaction(last: RawEvent) -> None:
@@ -221,7 +250,7 @@ def test_databases_with_the_same_table_share_its_structure() -> None:
 def test_a_new_file_drops_all_table_numbers() -> None:
     decoder = started()
     list(decoder.read(event(19, end=200, body=SIMPLE)))
-    list(decoder.read(event(4, next_binlog="bin.000008")))
+    list(decoder.read(rotate("bin.000008")))
     with pytest.raises(Rejected):
         list(decoder.read(event(30, end=300, body=insert(1))))
 
@@ -236,7 +265,7 @@ def test_a_file_of_a_log_has_a_number(name: str) -> None:
 def test_the_fingerprint_of_a_file_has_its_time_and_server() -> None:
     decoder = started()
     version = b"\4\0" + b"10.11.6-MariaDB".ljust(50, b"\0")
-    begun = replace(event(15, body=version), packet=b"\0" * 6 + (77).to_bytes(4, "little") + b"\0" * 10 + version)
+    begun = replace(event(15, body=version + bytes(5)), server_id=77)
     assert list(decoder.read(begun)) == [LogFileStarted(LogPosition(3, "bin.000007", 4), "1700000000/77/10.11.6-MariaDB")]
 
 

@@ -12,6 +12,7 @@ from support.binlog_events import (
     rows_of,
     started,
     table_map,
+    xa_prepare,
 )
 
 from onefold.mysql.binlog.decoder import LogDecoder
@@ -89,7 +90,7 @@ def test_unreadable_rows_wait_for_the_commit_of_an_xa_transaction(description: b
     decoder = started()
     list(decoder.read(event(19, end=200, body=description)))
     list(decoder.read(event(39, end=300, body=insert(1))))
-    (prepared,) = decoder.read(event(38, end=400))
+    (prepared,) = decoder.read(event(38, end=400, body=xa_prepare(False)))
     assert isinstance(prepared, Committed)
     assert prepared.unfinished
     assert prepared.unfinished.rows

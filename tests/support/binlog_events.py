@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
-from typing import Any
 
 from onefold.mysql.binlog.decoder import LogDecoder
 from onefold.mysql.binlog.events import (
     RowsChanged,
 )
-from onefold.mysql.binlog.raw_event import RawEvent
+from onefold.mysql.binlog.raw_event import RawEvent, raw_event
 from onefold.mysql.charsets import Dialect
 from onefold.mysql.table_filter import TableFilter
 
@@ -18,26 +16,28 @@ DIALECT = Dialect(False, {33: "utf8mb3", 63: "binary", 255: "utf8mb4", 309: "utf
 GB = 1 << 30
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """What the library tells of events that hold no rows."""
-
-    next_binlog: str = ""
-    position: int = 4
-    gtid: str = ""
-    flags: int = 0
-    checksum_algorithm: int = 0
-    one_phase: bool = False
-    xid_format_id: int = 1
-    xid_gtrid: bytes = b"ab"
-    xid_bqual: bytes = b"\xff"
-
-
-def event(
-    kind: int, end: int = 0, size: int = 50, body: bytes = b"", flags: int = 0, query: str = "", **parsed: Any
-) -> RawEvent:
+def event(kind: int, end: int = 0, size: int = 50, body: bytes = b"", flags: int = 0, query: str = "") -> RawEvent:
+    """An event in its packet, without a checksum; `size` need not be its own."""
     body = body or (query_body(query.encode()) if query else b"")
-    return RawEvent(kind, 1_700_000_000, end % (1 << 32), size, flags, b"\0" * 20 + body, replace(Parsed(), **parsed))
+    header = struct.pack("<IBIIIH", 1_700_000_000, kind, 1, size, end % (1 << 32), flags)
+    return raw_event(b"\0" + header + body)
+
+
+def rotate(file: str) -> RawEvent:
+    return event(4, body=struct.pack("<Q", 4) + file.encode())
+
+
+def gtid_body(number: int) -> bytes:
+    """The body of a GTID_LOG_EVENT: flags, UUID and number."""
+    return b"\0" + bytes(range(16)) + struct.pack("<Q", number)
+
+
+UUID = "00010203-0405-0607-0809-0a0b0c0d0e0f"
+
+
+def xa_prepare(one_phase: bool) -> bytes:
+    """The body of an XA_PREPARE_LOG_EVENT of `X'6162',X'ff',1`."""
+    return struct.pack("<BIII", one_phase, 1, 2, 1) + b"ab\xff"
 
 
 def query_body(text: bytes, settings: bytes = b"") -> bytes:
@@ -71,7 +71,7 @@ XID = event(16)
 
 def started(patterns: TableFilter | None = None) -> LogDecoder:
     decoder = LogDecoder(DIALECT, patterns or TableFilter(), epoch=3)
-    assert list(decoder.read(event(4, next_binlog="bin.000007"))) == []
+    assert list(decoder.read(rotate("bin.000007"))) == []
     return decoder
 
 

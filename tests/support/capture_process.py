@@ -25,7 +25,7 @@ _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(
     [
         "__main__", "google.cloud.pubsub_v1", "onefold.cli", "onefold_lab.stand_ins.warehouse", "onefold.capture.run",
-        "onefold.capture.outbox", "onefold.capture.large_rows", "pymysqlreplication",
+        "onefold.capture.outbox", "onefold.capture.large_rows",
     ]
 )  # fmt: skip
 

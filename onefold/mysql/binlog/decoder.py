@@ -45,6 +45,8 @@ from onefold.mysql.binlog.raw_event import (
     XA_PREPARE,
     XID,
     RawEvent,
+    checksum_size,
+    next_file,
 )
 from onefold.mysql.binlog.row_event import are_cascades_logged, decode_rows, table_id_of
 from onefold.mysql.binlog.transaction_events import (
@@ -53,6 +55,7 @@ from onefold.mysql.binlog.transaction_events import (
     apply_savepoint,
     gtid_of,
     is_alter_unfinished,
+    mariadb_flags,
     prepared_step,
 )
 from onefold.mysql.binlog.transactions import MAX_BUFFERED_BYTES, Transaction, decoded, is_rolled_back
@@ -62,8 +65,6 @@ from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import TableFilter
 
 _ROWS = frozenset({*WRITE_ROWS, *UPDATE_ROWS, *DELETE_ROWS, PARTIAL_UPDATE_ROWS})
-_CHECKSUM_SIZE = 4
-_CRC32 = 1
 _FIRST_EVENT = 4
 """The offset of a file's first event, behind the magic number."""
 _OFFSET_RANGE = 1 << 32
@@ -130,11 +131,11 @@ class LogDecoder:
         elif kind == EXECUTE_LOAD_QUERY:
             yield self._statement(event, position, EXECUTE_LOAD_HEADER)
         elif kind in (XID, XA_PREPARE):
-            yield from self._commit(event, prepared_step(event.parsed) if kind == XA_PREPARE else None)
+            yield from self._commit(event, prepared_step(event.body(self._checksum_size)) if kind == XA_PREPARE else None)
         elif kind in (HEARTBEAT, HEARTBEAT_V2):
             yield Idle(self._position(self._end) if event.end and not self._in_transaction else None)
         elif kind == FORMAT_DESCRIPTION:
-            self._checksum_size = _CHECKSUM_SIZE if event.parsed.checksum_algorithm == _CRC32 else 0
+            self._checksum_size = checksum_size(event)
             yield self._start_file(event)
         elif kind in TRANSACTION_STARTS:
             self._start_transaction(event, position)
@@ -147,7 +148,7 @@ class LogDecoder:
         A server that has started again gives its tables new numbers. A transaction never continues in another file, so one
         without an end was cut off by a crash.
         """
-        self._file, self._end = event.parsed.next_binlog, event.parsed.position
+        self._file, self._end = next_file(event)
         self._tables.clear()
         cut_off, self._transaction = self._transaction, Transaction(bound=self._max_buffered_bytes)
         self._in_transaction = False
@@ -163,7 +164,7 @@ class LogDecoder:
         self._transaction.begin = position
         # MySQL writes a BEGIN behind the GTID; MariaDB does not.
         mariadb = event.type == MARIADB_GTID
-        self._in_transaction = mariadb and not event.parsed.flags & STANDALONE
+        self._in_transaction = mariadb and not mariadb_flags(body) & STANDALONE
         self._is_effective = not mariadb or not is_alter_unfinished(body)
 
     def _advance(self, event: RawEvent) -> LogPosition:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+import struct
+from uuid import UUID
 
 from onefold.mysql.binlog.events import Statement, XaStep
-from onefold.mysql.binlog.raw_event import ANONYMOUS_GTID, TAGGED_GTID, RawEvent
+from onefold.mysql.binlog.raw_event import ANONYMOUS_GTID, MARIADB_GTID, TAGGED_GTID, RawEvent
 from onefold.mysql.binlog.transactions import Transaction
 from onefold.mysql.ddl.tokens import words
 from onefold.mysql.gtid_encoding import tagged_gtid
+
+_GTID = struct.Struct("<x16sQ")
+"""Flags, UUID and number of a GTID_LOG_EVENT. Source: libs/mysql/binlog/event/control_events.h of
+https://github.com/mysql/mysql-server.
+"""
+_MARIADB_GTID = struct.Struct("<QI")
+"""Number and domain of MariaDB's GTID_EVENT; the flags follow."""
+_XA_PREPARE = struct.Struct("<BIII")
+"""Whether the transaction is committed in one phase, the format of its identifier, and the lengths of both parts of that."""
 
 # Flags of MariaDB's GTID event. Source: `Gtid_log_event` in sql/log_event.h of https://github.com/MariaDB/server;
 # "GTID_EVENT", https://mariadb.com/kb/en/gtid_event/.
@@ -34,8 +44,18 @@ def gtid_of(event: RawEvent, body: bytes) -> str | None:
     """
     if event.type == ANONYMOUS_GTID:
         return None
-    # The library does not read tagged GTIDs.
-    return tagged_gtid(body) if event.type == TAGGED_GTID else str(event.parsed.gtid)
+    if event.type == TAGGED_GTID:
+        return tagged_gtid(body)
+    if event.type == MARIADB_GTID:
+        number, domain = _MARIADB_GTID.unpack_from(body)
+        return f"{domain}-{event.server_id}-{number}"
+    uuid, number = _GTID.unpack_from(body)
+    return f"{UUID(bytes=uuid)}:{number}"
+
+
+def mariadb_flags(body: bytes) -> int:
+    """Return the flags of MariaDB's GTID event."""
+    return body[_MARIADB_GTID.size] if len(body) > _MARIADB_GTID.size else 0
 
 
 def is_alter_unfinished(body: bytes) -> bool:
@@ -44,20 +64,20 @@ def is_alter_unfinished(body: bytes) -> bool:
     The body: sequence number (8 bytes), domain (4), flags (1); a group commit number (8) and an XA identifier (format 4, two
     lengths of 1, and the identifier) only where the flags say so; then, in MariaDB 10.8 and later, the extra flags.
     """
-    flags, at = body[12:13], 13
-    if not flags:
-        return False
-    at += 8 if flags[0] & _HAS_GROUP_COMMIT_ID else 0
-    if flags[0] & _HAS_XID:
+    flags, at = mariadb_flags(body), _MARIADB_GTID.size + 1
+    at += 8 if flags & _HAS_GROUP_COMMIT_ID else 0
+    if flags & _HAS_XID:
         at += 6 + sum(body[at + 4 : at + 6])
     return at < len(body) and bool(body[at] & _ALTER_NOT_FINISHED)
 
 
-def prepared_step(parsed: Any) -> XaStep | None:
+def prepared_step(body: bytes) -> XaStep | None:
     """Return the step of an XA_PREPARE_EVENT of MySQL, which also tells of `XA COMMIT ... ONE PHASE`: None for that."""
-    if parsed.one_phase:
+    one_phase, format_id, length, rest = _XA_PREPARE.unpack_from(body)
+    if one_phase:
         return None
-    return XaStep(f"X'{parsed.xid_gtrid.hex()}',X'{parsed.xid_bqual.hex()}',{parsed.xid_format_id}", "prepared")
+    transaction, branch = struct.unpack_from(f"{length}s{rest}s", body, _XA_PREPARE.size)
+    return XaStep(f"X'{transaction.hex()}',X'{branch.hex()}',{format_id}", "prepared")
 
 
 def apply_savepoint(statement: Statement, transaction: Transaction) -> None:
