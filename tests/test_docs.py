@@ -23,6 +23,7 @@ from onefold import __version__
 from onefold.core.names import TableId
 from onefold.settings.environment import load_settings
 from onefold.settings.variables import VARIABLES
+from onefold.views.handler import EVENTS
 from onefold_lab.demo.tour import CUSTOMER, DATASET, land_version
 from onefold_lab.processes import bigquery_emulator
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
@@ -158,6 +159,14 @@ def test_the_architecture_page_has_the_layers_that_are_checked() -> None:
     assert [re.findall(r"`(\w+)`", row) for row in rows] == [layer for layer in present if layer]
 
 
+def test_every_module_of_the_page_where_it_happens_exists() -> None:
+    named = re.findall(
+        r"`((?:onefold|functions|spark_jobs)/[\w/.]+)`", (DOCS / "explanation" / "where-it-happens.md").read_text()
+    )
+    assert len(named) > 50
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
 def test_every_class_of_the_glossary_exists() -> None:
     rows = re.findall(r"^\|.*\| `(\w+)` \|$", (DOCS / "glossary.md").read_text(), re.MULTILINE)
     library = "\n".join(path.read_text() for path in (ROOT / "onefold").rglob("*.py"))
@@ -237,7 +246,7 @@ _LOGGING = (
 def test_every_event_of_the_functions_is_described() -> None:
     page = (DOCS / "reference" / "log-events.md").read_text()
     modules = [ROOT / "onefold" / name for name in _LOGGING]
-    found = set().union(*(events(path) for path in (*modules, *(ROOT / "functions").glob("*.py"))))
+    found = set(EVENTS.values()).union(*(events(path) for path in (*modules, *(ROOT / "functions").glob("*.py"))))
     assert len(found) == 23
     for event in found:
         assert f"| `{event}` |" in page, f"describe the event {event} in docs/reference/log-events.md"

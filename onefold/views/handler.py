@@ -25,12 +25,14 @@ from onefold.schema.diff import highest_severity
 from onefold.settings.environment import Settings
 from onefold.views.clean import waiting_columns
 from onefold.views.current_kind import left_over_current
-from onefold.views.table_views import TableViews, ViewResult
+from onefold.views.table_views import Kind, TableViews, ViewResult
 
 # Google Cloud, Cloud Logging, "Quotas and limits": 256 KB an entry. The topic has all changes, and the field
 # `changes_severity` is the highest of all.
 MAX_LOGGED_CHANGES = 200
 MAX_LOGGED_SETTINGS = 1_000
+EVENTS: Mapping[Kind, str] = {"unified": "refreshed", "current": "current_refreshed", "clean": "clean_refreshed"}
+"""The event of the line of the log about each kind of view."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ class TableCreatedHandler:
             message_log.log(
                 "NOTICE" if plan.action != "none" else "INFO",
                 f"{base.dataset}.{base.table}: {'' if kind == 'unified' else f'{kind} '}{_done(plan)}",
-                "refreshed" if kind == "unified" else f"{kind}_refreshed",
+                EVENTS[kind],
                 **_fields(plan),
                 **({"waiting": waiting} if kind == "clean" else {}),
             )
