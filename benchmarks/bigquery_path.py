@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from benchmarks.spark_session import RowCounter, forget, open_spark
-from onefold.batches.arguments import parse_reconcile
+from onefold.batches.arguments import ReconcileArguments
 from onefold.changelog.metadata import METADATA
 from onefold.changelog.position import Position
 from onefold.core.names import TableId
@@ -98,7 +98,7 @@ class Case:
         """Return the seconds of one batch without those of BigQuery's statements."""
         warehouse = TimedWarehouse(self.client)
         name = f"bigquery:{DATASET}.{self.table.table}"
-        arguments = parse_reconcile(["--changes", name, "--base", f"{name}_base", "--keys", "id"])
+        arguments = ReconcileArguments.parse(["--changes", name, "--base", f"{name}_base", "--keys", "id"])
         forget(spark)
         counter = RowCounter(spark)
         started = time.perf_counter()

@@ -10,7 +10,7 @@ from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.batches.arguments import parse_reconcile
+from onefold.batches.arguments import ReconcileArguments
 from onefold.spark.reconcile.job import reconcile
 
 KEY = "id"
@@ -70,7 +70,7 @@ def make_base(spark: SparkSession, folder: Path, rows: int) -> Path:
     ids = spark.range(rows).withColumn("number", F.col("id"))
     change_rows(ids, 0, "'INSERT'").write.parquet(str(folder / "history"))
     words = ["--changes", f"{folder}/history", "--keys", KEY, "--output", f"{folder}/base"]
-    reconcile(spark, parse_reconcile(words))
+    reconcile(spark, ReconcileArguments.parse(words))
     shutil.rmtree(folder / "history")
     return folder / "base"
 

@@ -18,7 +18,7 @@ from support.in_memory import MemoryPublisher
 
 from benchmarks.check_scene import PASSWORD, SOURCE, CheckedShop
 from benchmarks.load_peers import COLUMNS, DATABASE, TABLE
-from onefold.batches.check_arguments import CheckArguments
+from onefold.batches.source_arguments import CheckArguments
 from onefold.check.report import TableCheck
 from onefold.pull.read.part import PartResult
 from onefold.pull.read.plan import TablePlan

@@ -26,7 +26,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from benchmarks.change_data import START, sequence_of
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
 from benchmarks.spark_session import forget, open_spark
-from onefold.batches.arguments import parse_reconcile
+from onefold.batches.arguments import ReconcileArguments
 from onefold.spark.reconcile.job import reconcile
 
 HEADING = "The fixed cost of a small batch"
@@ -65,7 +65,7 @@ def make_data(spark: SparkSession, folder: Path, shape: str, count: int) -> Path
     """Write a base, and changes of all its keys."""
     data = folder / shape
     make_changes(spark, data / "history", shape, count, 0)
-    reconcile(spark, parse_reconcile(["--changes", f"{data}/history", "--keys", "id", "--output", f"{data}/base"]))
+    reconcile(spark, ReconcileArguments.parse(["--changes", f"{data}/history", "--keys", "id", "--output", f"{data}/base"]))
     shutil.rmtree(data / "history")
     make_changes(spark, data / "changes", shape, count, count)
     return data
@@ -102,7 +102,7 @@ def in_session(spark: SparkSession) -> Callable[[Path], float]:
     def run(data: Path) -> float:
         forget(spark)
         started = time.perf_counter()
-        reconcile(spark, parse_reconcile(words(data)))
+        reconcile(spark, ReconcileArguments.parse(words(data)))
         return time.perf_counter() - started
 
     return run

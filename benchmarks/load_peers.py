@@ -26,7 +26,7 @@ from pymysql.cursors import SSCursor
 from pyspark.sql import SparkSession
 from support.pulls import RememberedLoads
 
-from onefold.batches.extract_arguments import ExtractArguments
+from onefold.batches.source_arguments import ExtractArguments
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls
 from onefold.spark.extract.job import extract
@@ -88,7 +88,7 @@ class Onefold:
             tables={TABLE: TableLoad("full")},
         )  # fmt: skip
         settings = Settings(sources={"bench": source}, pulled_files=folder.as_uri())
-        arguments = ExtractArguments("bench", DATABASE, "full", gzip=self.gzip)
+        arguments = ExtractArguments("bench", DATABASE, "full", compress="gzip" if self.gzip else None)
         started = time.perf_counter()
         report = extract(self.spark, arguments, settings, RememberedLoads(), {"PULL_PASSWORD": ""})
         seconds = time.perf_counter() - started

@@ -19,7 +19,7 @@ import duckdb
 from pyspark.sql import SparkSession
 
 from benchmarks.change_data import COLUMNS, DELETED, KEY, ORDER, Files
-from onefold.batches.arguments import parse_reconcile
+from onefold.batches.arguments import ReconcileArguments
 from onefold.changelog.metadata import DELETIONS, METADATA
 from onefold.spark.reconcile.job import reconcile
 
@@ -73,7 +73,7 @@ class Onefold:
 
     def run(self, files: Files, output: Path) -> None:
         words = ["--changes", str(files.changes), "--base", str(files.base), "--keys", KEY, "--output", str(output)]
-        reconcile(self.spark, parse_reconcile(words))
+        reconcile(self.spark, ReconcileArguments.parse(words))
 
     def totals(self, output: Path) -> Totals:
         return _totals_of_files(output, "_deleted")

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from onefold.batches.check_arguments import CheckArguments, parse_check
+from onefold.batches.source_arguments import CheckArguments
 from onefold.settings.environment import Settings, load_settings
 from onefold.spark.extract.session import open_session_with_driver
-from onefold.spark.job import run_job, summary
+from onefold.spark.job import run_job, show, summary
 
 if TYPE_CHECKING:
     import pymysql
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     """Run the job with a command line, log its errors, and return its exit code."""
-    return run_job("check", argv, lambda: run(parse_check(argv)))
+    return run_job("check", argv, lambda: run(CheckArguments.parse(argv)))
 
 
 def run(arguments: CheckArguments) -> int:
@@ -42,8 +42,7 @@ def run(arguments: CheckArguments) -> int:
     source_of(settings, arguments.source, arguments.database)
     destination_of(settings)
     report = check(arguments, settings, os.environ, _reader_of(arguments), RestPublisher, summary)
-    sys.stdout.write(f"{report.to_json()}\n")
-    sys.stderr.write(f"{report.summary()}\n")
+    show(report)
     return ended(report, settings)
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from onefold.adapters.connect import connect
-from onefold.batches.arguments import CompareArguments, parse_compare
+from onefold.batches.arguments import CompareArguments
 from onefold.compare.findings import Summary
 from onefold.core.log import log
 from onefold.settings.environment import Settings, load_settings
@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
 
 def run(argv: Sequence[str]) -> int:
     """Compare the two sets of rows, print the summary as JSON, and return the exit code."""
-    arguments = parse_compare(argv)
+    arguments = CompareArguments.parse(argv)
     settings = load_settings(os.environ)
     summary = compare(open_session("onefold compare"), arguments, lambda: connect(settings.project))
     sys.stdout.write(f"{json.dumps(summary.as_dict(), ensure_ascii=False)}\n")

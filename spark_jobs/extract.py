@@ -10,12 +10,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onefold.batches.extract_arguments import ExtractArguments, parse_extract
+from onefold.batches.source_arguments import ExtractArguments
 from onefold.settings.environment import load_settings
 from onefold.spark.extract.job import extract
 from onefold.spark.extract.places import destination_of, source_of
 from onefold.spark.extract.session import open_session_with_driver
-from onefold.spark.job import run_job
+from onefold.spark.job import run_job, show
 
 if TYPE_CHECKING:
     from onefold.pull.read.report import PullReport
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     """Run the job with a command line, log its errors, and return its exit code."""
-    return run_job("extract", argv, lambda: _print(run(parse_extract(argv))))
+    return run_job("extract", argv, lambda: _print(run(ExtractArguments.parse(argv))))
 
 
 def _print(report: PullReport) -> int:
-    sys.stdout.write(f"{report.to_json()}\n")
-    sys.stderr.write(f"{report.summary()}\n")
+    show(report)
     return 0 if report.ok else 2
 
 

@@ -10,10 +10,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onefold.batches.arguments import ReconcileArguments, parse_reconcile, uris_of
-from onefold.batches.dataset_arguments import DatasetArguments, is_for_dataset, parse_reconcile_dataset
+from onefold.batches.arguments import DatasetArguments, ReconcileArguments, parse_reconcile
 from onefold.settings.environment import load_settings
-from onefold.spark.job import run_job
+from onefold.spark.job import run_job, show
 from onefold.spark.reconcile.job import reconcile
 from onefold.spark.reconcile.report import JobReport
 from onefold.spark.session import open_session
@@ -24,20 +23,16 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     """Run the job with a command line, log its errors, and return its exit code."""
-    if is_for_dataset(argv):
-        return run_job("reconcile", argv, lambda: _print_all(run_all(parse_reconcile_dataset(argv))))
-    return run_job("reconcile", argv, lambda: _print(run(parse_reconcile(argv))))
+    return run_job("reconcile", argv, lambda: _run(parse_reconcile(argv)))
 
 
-def _print(report: JobReport) -> int:
-    sys.stdout.write(f"{report.to_json()}\n")
-    sys.stderr.write(f"{report.summary()}\n")
-    return 0
-
-
-def _print_all(report: DatasetReport) -> int:
-    sys.stdout.write(f"{report.to_json()}\n")
-    sys.stderr.write(f"{report.summary()}\n")
+def _run(arguments: ReconcileArguments | DatasetArguments) -> int:
+    """Run the job for one table or for a dataset, print its report, and return the exit code."""
+    if isinstance(arguments, ReconcileArguments):
+        show(run(arguments))
+        return 0
+    report = run_all(arguments)
+    show(report)
     return 2 if report.count("failed") else 0
 
 
@@ -57,7 +52,7 @@ def run_all(arguments: DatasetArguments) -> DatasetReport:
 def run(arguments: ReconcileArguments) -> JobReport:
     """Run the job; BigQuery is reached only where the arguments name a table."""
     spark = open_session("onefold reconcile")
-    if not any(uri.table for uri in uris_of(arguments)):
+    if not any(uri.table for uri in arguments.uris):
         return reconcile(spark, arguments)
     # These imports are not needed by a job on files, which may run where there is no Google Cloud.
     from onefold.adapters.connect import connect

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onefold.batches.shred_arguments import ShredArguments, parse_shred
+from onefold.batches.shred_arguments import ShredArguments
 from onefold.settings.environment import load_settings
-from onefold.spark.job import run_job
+from onefold.spark.job import run_job, show
 from onefold.spark.session import open_session
 
 if TYPE_CHECKING:
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     """Run the job with a command line, log its errors, and return its exit code."""
-    return run_job("shred", argv, lambda: _print(run(parse_shred(argv))))
+    return run_job("shred", argv, lambda: _print(run(ShredArguments.parse(argv))))
 
 
 def _print(report: ShredReport) -> int:
-    sys.stdout.write(f"{report.to_json()}\n")
-    sys.stderr.write(f"{report.summary()}\n")
+    show(report)
     return 1 if report.found_unreadable else 0
 
 

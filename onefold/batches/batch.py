@@ -11,13 +11,11 @@ from dataclasses import replace
 from typing import Literal
 
 from onefold.batches.allow_list import AllowList
-from onefold.batches.arguments import uris_of
-from onefold.batches.check_arguments import CheckArguments
-from onefold.batches.dataset_arguments import DatasetArguments
-from onefold.batches.extract_arguments import ExtractArguments
+from onefold.batches.arguments import DatasetArguments
 from onefold.batches.jobs import Arguments
 from onefold.batches.request import BatchRequest
 from onefold.batches.shred_arguments import ShredArguments
+from onefold.batches.source_arguments import SourceArguments
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.core.names import problems_of_name
 from onefold.ports.batches import ACTIVE, Batch, BatchState, StoredBatch
@@ -86,7 +84,7 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
 
 def _settings_for(arguments: Arguments, settings: BatchSettings) -> BatchSettings:
     """Return the settings of a batch: one that reads a source has the account and the staging bucket of that source."""
-    if not isinstance(arguments, ExtractArguments | CheckArguments):
+    if not isinstance(arguments, SourceArguments):
         return settings
     account = settings.source_accounts.get(arguments.source, settings.service_account)
     bucket = settings.source_buckets.get(arguments.source, settings.bucket)
@@ -94,13 +92,12 @@ def _settings_for(arguments: Arguments, settings: BatchSettings) -> BatchSetting
 
 
 def _problems_of_arguments(arguments: Arguments, request: BatchRequest, allowed: AllowList) -> list[str]:
-    if isinstance(arguments, DatasetArguments | ExtractArguments | CheckArguments):
+    if isinstance(arguments, DatasetArguments | SourceArguments):
         same = arguments.dataset == request.dataset
         return [] if same else [f"--dataset {arguments.dataset} is not {request.dataset}, the dataset of the request"]
     if isinstance(arguments, ShredArguments):
         return allowed.problems_of_shred(arguments)
-    found = uris_of(arguments)
-    return [problem for uri in found for problem in allowed.problems_of(uri, written=uri is arguments.output)]
+    return [problem for uri in arguments.uris for problem in allowed.problems_of(uri, written=uri is arguments.output)]
 
 
 def with_defaults(request: BatchRequest) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.batches.arguments import command_line
 from onefold.batches.jobs import JOBS, Form
+from onefold.batches.values import Uri
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.messages.envelope import json_object, table_problems
 
@@ -16,6 +16,9 @@ _MAX_REQUEST = 50_000
 """The longest request for a batch, in bytes. Its content goes into logs and labels, so it is short."""
 _FOR_TABLES = [name for name, job in JOBS.items() if job.of_table and job.of_dataset is None]
 _FOR_FOLDERS = [name for name, job in JOBS.items() if job.of_folders]
+_OPTIONS = [option for job in JOBS.values() for form in job.forms for option in form.options()]
+_URI_LISTS = {option.name for option in _OPTIONS if option.type == tuple[Uri, ...]}
+"""Each value is a word of its own, since a URI may have a comma."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,35 @@ def batch_message(job: str, dataset: str | None, table: str | None, arguments: M
     of_dataset = {"dataset": dataset} if dataset is not None else {}
     body = {"job": job, **of_dataset, **named, "arguments": dict(arguments)}
     return json.dumps(body).encode()
+
+
+def command_line(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the arguments of a message as words of a command line.
+
+    Raises:
+        InvalidInput: every value that is neither text, a number nor a list of these.
+
+    Examples:
+        >>> command_line({"keys": ["a", "b"], "changes": ["x", "y"]})
+        ['--keys=a,b', '--changes', 'x', 'y']
+    """
+    words: list[str] = []
+    problems: list[str] = []
+    for name, value in arguments.items():
+        items = value if isinstance(value, list) else [value]
+        if not items or not all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in items):
+            problems.append(f"argument {name!r} must be text or a list of texts, and not empty")
+            continue
+        texts = [str(item) for item in items]
+        if not all(text.isprintable() for text in [name, *texts]):
+            problems.append(f"argument {name!r} holds characters that are no text")
+        if name in _URI_LISTS and any(text.startswith("-") for text in texts):
+            problems.append(f"argument {name!r}: no URI begins with '-'")
+        # One word with "=", because argparse would take a text that begins with "-" for another option.
+        words += [f"--{name}", *texts] if name in _URI_LISTS else [f"--{name}={','.join(texts)}"]
+    if problems:
+        raise InvalidInput(problems)
+    return words
 
 
 def _form_of_folders(request: BatchRequest) -> Form:

@@ -1,19 +1,16 @@
-"""The values of a Spark job's arguments, parsed from text: tables and folders, names of columns, bounds of a window.
+"""The values of a Spark job's arguments: how they are read from text, and what is wrong with them.
 
-Each parser adds what is wrong to a list, so that all problems of a command line are reported at once.
+What reads a value adds what is wrong to a list, so that all problems of a command line are reported at once.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
 
-from onefold.changelog.position import HEXADECIMAL
 from onefold.core.names import TableId, fold_case, problems_of_name
-
-Format = Literal["datastream", "debezium", "modify_time"]
 
 _BIGQUERY = "bigquery:"
 _PATTERN = re.compile(r"[*?\[\]{}]")
@@ -84,30 +81,64 @@ def parse_names(option: str, text: str, problems: list[str]) -> tuple[str, ...]:
     return tuple(names.values())
 
 
-def parse_bound(text: str | None, format_: Format, problems: list[str]) -> datetime | str | None:
-    """Return a bound of a window: a time of landing where the text is a date or a time, else a sequence of the source.
+def parse_uris(option: str, texts: Sequence[str], problems: list[str]) -> tuple[Uri, ...]:
+    """Return the addresses of rows; see `parse_uri`."""
+    return tuple(parse_uri(option, text, problems) for text in texts)
 
-    Args:
-        text: the bound as it was given. A time without a zone is in UTC. With `modify_time`, a text that is no time is a
-            value of the column that orders the rows.
-        format_: the format of the changes.
-        problems: what is wrong is added to this list.
+
+def split_texts(_option: str, texts: Sequence[str], _problems: list[str]) -> tuple[str, ...]:
+    """Return texts, of which each may be several, separated by commas.
 
     Examples:
-        >>> parse_bound("2024-05-01", "datastream", [])
-        datetime.datetime(2024, 5, 1, 0, 0, tzinfo=datetime.timezone.utc)
+        >>> split_texts("--tables", ["score", "a,b"], [])
+        ('score', 'a', 'b')
     """
-    if text is None:
-        return None
-    if not re.match(r"\d{4}-\d\d-\d\d", text):
-        if format_ == "modify_time":
-            return text
-        if not any(letter.isdigit() for letter in text) and not re.fullmatch(HEXADECIMAL[1:-1], text):
-            problems.append(f"{text!r} is neither a time of landing, as 2024-05-01T12:00:00Z, nor a sequence of the source")
-        return text
+    return tuple(one for text in texts for one in text.split(",") if one)
+
+
+def parse_time(option: str, text: str, problems: list[str]) -> datetime | None:
+    """Return a time, in UTC where the text names no zone.
+
+    Args:
+        option: the option that has it, for errors.
+        text: a date or a time in the form of ISO 8601.
+        problems: what is wrong is added to this list.
+    """
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
-        problems.append(f"{text!r} is no time: {error}")
+        problems.append(f"{option}: {text!r} is no time: {error}")
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def parse_bound(option: str, text: str, problems: list[str]) -> datetime | str | None:
+    """Return a bound of a window: a time where the text begins as a date does, else the text.
+
+    Args:
+        option: the option that has it, for errors.
+        text: the bound as it was given.
+        problems: what is wrong is added to this list.
+
+    Examples:
+        >>> parse_bound("--from", "2024-05-01", [])
+        datetime.datetime(2024, 5, 1, 0, 0, tzinfo=datetime.timezone.utc)
+    """
+    return parse_time(option, text, problems) if re.match(r"\d{4}-\d\d-\d\d", text) else text
+
+
+def between(least: int, most: int, unit: str = "") -> Callable[[str, int], Iterable[str]]:
+    """Return a check of numbers from `least` to `most`."""
+    return lambda option, value: (
+        [] if least <= value <= most else [f"{option}: expected {least:,} to {most:,}{unit}, got {value:,}"]
+    )
+
+
+def not_empty(expected: str, remedy: str = "") -> Callable[[str, str], Iterable[str]]:
+    """Return a check of texts."""
+    return lambda option, value: [] if value else [f"{option}: expected {expected}, got an empty text{remedy}"]
+
+
+def is_dataset(option: str, value: str) -> Iterable[str]:
+    """Return what is wrong with the name of a dataset."""
+    return [f"{option}: {problem}" for problem in problems_of_name("dataset", value)]

@@ -28,7 +28,7 @@ from onefold.pull.read.watermark import Watermark
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.columns import Schema
 from onefold.settings.environment import Settings
-from onefold.settings.sources import Source, TableLoad, dataset_of, full_view
+from onefold.settings.sources import Source, TableLoad, full_view
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -79,7 +79,7 @@ class Inspector:
         """
         load = self._load(table)
         whole = self._structure(connection, table)
-        base = TableId(self.warehouse.project, self.dataset, table_name(table))
+        base = TableId(self.warehouse.project, self.request.dataset, table_name(table))
         rules = self.settings.rules_for(replace(base, project=None))
         named = tuple(rules.keys)
         if not self.request.captured:
@@ -104,11 +104,6 @@ class Inspector:
         )  # fmt: skip
         _check_columns(found)
         return found
-
-    @property
-    def dataset(self) -> str:
-        """The dataset of the tables."""
-        return self.request.captured or dataset_of(self.request.cluster, self.request.database)
 
     def _check_landed(self, base: TableId, landed: Structure) -> None:
         """Check that a captured table lands as these rules say: only capture knows the rules that have followed a rename.

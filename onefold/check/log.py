@@ -52,7 +52,7 @@ class CheckLog:
         self._warehouse = warehouse
         self._rows = rows
         self._request = request
-        self._source = request.tenant or request.cluster
+        self._source = request.tenant_name
 
     def next_low(self, table: str, chunk: KeyRange) -> int | None:
         """Return where the next chunk of a table begins; None for the first chunk, and after the last one.

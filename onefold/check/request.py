@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 
+from onefold.batches.source_arguments import CheckArguments
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.landing.key_values import key_text
@@ -24,43 +25,12 @@ from onefold.schema.target_types import landed_type
 from onefold.schema.treatment import treat
 from onefold.settings.sources import TableLoad
 
-CHUNK_ROWS = 100_000
-PADDING = timedelta(hours=1)
-SETTLE = timedelta(minutes=2)
-"""How long a difference of a captured table has to last: longer than capture, sink and view take for a change."""
-
 
 @dataclass(frozen=True)
-class CheckRequest:
-    """What somebody asks for.
+class CheckRequest(CheckArguments):
+    """The arguments of a check, and the time of the request, which is in the names of files."""
 
-    Attributes:
-        cluster: the source, by its name in onefold.yaml.
-        database: one of its databases.
-        at: the time of the request, which is in the names of files.
-        tables: patterns of tables; empty for all.
-        captured: the dataset into which the database is captured; None where its tables are pulled.
-        tenant: the `source_name` of captured rows; None for the name of the source.
-        rows: about the rows of a chunk.
-        padding: the age from which rows of pulled tables are compared.
-        settle: how long a difference of a captured table has to last.
-        whole: whether all chunks are compared, from the first to the last, instead of the next one.
-        fix: whether the rows of findings are pulled again.
-        parallel: how many tables are checked at the same time.
-    """
-
-    cluster: str
-    database: str
-    at: datetime
-    tables: tuple[str, ...] = ()
-    captured: str | None = None
-    tenant: str | None = None
-    rows: int = CHUNK_ROWS
-    padding: timedelta = PADDING
-    settle: timedelta = SETTLE
-    whole: bool = False
-    fix: bool = False
-    parallel: int = 4
+    at: datetime = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -139,8 +109,7 @@ class CheckedTable:
     @property
     def tenant(self) -> str:
         """SQL for the view's rows of this source and database; the row has the alias v."""
-        source = self.request.tenant or self.request.cluster
-        pairs = ((SOURCE_NAME, source), (DATABASE_NAME, self.request.database))
+        pairs = ((SOURCE_NAME, self.request.tenant_name), (DATABASE_NAME, self.request.database))
         return " AND ".join(f"v.{quote(column)} = {quote_text(value)}" for column, value in pairs)
 
     @property
@@ -204,6 +173,6 @@ class CheckedTable:
         asked = self.request
         range_ = whole_range("dq", self.watermark, asked.at, None) if low is None else PullRange("dq", low)
         return TablePlan(
-            PullRequest(asked.cluster, asked.database, "dq", asked.at), self.base.dataset or "", self.structure, self.target,
+            PullRequest(asked.source, asked.database, "dq", asked.at), self.base.dataset or "", self.structure, self.target,
             self.load, self.keys, self.watermark, range_, self.now, parts=(part,), previous=self.state,
         )  # fmt: skip

@@ -79,11 +79,11 @@ class Checks:
         request = self.inspector.request
         with closing(self.connect()) as connection:
             loads = None if request.captured else self.inspector.loads
-            asked = asked_tables(connection, request.database, request.tables, loads, self.inspector.dataset)
+            asked = asked_tables(connection, request.database, request.tables, loads, request.dataset)
         gone = [table for table in asked.gone if self.inspector.source.load_of(request.database, table)]
         with ThreadPoolExecutor(request.parallel, "check") as threads:
             found = threads.map(lambda table: self._report(table, self.check), asked.present)
-            return CheckReport(self.inspector.dataset, (*found, *(self._report(table, _refuse_gone) for table in gone)))
+            return CheckReport(request.dataset, (*found, *(self._report(table, _refuse_gone) for table in gone)))
 
     def _report(self, table: str, check_of: Callable[[str], TableCheck]) -> TableCheck:
         """Check a table, and write down what became of it. No error leaves this function, or it would stop other tables."""
@@ -96,7 +96,7 @@ class Checks:
         except Exception as error:  # noqa: BLE001 Spark, the driver and BigQuery raise errors of many classes
             check = TableCheck(table, failed=(self.failure(error),))
         check = self._written(check)
-        _log(self.inspector.dataset, check)
+        _log(self.inspector.request.dataset, check)
         return check
 
     def _written(self, check: TableCheck) -> TableCheck:
@@ -148,7 +148,7 @@ class Checks:
             if not first.result.findings:
                 return ChunkCheck(chunk, first.source_rows)
         if table.request.captured:
-            self.sleep(table.request.settle.total_seconds())
+            self.sleep(table.request.settle_seconds)
         fixes = table.request.fix and not table.request.captured
         begin = self.repairer.loads.begin if fixes else _nothing
         with self.comparer.compare(table, chunk, begin) as second:
@@ -190,7 +190,7 @@ def _notes(table: CheckedTable, counts: RowCounts | None, *, differ: bool) -> It
         yield f"the view lacks the columns {', '.join(table.columns_missing)}, which were not compared: refresh it"
     if table.request.fix and table.request.captured:
         again = f"--again {table.request.database}.{table.base.table}"
-        yield f"captured tables are repaired by a copy: start the capture of {table.request.cluster} with {again}"
+        yield f"captured tables are repaired by a copy: start the capture of {table.request.source} with {again}"
     if counts and not counts.same and not differ:
         yield "the numbers of rows changed while they were counted"
 

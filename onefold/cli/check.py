@@ -6,12 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.batches.check_arguments import CHUNK_ROWS, PADDING_MINUTES, SETTLE_SECONDS, CheckArguments
+from onefold.batches.source_arguments import CheckArguments
 from onefold.cli.common import CHANGES, OK, as_json, print_lines, raise_problems, read_settings
+from onefold.cli.job_options import job_options
 from onefold.cli.output import echo_json
 
 if TYPE_CHECKING:
@@ -31,54 +32,25 @@ _SHOWN = 10
 @click.argument("source")
 @click.argument("database")
 @click.argument("tables", metavar="[TABLE]...", nargs=-1)
-@click.option("--captured", metavar="DATASET", help="The dataset into which capture writes the database.  [default: pulled]")
-@click.option("--tenant", metavar="NAME", help="The source_name of captured rows.  [default: SOURCE]")
-@click.option("--rows", metavar="N", type=int, default=CHUNK_ROWS, show_default=True, help="About the rows of a chunk.")
-@click.option(
-    "--padding-minutes",
-    metavar="N",
-    type=int,
-    default=PADDING_MINUTES,
-    show_default=True,
-    help="The age from which rows of pulled tables are compared.",
-)
-@click.option(
-    "--settle-seconds",
-    metavar="N",
-    type=int,
-    default=SETTLE_SECONDS,
-    show_default=True,
-    help="How long a difference of a captured table has to last.",
-)
-@click.option("--whole", is_flag=True, help="Compare all chunks, from the first to the last.  [default: the next one]")
-@click.option("--fix", is_flag=True, help="Pull the rows of findings again, and write tombstones for those that are gone.")
-@click.option("--parallel", metavar="N", type=int, default=4, show_default=True, help="Tables at the same time.")
+@job_options(CheckArguments, without=("source", "database", "tables"))
 @as_json
 @click.pass_context
 def check(
     context: click.Context,
+    /,
     source: str,
     database: str,
     tables: tuple[str, ...],
-    captured: str | None,
-    tenant: str | None,
-    rows: int,
-    padding_minutes: int,
-    settle_seconds: int,
-    whole: bool,
-    fix: bool,
-    parallel: int,
     as_json: bool,
+    **options: Any,
 ) -> int:
     """Compare the tables of a database with their views: numbers of rows, and every value of the next chunk of each.
 
     SOURCE and DATABASE are those of onefold.yaml; TABLE may be a pattern, as log_*. Findings go into the table _checks of
     the dataset, where the next chunk is remembered, too.
     """
-    arguments = CheckArguments(
-        source, database, tables, captured, tenant, rows, padding_minutes, settle_seconds, whole, fix, parallel
-    )
-    raise_problems(arguments.problems())
+    arguments = CheckArguments(source, database, tables, **options)
+    raise_problems(list(arguments.problems()))
     # The log of a batch is standard output; that of a command is beside its result.
     with redirect_stdout(sys.stderr):
         report = _check(arguments, read_settings(context))

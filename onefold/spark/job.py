@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from pyspark import SparkContext
 
@@ -49,6 +50,20 @@ def run_job(name: str, argv: Sequence[str], work: Callable[[], int]) -> int:
             line = f"onefold {name}: unforeseen error: {summary(error)}; arguments: {shlex.join(argv)}; full log: {log}"
             sys.stderr.write(f"{' '.join(line.split())}\n")
             return 1
+
+
+class Report(Protocol):
+    """What became of a job."""
+
+    def to_json(self) -> str: ...
+
+    def summary(self) -> str: ...
+
+
+def show(report: Report) -> None:
+    """Print the report of a job: as JSON on standard output, and for people on standard error."""
+    sys.stdout.write(f"{report.to_json()}\n")
+    sys.stderr.write(f"{report.summary()}\n")
 
 
 def summary(error: BaseException) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pymysql
 from rich.console import Console
@@ -92,7 +92,7 @@ class DemoChecks:
         def session() -> pymysql.Connection:
             return self.source.connect(now)
 
-        request, reader = CheckRequest(CLUSTER, DATABASE, now, fix=fix, padding=timedelta(0)), PythonReader(session, self.to)
+        request, reader = CheckRequest(CLUSTER, DATABASE, fix=fix, padding_minutes=0, at=now), PythonReader(session, self.to)
         loads = loads_of(self.settings, DATASET, self.to, lambda _: self.topics)
         with contextlib.redirect_stdout(io.StringIO()):  # the log, which has the same lines
             return checks_of(request, self.settings, session, reader, self.to, self.warehouse, loads).run()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from onefold.batches.arguments import command_line, parse_compare, parse_reconcile
+from onefold.batches.arguments import CompareArguments, ReconcileArguments
+from onefold.batches.request import command_line
 from onefold.core.errors import InvalidInput
 
 FILES = ["--changes", "changes", "--output", "out", "--keys", "id"]
 
 
 def test_keys_are_one_whatever_their_case_and_keep_their_order() -> None:
-    assert parse_reconcile([*FILES, "--keys=b, a,B"]).keys == ("b", "a")
+    assert ReconcileArguments.parse([*FILES, "--keys=b, a,B"]).keys == ("b", "a")
 
 
 @pytest.mark.parametrize(
@@ -40,13 +41,13 @@ def test_keys_are_one_whatever_their_case_and_keep_their_order() -> None:
 )
 def test_wrong_arguments_are_reported(words: list[str], problem: str) -> None:
     with pytest.raises(InvalidInput) as raised:
-        parse_reconcile(words)
+        ReconcileArguments.parse(words)
     assert problem in str(raised.value)
 
 
 def test_all_problems_are_in_one_error() -> None:
     with pytest.raises(InvalidInput) as raised:
-        parse_compare(["--left", "bigquery:a", "--right", "x*", "--keys", ","])
+        CompareArguments.parse(["--left", "bigquery:a", "--right", "x*", "--keys", ","])
     assert len(raised.value.problems) == 3
 
 
@@ -65,17 +66,17 @@ def test_the_arguments_of_a_message_become_words() -> None:
 )
 def test_a_window_that_cannot_be_meant_is_refused(words: list[str], problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
-        parse_reconcile([*FILES, *words])
+        ReconcileArguments.parse([*FILES, *words])
 
 
 def test_a_window_says_how_it_was_understood() -> None:
-    assert parse_reconcile(FILES).window == ""
-    assert parse_reconcile([*FILES, "--from", "9", "--to", "A"]).window == "sequences from 9 to A"
-    assert parse_reconcile([*FILES, "--to", "2024-05-01"]).window == "landed to 2024-05-01 00:00:00+00:00"
+    assert ReconcileArguments.parse(FILES).window == ""
+    assert ReconcileArguments.parse([*FILES, "--from", "9", "--to", "A"]).window == "sequences from 9 to A"
+    assert ReconcileArguments.parse([*FILES, "--to", "2024-05-01"]).window == "landed to 2024-05-01 00:00:00+00:00"
 
 
 @pytest.mark.parametrize(("start", "end"), [("-10", "-5"), ("a1", "b"), ("north", "south"), ("9", "10")])
 def test_a_window_of_values_is_in_the_order_of_their_column(start: str, end: str) -> None:
     """Which is known with its type: `a1` is below `b` as text, and above it as a sequence."""
-    found = parse_reconcile([*FILES, "--format=modify_time", "--position=m", f"--from={start}", f"--to={end}"])
+    found = ReconcileArguments.parse([*FILES, "--format=modify_time", "--position=m", f"--from={start}", f"--to={end}"])
     assert found.window == f"values of m from {start} to {end}"

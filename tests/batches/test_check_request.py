@@ -8,8 +8,8 @@ import pytest
 
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
-from onefold.batches.check_arguments import CheckArguments, parse_check
 from onefold.batches.request import batch_message, parse_batch_request
+from onefold.batches.source_arguments import CheckArguments
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.settings.batches import BatchSettings
 
@@ -26,20 +26,20 @@ def test_all_arguments() -> None:
     expected = CheckArguments(
         "fraud", "models", ("a", "b*", "c"), rows=7, padding_minutes=0, settle_seconds=9, whole=True, fix=True, parallel=2
     )
-    assert parse_check(words) == expected
-    assert parse_check(WORDS) == CheckArguments("fraud", "models")
-    captured = parse_check([*WORDS, "--captured=shop", "--tenant=eu"])
-    assert (captured.dataset, captured.tenant, parse_check(WORDS).dataset) == ("shop", "eu", "fraud_models")
+    assert CheckArguments.parse(words) == expected
+    assert CheckArguments.parse(WORDS) == CheckArguments("fraud", "models")
+    captured = CheckArguments.parse([*WORDS, "--captured=shop", "--tenant=eu"])
+    assert (captured.dataset, captured.tenant, CheckArguments.parse(WORDS).dataset) == ("shop", "eu", "fraud_models")
 
 
 def test_all_problems_at_once() -> None:
     with pytest.raises(InvalidInput) as error:
-        parse_check(["--source=", "--database=", "--rows=0", "--padding-minutes=-1", "--parallel=99", "--tenant=x"])
+        CheckArguments.parse(["--source=", "--database=", "--rows=0", "--padding-minutes=-1", "--parallel=99", "--tenant=x"])
     found = [problem.split(":")[0] for problem in error.value.problems]
     assert found[:5] == ["--source", "--database", "--rows", "--padding-minutes", "--parallel"]
     assert found[5].startswith("--tenant is for captured tables")
     with pytest.raises(InvalidInput, match="start their capture with --again"):
-        parse_check([*WORDS, "--captured=shop", "--fix"])
+        CheckArguments.parse([*WORDS, "--captured=shop", "--fix"])
 
 
 def test_a_message_starts_a_batch_as_the_account_of_the_source_with_the_driver() -> None:

@@ -9,8 +9,8 @@ import pytest
 from support.batches import BATCH_SETTINGS, SETTINGS, MemoryBatches
 
 from onefold.batches.allow_list import AllowList
+from onefold.batches.arguments import DatasetArguments
 from onefold.batches.batch import batch_id, labels_of, plan_batch
-from onefold.batches.dataset_arguments import DatasetArguments, parse_reconcile_dataset
 from onefold.batches.launch import launch
 from onefold.batches.request import BatchRequest, batch_message, parse_batch_request
 from onefold.core.errors import InvalidInput, InvalidMessage, TryAgain
@@ -39,7 +39,7 @@ def test_only_what_differs_from_the_defaults_is_named() -> None:
     assert plan_batch(ALL, "1", BATCH_SETTINGS, PLACES).arguments == ("--dataset=shop",)
     request = parse_batch_request(message(arguments={"match": "order_*", "parallel": 8}))
     words = plan_batch(request, "1", BATCH_SETTINGS, PLACES).arguments
-    assert parse_reconcile_dataset(words) == DatasetArguments("shop", "order_*", 8)
+    assert DatasetArguments.parse(words) == DatasetArguments("shop", "order_*", 8)
 
 
 def test_the_labels_are_no_labels_of_a_table() -> None:
@@ -74,7 +74,7 @@ def test_what_cannot_be_meant_is_refused(data: bytes, told: str) -> None:
 
 def test_the_job_reports_all_problems_of_its_arguments_at_once() -> None:
     with pytest.raises(InvalidInput) as refused:
-        parse_reconcile_dataset(["--dataset", "a.b", "--match=", "--parallel=65"])
+        DatasetArguments.parse(["--dataset", "a.b", "--match=", "--parallel=65"])
     assert len(refused.value.problems) == 3
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
-from onefold.batches.extract_arguments import ExtractArguments, parse_extract
 from onefold.batches.request import batch_message, parse_batch_request
+from onefold.batches.source_arguments import ExtractArguments
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.settings.batches import BatchSettings
 
@@ -22,14 +22,15 @@ WORDS = ["--source", "fraud", "--database", "models", "--window", "15m"]
 def test_all_arguments() -> None:
     words = [*WORDS, "--tables", "a,b*", "c", "--at", "2026-05-03T04:00:00+02:00", "--parallel", "8", "--compress", "gzip"]
     at = datetime(2026, 5, 3, 2, tzinfo=UTC)
-    assert parse_extract(words) == ExtractArguments("fraud", "models", "15m", ("a", "b*", "c"), at, 8, gzip=True)
-    assert parse_extract(WORDS) == ExtractArguments("fraud", "models", "15m")
+    assert ExtractArguments.parse(words) == ExtractArguments("fraud", "models", "15m", ("a", "b*", "c"), at, 8, "gzip")
+    assert ExtractArguments.parse(WORDS) == ExtractArguments("fraud", "models", "15m")
 
 
 def test_all_problems_at_once() -> None:
     with pytest.raises(InvalidInput) as error:
-        parse_extract(["--source=", "--database=", "--window=day", "--at=soon", "--parallel=0"])
-    assert [problem.split(":")[0] for problem in error.value.problems] == ["--source", "--database", "--parallel", "--at"]
+        ExtractArguments.parse(["--source=", "--database=", "--window=day", "--at=soon", "--parallel=0"])
+    assert {problem.split(":")[0] for problem in error.value.problems} == {"--source", "--database", "--parallel", "--at"}
+    assert len(error.value.problems) == 4
 
 
 def test_a_message_starts_a_batch_with_the_driver() -> None:
@@ -38,7 +39,7 @@ def test_a_message_starts_a_batch_with_the_driver() -> None:
     batch = plan_batch(request, "1", SETTINGS, ALLOWED)
     assert batch.arguments == ("--source=fraud", "--database=models", "--window=day", "--tables=a,b")
     assert batch.jars == ("gs://code/v1/mariadb-java-client.jar",)
-    assert parse_extract(batch.arguments).tables == ("a", "b")
+    assert ExtractArguments.parse(batch.arguments).tables == ("a", "b")
 
 
 def test_the_dataset_of_a_message_is_that_of_the_source() -> None:
@@ -75,8 +76,8 @@ def test_a_batch_stages_its_files_in_the_bucket_of_its_source() -> None:
 
 def test_a_request_of_a_time_to_come_is_refused() -> None:
     now = datetime(2026, 5, 3, 12, tzinfo=UTC)
-    late = parse_extract([*WORDS, "--at=2027-05-03T12:00:00+00:00"])
+    late = ExtractArguments.parse([*WORDS, "--at=2027-05-03T12:00:00+00:00"])
     with pytest.raises(InvalidInput, match=r"expected a time up to now .2026-05-03 12:00:00.*got 2027-05-03.*correct it"):
         late.asked_at(now)
-    assert parse_extract([*WORDS, "--at=2026-05-03T12:05"]).asked_at(now) == datetime(2026, 5, 3, 12, 5, tzinfo=UTC)
-    assert parse_extract(WORDS).asked_at(now) == now
+    assert ExtractArguments.parse([*WORDS, "--at=2026-05-03T12:05"]).asked_at(now) == datetime(2026, 5, 3, 12, 5, tzinfo=UTC)
+    assert ExtractArguments.parse(WORDS).asked_at(now) == now

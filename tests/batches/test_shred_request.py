@@ -9,7 +9,7 @@ import pytest
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch, subject_labels
 from onefold.batches.request import BatchRequest, batch_message, parse_batch_request
-from onefold.batches.shred_arguments import ShredArguments, parse_shred
+from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.settings.batches import BatchSettings
 
@@ -32,17 +32,9 @@ def problems(**changed: object) -> tuple[str, ...]:
 
 
 def test_all_arguments() -> None:
-    words = [
-        "--events",
-        "a,b",
-        "c*",
-        "--registry=r/",
-        "--output=o/",
-        "--format=parquet",
-        "--input=self-describing",
-        "--dry-run",
-    ]
-    assert parse_shred(words) == ShredArguments(("a", "b", "c*"), "r", "o", "parquet", "self-describing", dry_run=True)
+    words = ["--events", "a,b", "c*", "--registry=r/", "--output=o/", "--format=parquet", "--input=self-describing"]
+    found = ShredArguments.parse([*words, "--dry-run"])
+    assert found == ShredArguments(("a", "b", "c*"), "r", "o", "parquet", "self-describing", dry_run=True)
 
 
 def test_all_problems_at_once() -> None:
@@ -56,14 +48,14 @@ def test_all_problems_at_once() -> None:
         "--input=enriched-json",
     ]
     with pytest.raises(InvalidInput) as error:
-        parse_shred(words)
+        ShredArguments.parse(words)
     named = [problem.split()[0] for problem in error.value.problems]
-    assert named == ["--events", "--events", "--events", "--output", "--registry"]
+    assert named == ["--events", "--events", "--events", "--registry", "--output"]
 
 
 def test_a_message_names_no_dataset_and_starts_a_batch_with_its_libraries() -> None:
     batch = plan_batch(request(), "1", SETTINGS, ALLOWED)
-    assert parse_shred(batch.arguments).events == ("gs://lake/good/2026-*/*.gz", "s3://lake/in")
+    assert ShredArguments.parse(batch.arguments).events == ("gs://lake/good/2026-*/*.gz", "s3://lake/in")
     assert batch.main == "gs://code/v1/shred.py"
     assert batch.unpacked == ("gs://code/v1/shred_libraries.zip",)
     assert plan_batch(BatchRequest("reconcile", "shop", "t", ("--keys=id",)), "1", SETTINGS, ALLOWED).unpacked == ()
@@ -115,4 +107,4 @@ def test_a_message_with_a_dataset_is_refused() -> None:
 def test_every_place_of_a_repeated_option_is_read() -> None:
     words = ["--events", "gs://lake/a", "--events", "gs://lake/b", "gs://lake/c,gs://lake/d"]
     rest = ["--registry=gs://lake/registry", "--output=gs://lake/out", "--format=parquet", "--input=self-describing"]
-    assert parse_shred([*words, *rest]).events == ("gs://lake/a", "gs://lake/b", "gs://lake/c", "gs://lake/d")
+    assert ShredArguments.parse([*words, *rest]).events == ("gs://lake/a", "gs://lake/b", "gs://lake/c", "gs://lake/d")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ class CapturedScene(CheckScene):
         return TableId(self.warehouse.project, self.emulated.name, "t")
 
     def compared(self, **changes: Any) -> TableCheck:
-        options = {"captured": self.emulated.name, "settle": timedelta(0), "whole": True, "rows": 4, **changes}
+        options = {"captured": self.emulated.name, "settle_seconds": 0, "whole": True, "rows": 4, **changes}
         (found,) = self.check(tables=("t",), **options).tables
         return found
 
@@ -106,7 +106,7 @@ def test_a_captured_table_is_compared_by_chunks_and_not_counted(scene: CapturedS
 def test_a_change_that_lands_before_the_second_read_is_no_finding(scene: CapturedScene) -> None:
     scene.land()
     scene.source.run("UPDATE t SET name = 'late' WHERE id = 4")
-    checks = scene.checks(captured=scene.emulated.name, tables=("t",), whole=True, settle=timedelta(seconds=9))
+    checks = scene.checks(captured=scene.emulated.name, tables=("t",), whole=True, settle_seconds=9)
     waited: list[float] = []
 
     def sleep(seconds: float) -> None:
@@ -187,7 +187,7 @@ def test_rules_that_cannot_be_applied_fail_their_table_alone(
     ruled.land()
     ruled.source.run("CREATE TABLE other (id INT PRIMARY KEY)")
     ruled.columns = LandingRules((ColumnRules("other", drop=("id",)),), KEY)
-    report = ruled.check(captured=ruled.emulated.name, settle=timedelta(0))
+    report = ruled.check(captured=ruled.emulated.name, settle_seconds=0)
     assert {one.table: one.outcome for one in report.tables} == {"other": "failed", "t": "skipped"}
     assert "`drop` names id, a column of the key" in report.tables[0].text
     lines = [json.loads(line) for line in "".join(capsys.readouterr()).splitlines() if line.startswith("{")]

@@ -27,7 +27,7 @@ def checked(source: SourceDatabase, rows: int, policies: TablePolicies) -> Check
     assert structure
     target = pulled_table(structure)
     shown = Schema(target.columns).only(target.source_names)
-    request = CheckRequest("fraud", source.name, START, rows=rows)
+    request = CheckRequest("fraud", source.name, rows=rows, at=START)
     return CheckedTable(
         request, BASE, structure, target, by("at"), target.primary_key, None, BASE, shown, LoadState(), 0, None,
         policies=policies,

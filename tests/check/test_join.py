@@ -57,7 +57,7 @@ def table() -> CheckedTable:
     shown = Schema(
         (*Schema(target.columns).only(target.source_names), Column("source_name", STRING), Column("database_name", STRING))
     )
-    request = CheckRequest("s", "d", NOON)
+    request = CheckRequest("s", "d", at=NOON)
     return CheckedTable(
         request, BASE, structure, target, TableLoad("incremental"), ("id",), Watermark("at", "timestamp", 6), VIEW, shown,
         LoadState(target.version), micros(NOON), micros(NOON),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from support.check_scene import CheckScene
 from support.checked_table import OLD, fill
 from support.database_servers import MariaDb, MySql
@@ -68,7 +66,7 @@ def test_a_key_watermark_counts_up_to_the_greatest_key_that_was_loaded_before_th
     scene.tables = {"events": by("id")}
     scene.pull()
     scene.source.run("INSERT INTO events VALUES (3, 'not pulled')")
-    assert scene.check_one("events", padding=timedelta(hours=1)).outcome == "skipped"
+    assert scene.check_one("events", padding_minutes=60).outcome == "skipped"
     found = scene.check_one("events")
     assert (found.outcome, found.counts and found.counts.by) == ("same", "key"), found.text
     scene.source.run("DELETE FROM events WHERE id = 1")

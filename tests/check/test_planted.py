@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from datetime import timedelta
 
 from support.check_scene import CheckScene
 from support.checked_table import fill, writers
@@ -46,7 +45,7 @@ def test_fifty_planted_differences_are_found_and_nothing_else_while_writers_run(
             other = f"{price[:-1]}{(int(price[-1]) + 1) % 10}"
             scene.spoil(statement.replace("%d", str(key)).replace("%s", document).replace("%p", other))
             planted.add((DIFFERENT if columns else ONLY_LEFT, str(key), "".join(columns)))
-        found = scene.check_one(padding=timedelta(minutes=30), rows=200)
+        found = scene.check_one(padding_minutes=30, rows=200)
     sentences = [sentence for chunk in found.chunks for sentence in chunk.findings]
     assert {_parts(sentence) for sentence in sentences} == planted
     assert len(sentences) == 50
@@ -55,8 +54,8 @@ def test_fifty_planted_differences_are_found_and_nothing_else_while_writers_run(
     missing = sum(kind == ONLY_LEFT for kind, *_ in planted) - sum(kind == ONLY_RIGHT for kind, *_ in planted)
     assert found.counts.source - found.counts.warehouse == missing
     with writers(scene, 2_000):
-        assert scene.check_one(padding=timedelta(minutes=30), fix=True).outcome == "fixed"
-        assert scene.check_one(padding=timedelta(minutes=30)).outcome == "same"
+        assert scene.check_one(padding_minutes=30, fix=True).outcome == "fixed"
+        assert scene.check_one(padding_minutes=30).outcome == "same"
 
 
 def _parts(sentence: str) -> tuple[str, str, str]:

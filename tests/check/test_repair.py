@@ -67,8 +67,8 @@ def table(scene: LoadScene) -> CheckedTable:
     base = TableId(PROJECT, BASE.dataset, BASE.table)
     state = scene.process().state_of(BASE, "dq")
     return CheckedTable(
-        CheckRequest(CLUSTER, DATABASE, LATER), base, STRUCTURE, target, TableLoad("incremental"), ("id",), CHANGED_AT, base,
-        shown, state, micros(LATER), micros(LATER),
+        CheckRequest(CLUSTER, DATABASE, at=LATER), base, STRUCTURE, target, TableLoad("incremental"), ("id",), CHANGED_AT,
+        base, shown, state, micros(LATER), micros(LATER),
     )  # fmt: skip
 
 

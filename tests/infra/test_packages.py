@@ -40,7 +40,7 @@ SUBMIT = (
     "--conf=spark.sql.shuffle.partitions=2",
 )
 SECONDS = 300
-JOB = """from onefold.batches.arguments import parse_reconcile
+JOB = """from onefold.batches.arguments import ReconcileArguments
 import onefold.adapters.bigquery.warehouse, onefold.core.log, onefold.settings.environment
 """
 

@@ -13,8 +13,8 @@ from support.infra_expected_services import rules
 from support.log_filters import matches
 from support.terraform import Outcome, Plan
 
-from onefold.batches.extract_arguments import parse_extract
 from onefold.batches.request import parse_batch_request
+from onefold.batches.source_arguments import ExtractArguments
 from onefold.pull.read.pull import log_table
 from onefold.pull.read.report import TableReport
 from onefold.settings.environment import load_settings
@@ -148,7 +148,7 @@ def test_schedules_ask_for_every_database_every_quarter_of_an_hour_and_once_a_da
         request = parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"]))
         assert request.job == "extract"
         found.add((request.dataset, tuple(sorted(request.words)), job["schedule"]))
-        parse_extract(request.words)
+        ExtractArguments.parse(request.words)
     databases = {
         "fraud_models": ("--database=models", "--source=fraud"),
         "fraud_card_data": ("--database=card-data", "--source=fraud"),

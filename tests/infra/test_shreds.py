@@ -15,7 +15,7 @@ from support.terraform import Outcome, Plan, Terraform
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
 from onefold.batches.request import parse_batch_request
-from onefold.batches.shred_arguments import parse_shred
+from onefold.batches.shred_arguments import ShredArguments
 from onefold.settings.batches import read_batch_settings
 
 BATCH = "serviceAccount:onefold-batch@my-project.iam.gserviceaccount.com"
@@ -73,7 +73,7 @@ def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) ->
     jobs = shreds_plan.of("google_cloud_scheduler_job")
     found = {name: job for name, job in jobs.items() if name.startswith("shred[")}
     requests = {name: parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"])) for name, job in found.items()}
-    web, app = (parse_shred(requests[f'shred["{name}"]'].words) for name in ("web", "app"))
+    web, app = (ShredArguments.parse(requests[f'shred["{name}"]'].words) for name in ("web", "app"))
     assert (web.events, web.registry) == (
         ("gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"),
         "gs://my-project-onefold-registry",

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-from onefold.batches.check_arguments import CheckArguments
+from onefold.batches.source_arguments import CheckArguments
 from onefold.core.hash_key import HashKey
 from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.settings.captures import CaptureSettings, ColumnRules

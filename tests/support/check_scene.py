@@ -100,7 +100,7 @@ class CheckScene:
         return TableId(DEFAULT_PROJECT, self.dataset, table)
 
     def checks(self, **changes: Any) -> Checks:
-        request = CheckRequest(CLUSTER, self.source.name, datetime.now(UTC), **changes)
+        request = CheckRequest(CLUSTER, self.source.name, at=datetime.now(UTC), **changes)
         to = destination_of(self.settings)
         reader = PythonReader(self.connect, to)
         return checks_of(request, self.settings, self.connect, reader, to, self.warehouse, self.loads(), self.columns)
@@ -110,7 +110,7 @@ class CheckScene:
 
     def check_one(self, table: str = "t", **changes: Any) -> TableCheck:
         """Check all chunks of a table, of which no row is left out for its age."""
-        (found,) = self.check(tables=(table,), **{"padding": timedelta(0), "whole": True, **changes}).tables
+        (found,) = self.check(tables=(table,), **{"padding_minutes": 0, "whole": True, **changes}).tables
         return found
 
     def view(self, table: str = "t") -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from onefold.adapters.connect import connect
-from onefold.batches.arguments import parse_compare
+from onefold.batches.arguments import CompareArguments
 from onefold.compare.files import open_rows
 from onefold.compare.findings import findings
 from onefold.compare.rows import compare_sources
@@ -38,7 +38,7 @@ class Job:
     ) -> dict[str, Any]:
         words = [f"--left={left}", f"--right={right}", f"--keys={keys}"]
         words += [f"--{name}={value}" for name, value in (("output", output), ("except", without)) if value]
-        return compare(self.spark, parse_compare(words), lambda: connect(None)).as_dict()
+        return compare(self.spark, CompareArguments.parse(words), lambda: connect(None)).as_dict()
 
     def found(self, output: Path) -> list[dict[str, Any]]:
         assert (output / "_SUCCESS").exists()

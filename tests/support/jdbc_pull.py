@@ -14,7 +14,7 @@ from typing import Any
 
 from support.pulls import RememberedLoads, lines
 
-from onefold.batches.extract_arguments import ExtractArguments
+from onefold.batches.source_arguments import ExtractArguments
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn
 from onefold.spark.extract.job import extract

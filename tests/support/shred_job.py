@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 from support.registries import document, folder_store
 
-from onefold.batches.shred_arguments import parse_shred
+from onefold.batches.shred_arguments import ShredArguments
 from onefold.events.registry.json_schema import parse_schema
 from onefold.events.shred.manifest import MANIFEST, Manifest, ShreddedTable, parse_manifest
 from onefold.events.shred.report import ShredReport
@@ -66,7 +66,7 @@ class ShredScene:
         return ["--events", *places, *(f"--{name}={value}" for name, value in named.items()), *more]
 
     def shred(self, spark: SparkSession, *more: str, events: Sequence[object] = (), **changed: object) -> ShredReport:
-        arguments = parse_shred(self.words(*more, events=events, **changed))
+        arguments = ShredArguments.parse(self.words(*more, events=events, **changed))
         return shred(spark, arguments, lambda: read_registry(arguments.registry, None))
 
     def manifests(self) -> list[Manifest]:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from support.oracle import METADATA, NO_TYPES, Order, is_deletion, latest, order_of, source_row
 from support.typed_values import comparable, plain_row
 
-from onefold.batches.arguments import parse_reconcile
+from onefold.batches.arguments import ReconcileArguments
 from onefold.changelog.generator_files import type_in_parquet, value_in_parquet
 from onefold.schema.types import Type, parse_type
 from onefold.spark.reconcile.job import reconcile
@@ -126,7 +126,7 @@ def run_job(
     folders = [changes] if isinstance(changes, Path) else changes
     based = ["--base", str(base)] if base else []
     words = ["--changes", *map(str, folders), *based, "--output", str(output), "--keys", keys, *more]
-    return reconcile(spark, parse_reconcile(words))
+    return reconcile(spark, ReconcileArguments.parse(words))
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from support.pulls import RememberedLoads
 
-from onefold.batches.extract_arguments import ExtractArguments
+from onefold.batches.source_arguments import ExtractArguments
 from onefold.core.errors import OnefoldError
 from onefold.pull.read.plan import TablePlan
 from onefold.settings.environment import Settings

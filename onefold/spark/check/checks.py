@@ -48,11 +48,11 @@ def checks_of(
         columns: the rules of columns of a captured source.
     """
     jobs = load_jobs_for(warehouse)
-    inspector = Inspector(request, settings.sources[request.cluster], settings, warehouse, loads, columns)
+    inspector = Inspector(request, settings.sources[request.source], settings, warehouse, loads, columns)
     comparer = ChunkComparer(connect, reader, jobs, warehouse, to)
     # A key that ends with this process: a hash in a finding says whether two values are equal, and nothing else.
     return Checks(
         inspector, connect, comparer, RowCounter(connect, to, comparer),
         Repairer(warehouse, loads, jobs, StoredDeletions(to), to, SourceRows(connect)),
-        CheckLog(warehouse, row_writer_for(warehouse), inspector.dataset, request), HashKey.new(),
+        CheckLog(warehouse, row_writer_for(warehouse), request.dataset, request), HashKey.new(),
     )  # fmt: skip

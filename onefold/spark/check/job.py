@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pymysql
 
@@ -12,7 +12,7 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.capture_keys import read_capture_key
 from onefold.adapters.connect import connect as connect_warehouse
 from onefold.adapters.secrets import read_password
-from onefold.batches.check_arguments import CheckArguments
+from onefold.batches.source_arguments import CheckArguments
 from onefold.check.report import CheckReport
 from onefold.check.request import CheckRequest
 from onefold.check.run import first_line
@@ -65,7 +65,8 @@ def check(
     loads = loads_of(settings, arguments.dataset, to, publisher_of)
     warehouse = connect_warehouse(settings.project)
     columns = rules_of(arguments, settings, warehouse, environ)
-    checks = checks_of(request_of(arguments), settings, connect, reader, to, warehouse, loads, columns)
+    request = CheckRequest(**vars(arguments), at=datetime.now(UTC))
+    checks = checks_of(request, settings, connect, reader, to, warehouse, loads, columns)
     return replace(checks, failure=failure).run()
 
 
@@ -84,17 +85,8 @@ def rules_of(
         InvalidInput: there is no key where columns are hashed.
         Rejected: the key cannot be read.
     """
-    source = arguments.tenant or arguments.source
+    source = arguments.tenant_name
     found = settings.captures.get(source)
     if arguments.captured is None or found is None:
         return NO_RULES
     return LandingRules(found.rules, read_capture_key(source, arguments.captured, settings, warehouse, environ))
-
-
-def request_of(arguments: CheckArguments) -> CheckRequest:
-    """Return what the arguments ask for, now."""
-    return CheckRequest(
-        arguments.source, arguments.database, datetime.now(UTC), arguments.tables, arguments.captured, arguments.tenant,
-        arguments.rows, timedelta(minutes=arguments.padding_minutes), timedelta(seconds=arguments.settle_seconds),
-        arguments.whole, arguments.fix, arguments.parallel,
-    )  # fmt: skip

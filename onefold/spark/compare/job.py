@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-from onefold.batches.arguments import CompareArguments, uris_of
+from onefold.batches.arguments import CompareArguments
 from onefold.batches.values import Uri
 from onefold.compare.files import CSV
 from onefold.compare.findings import FINDING_COLUMNS, Summary
@@ -39,7 +39,7 @@ def compare(spark: SparkSession, arguments: CompareArguments, connect: Callable[
         Rejected: the table for the findings exists already.
         TryAgain: an error that may pass.
     """
-    if not any(uri.table for uri in uris_of(arguments)):
+    if not any(uri.table for uri in arguments.uris):
         return _compare(spark, arguments, None)
     with closing(BigQueryInputs(spark, connect())) as tables:
         return _compare(spark, arguments, tables)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from onefold.adapters.secrets import read_password
-from onefold.batches.extract_arguments import ExtractArguments
+from onefold.batches.source_arguments import ExtractArguments
 from onefold.core.names import TableId
 from onefold.pull.read.connection import connect_source, jdbc_options
 from onefold.pull.read.plan import PullRequest
@@ -47,7 +47,7 @@ def extract(
     to = destination_of(settings)
     request = PullRequest(
         arguments.source, arguments.database, arguments.window, arguments.asked_at(datetime.now(UTC)), arguments.tables,
-        arguments.parallel, arguments.gzip,
+        arguments.parallel, arguments.compress == "gzip",
     )  # fmt: skip
     planner = Planner(source, request, to, keys_in(settings), loads)
     reader = SparkReader(spark, jdbc_options(source, arguments.database, password), to)

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from pyspark.sql import SparkSession
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-from onefold.batches.arguments import ReconcileArguments
-from onefold.batches.dataset_arguments import DatasetArguments
+from onefold.batches.arguments import DatasetArguments, ReconcileArguments
 from onefold.batches.values import Uri
 from onefold.core.errors import KeyUnknown, NotFound, OnefoldError, TryAgain
 from onefold.core.log import LogSeverity, log
@@ -110,7 +109,7 @@ def reconcile_dataset(
 
 def _arguments_of(table: TableId) -> ReconcileArguments:
     changes, base = (Uri(f"bigquery:{id_}", id_) for id_ in (table, base_table(table)))
-    return ReconcileArguments((changes,), (), base)
+    return ReconcileArguments((changes,), base)
 
 
 def _report(table: TableId, is_due: Callable[[], bool], merge: Callable[[TableId], JobReport]) -> TableReport:

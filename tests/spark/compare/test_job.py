@@ -26,7 +26,7 @@ from support.compared_rows import (
     write_pair,
 )
 
-from onefold.batches.arguments import parse_compare
+from onefold.batches.arguments import CompareArguments
 from onefold.compare.findings import KINDS, Summary
 from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.settings.environment import Settings
@@ -215,7 +215,7 @@ def test_the_settings_may_ask_for_differences_in_the_log_instead_of_a_failure(
     capsys: pytest.CaptureFixture[str], differences: str | None, same: bool, code: int, lines: int
 ) -> None:
     summary = Summary((1, 1), ((), ()), dict.fromkeys(KINDS, 0 if same else 1))
-    assert ended(summary, parse_compare(FILES), Settings(differences=differences)) == code
+    assert ended(summary, CompareArguments.parse(FILES), Settings(differences=differences)) == code
     lines_of_json = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(line["severity"], line["event"], line["left"]) for line in lines_of_json] == [
         ("CRITICAL", "differences_found", "left.jsonl")

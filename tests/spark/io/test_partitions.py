@@ -16,7 +16,7 @@ from support.changelogs import change
 from support.spark_oracle import live, read_base, run_job, write_lines
 from support.sweeps import sweep
 
-from onefold.batches.arguments import parse_compare
+from onefold.batches.arguments import CompareArguments
 from onefold.core.errors import InvalidInput
 from onefold.spark.compare.job import compare
 from onefold.spark.io.files import read_folder
@@ -156,7 +156,7 @@ def test_a_comparison_reads_the_folders_of_both_sides(spark: SparkSession, tmp_p
     write(tmp_path / "right.parquet", {"id": 1, "day": DAY}, {"id": 2, "day": DAY})
     words = ["--left", str(tmp_path / "left"), "--right", str(tmp_path / "right.parquet"), "--keys", "id"]
     output = ["--output", str(tmp_path / "out")]
-    compare(spark, parse_compare([*words, *output]), lambda: pytest.fail("no BigQuery here"))
+    compare(spark, CompareArguments.parse([*words, *output]), lambda: pytest.fail("no BigQuery here"))
     (found,) = [row.asDict() for row in spark.read.parquet(str(tmp_path / "out")).collect()]
     assert found == {"kind": "different", "key": '{"id":"2"}', "column": "day", "left": None, "right": "2024-01-01"}
 

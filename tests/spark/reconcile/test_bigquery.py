@@ -14,7 +14,7 @@ from support.merge_shop import CUSTOMER, LONG_AGO, Shop, another_shop
 from support.tenants import ONE, create, land, row
 from support.typed_shop import base_name, held_types, land_workload, people_see, shown, truth
 
-from onefold.batches.arguments import parse_reconcile
+from onefold.batches.arguments import ReconcileArguments
 from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import InvalidInput, NotFound, SchemaConflict, TryAgain
@@ -57,7 +57,7 @@ def run(spark: SparkSession, shop: Shop, *more: str, base: bool = True) -> JobRe
     table = f"bigquery:{shop.dataset.name}.{shop.name}"
     words = ["--changes", table, f"--keys={','.join(shop.keys)}", *([f"--base={table}_base"] if base else []), *more]
     with StagingTables(spark, shop.warehouse.client) as tables:
-        return reconcile(spark, parse_reconcile(words), BigQueryTables(shop.warehouse, tables, shop.settings))
+        return reconcile(spark, ReconcileArguments.parse(words), BigQueryTables(shop.warehouse, tables, shop.settings))
 
 
 def both_ways(spark: SparkSession, shop: Shop) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -233,7 +233,7 @@ def test_where_nobody_names_the_keys_a_captured_table_tells_them(spark: SparkSes
     with StagingTables(spark, shop.warehouse.client) as tables:
         warehouse = BigQueryTables(shop.warehouse, tables, Settings())
         for place in (f"--base={table}_base", f"--output={tmp_path / 'out'}"):
-            assert reconcile(spark, parse_reconcile(["--changes", table, place]), warehouse).keys == len(tenants)
+            assert reconcile(spark, ReconcileArguments.parse(["--changes", table, place]), warehouse).keys == len(tenants)
     by_folder = spark.read.parquet(str(tmp_path / "out")).collect()
     by_merge = shop.warehouse.fetch(f"SELECT * FROM {shop.dataset.quoted('customer_base')}")
     for rows in (by_folder, by_merge):
@@ -252,7 +252,7 @@ def test_where_nobody_names_the_keys_and_no_table_tells_them_nothing_is_written(
         warehouse = BigQueryTables(shop.warehouse, tables, shop.settings)
         for place in (f"--base={table}_base", f"--output={tmp_path / 'out'}"):
             with pytest.raises(InvalidInput, match="name the columns of the key with --keys"):
-                reconcile(spark, parse_reconcile(["--changes", table, place]), warehouse)
+                reconcile(spark, ReconcileArguments.parse(["--changes", table, place]), warehouse)
     assert not (tmp_path / "out").exists()
     assert shop.warehouse.read_table(shop.table.sibling(f"{shop.name}_base")) is None
 
@@ -288,7 +288,7 @@ def test_a_change_of_the_unified_view_is_announced(spark: SparkSession, shop: Sh
     table = f"bigquery:{shop.dataset.name}.{shop.name}"
     words = ["--changes", table, f"--keys={','.join(shop.keys)}", f"--base={table}_base"]
     with StagingTables(spark, shop.warehouse.client) as tables:
-        reconcile(spark, parse_reconcile(words), BigQueryTables(shop.warehouse, tables, shop.settings, announce))
+        reconcile(spark, ReconcileArguments.parse(words), BigQueryTables(shop.warehouse, tables, shop.settings, announce))
     (plan,) = announced
     assert plan.changes
     assert plan.base == shop.table

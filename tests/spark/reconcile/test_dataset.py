@@ -12,7 +12,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop
 
-from onefold.batches.dataset_arguments import DatasetArguments
+from onefold.batches.arguments import DatasetArguments
 from onefold.core.errors import AccessDenied, NotFound, TryAgain
 from onefold.core.names import TableId
 from onefold.core.retry import Backoff

@@ -7,7 +7,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.merge_shop import another_shop
 
-from onefold.batches.arguments import parse_reconcile
+from onefold.batches.arguments import ReconcileArguments
 from onefold.changelog.metadata import LANDED_AT
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
@@ -31,7 +31,7 @@ def test_numbers_become_times_and_mixed_numbers_floats_as_in_a_merge(spark: Spar
     shop.land("1a", change("INSERT", "1", id=1, born=1_700_000_000_250, price=2**53 + 1))
     shop.land("2b", change("INSERT", "2", id=2, born=2**63 - 1, price=0.5))
     table = f"bigquery:{dataset.name}.{shop.name}"
-    arguments = parse_reconcile(["--changes", table, f"--keys={','.join(shop.keys)}", f"--base={table}_base"])
+    arguments = ReconcileArguments.parse(["--changes", table, f"--keys={','.join(shop.keys)}", f"--base={table}_base"])
     with StagingTables(spark, shop.warehouse.client) as tables:
         reconcile(spark, arguments, BigQueryTables(shop.warehouse, tables, shop.settings))
     by_spark = shop.base()

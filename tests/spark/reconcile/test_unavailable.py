@@ -14,7 +14,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 from support.spark_oracle import live, read_base, run_job, write_lines
 
-from onefold.batches.arguments import parse_reconcile
+from onefold.batches.arguments import ReconcileArguments
 from onefold.core.errors import InvalidInput
 
 pytestmark = pytest.mark.long
@@ -166,4 +166,4 @@ def test_no_rows_stay_in_memory(spark: SparkSession, tmp_path: Path) -> None:
 )
 def test_a_wrong_placeholder_is_refused(words: tuple[str, ...]) -> None:
     with pytest.raises(InvalidInput, match="--unavailable-value: expected"):
-        parse_reconcile(["--changes", "a", "--output", "b", "--keys", "id", *words])
+        ReconcileArguments.parse(["--changes", "a", "--output", "b", "--keys", "id", *words])

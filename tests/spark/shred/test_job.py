@@ -13,7 +13,7 @@ import pytest
 from support.registries import document
 from support.shred_job import CLICK, ShredScene, click, scene_with_clicks
 
-from onefold.batches.shred_arguments import parse_shred
+from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput
 from onefold.events.registry.registry import Registry
 from onefold.events.shred.counts import EVENTS
@@ -160,7 +160,7 @@ def test_many_tables_with_few_rows_are_written_in_one_pass(spark: SparkSession, 
 
 def test_of_two_runs_with_the_same_files_the_later_one_gives_way(spark: SparkSession, scene: ShredScene) -> None:
     scene.write("a.txt", [click(1)])
-    arguments = parse_shred(scene.words())
+    arguments = ShredArguments.parse(scene.words())
 
     def meanwhile() -> Registry:
         scene.shred(spark)
@@ -175,7 +175,7 @@ def test_of_two_runs_with_the_same_files_the_later_one_gives_way(spark: SparkSes
 def test_two_runs_at_once_with_different_files_both_finish(spark: SparkSession, scene: ShredScene) -> None:
     scene.write("a/1.txt", [click(1)])
     scene.write("b/2.txt", [click(2)])
-    arguments = parse_shred(scene.words(events=[scene.events / "a"]))
+    arguments = ShredArguments.parse(scene.words(events=[scene.events / "a"]))
 
     def meanwhile() -> Registry:
         scene.shred(spark, events=[scene.events / "b"])
