@@ -11,10 +11,10 @@ from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.landing.key_values import key_text
 from onefold.landing.row_writer import Landing
+from onefold.landing.table import VersionedTable
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
 from onefold.pull.read.plan import KeyRange, LoadState, PullRequest, TablePlan
-from onefold.pull.read.pulled_table import PulledTable
 from onefold.pull.read.ranges import whole_range
 from onefold.pull.read.watermark import PullRange, Watermark
 from onefold.schema.casts import convert
@@ -88,7 +88,7 @@ class CheckedTable:
     request: CheckRequest
     base: TableId
     structure: Structure
-    target: PulledTable
+    target: VersionedTable
     load: TableLoad
     keys: tuple[str, ...]
     watermark: Watermark | None

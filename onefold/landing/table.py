@@ -57,6 +57,8 @@ class VersionedTable:
     renamed: tuple[RenamedColumn, ...] = ()
     hashed: frozenset[str] = frozenset()
     """Names in BigQuery of the columns of which the keyed hash lands."""
+    added: tuple[Column, ...] = ADDED
+    """The last columns, which the source does not have."""
 
     @property
     def name(self) -> str:
@@ -65,7 +67,7 @@ class VersionedTable:
     @cached_property
     def source_names(self) -> tuple[str, ...]:
         """The names of the source's columns in BigQuery. They are computed once, because each row needs them."""
-        return tuple(column.name for column in self.columns[: -len(ADDED)])
+        return tuple(column.name for column in self.columns[: -len(self.added)])
 
     @property
     def clustering(self) -> tuple[str, ...]:

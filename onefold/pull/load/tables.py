@@ -55,7 +55,7 @@ class Announcements:
         check_not_captured(base, plan, found)
         # The message about a version may have been lost with the process that made the table, so each process sends it.
         destination = Destination(self.warehouse, self.publisher, plan.dataset, self.topic)
-        table = replace(plan.target.captured, columns=plan.target.columns, primary_key=plan.keys)
+        table = replace(plan.target, primary_key=plan.keys)
         announce_once(destination, NewTable(table, DAY.name, LABELS))
         present = Version(plan.target.version, plan.target.columns)
         return (present, *(version for version in found if version.id != present.id))
@@ -107,7 +107,7 @@ class Announcements:
         if declared and not same_columns(declared, plan.keys):
             raise SchemaConflict(
                 f"{plan.table}: the key at the source is {', '.join(plan.keys)}, and {id_} declares {', '.join(declared)}: "
-                f"name `keys` for the table in onefold.yaml, or run in BigQuery: {redeclaration(id_, plan.target.captured)}"
+                f"name `keys` for the table in onefold.yaml, or run in BigQuery: {redeclaration(id_, plan.target)}"
             )
 
     def _versions(self, base: TableId) -> tuple[Version, ...]:

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from onefold.core.names import TableId
+from onefold.landing.table import VersionedTable
 from onefold.mysql.table import Structure
-from onefold.pull.read.pulled_table import PulledTable
 from onefold.pull.read.watermark import NO_DAY, PullRange, Watermark, Window
 from onefold.settings.sources import TableLoad
 
@@ -161,7 +161,7 @@ class TablePlan:
     request: PullRequest
     dataset: str
     structure: Structure
-    target: PulledTable
+    target: VersionedTable
     load: TableLoad
     keys: tuple[str, ...]
     watermark: Watermark | None

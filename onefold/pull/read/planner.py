@@ -13,6 +13,7 @@ import pymysql
 from onefold.changelog.declared_keys import same_columns
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId, table_name
+from onefold.landing.table import VersionedTable
 from onefold.mysql.catalog import ColumnRow, TableDescription, TableName, describe_one
 from onefold.mysql.connection import query, quoted
 from onefold.mysql.grants import table_sql
@@ -32,7 +33,7 @@ from onefold.pull.read.older_rows import has_filled, is_reordered
 from onefold.pull.read.part import Destination, table_folder
 from onefold.pull.read.plan import KeyRange, LoadState, PullRequest, TablePlan
 from onefold.pull.read.pulled import Loads
-from onefold.pull.read.pulled_table import PulledTable, pulled_table
+from onefold.pull.read.pulled_table import pulled_table
 from onefold.pull.read.ranges import pull_range, whole_range
 from onefold.pull.read.small_files import create_text
 from onefold.pull.read.table_settings import (
@@ -60,7 +61,7 @@ class _Table:
     rows: tuple[ColumnRow, ...]
     structure: Structure
     load: TableLoad
-    target: PulledTable
+    target: VersionedTable
     keys: tuple[str, ...]
     keys_are_named: bool
     state: LoadState

@@ -9,9 +9,9 @@ from datetime import timedelta
 from onefold.changelog import key_columns
 from onefold.core.errors import InvalidSettings
 from onefold.core.names import fold_hidden
+from onefold.landing.table import VersionedTable
 from onefold.mysql.catalog import ColumnRow, TableDescription
 from onefold.mysql.table import INTEGERS, SourceColumn, Structure
-from onefold.pull.read.pulled_table import PulledTable
 from onefold.pull.read.watermark import Kind, Watermark
 from onefold.settings.sources import DEFAULT_KEY_OVERLAP, DEFAULT_OVERLAP, TableLoad, WatermarkColumn
 
@@ -47,7 +47,7 @@ def check_settings(structure: Structure, load: TableLoad, keys: Sequence[str]) -
         raise InvalidSettings(problems)
 
 
-def check_keys(target: PulledTable, load: TableLoad, keys: Sequence[str]) -> None:
+def check_keys(target: VersionedTable, load: TableLoad, keys: Sequence[str]) -> None:
     """Check that views can tell the rows of a pulled table apart.
 
     Args:
@@ -62,7 +62,7 @@ def check_keys(target: PulledTable, load: TableLoad, keys: Sequence[str]) -> Non
         raise InvalidSettings(problems)
 
 
-def key_problems(target: PulledTable, load: TableLoad, keys: Sequence[str]) -> Iterator[str]:
+def key_problems(target: VersionedTable, load: TableLoad, keys: Sequence[str]) -> Iterator[str]:
     """Yield why columns cannot be the key of an incremental table; the arguments are those of `check_keys`."""
     if load.mode == "incremental":
         for problem in key_columns.key_problems(target.table, target.columns, keys):
