@@ -37,7 +37,7 @@ class ReconcileArguments(JobArguments):
         Uri | None,
         Argument(
             "what the changes are merged into; one that is not there is an empty one", "URI",
-            of_batch="bigquery:{dataset}.{table}_base", unless="output",
+            of_batch="bigquery:{dataset}.{table}_base", unless=("--output",),
         ),
     ] = None  # fmt: skip
     output: Annotated[Uri | None, Argument("a new folder for the new base; not with a base in BigQuery", "URI")] = None

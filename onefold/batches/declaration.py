@@ -37,7 +37,7 @@ class Argument:
         read: reads the value from one text; None to read it by the field's type.
         check: yields what is wrong with a value that is not None.
         of_batch: what a request means that leaves the argument out, with the {dataset} and the {table} of the request.
-        unless: another argument; where a request has it, `of_batch` does not apply.
+        unless: words of other options; where a request has one of them, `of_batch` does not apply.
     """
 
     help: str
@@ -45,9 +45,9 @@ class Argument:
     name: str = ""
     otherwise: str = ""
     read: Read | None = None
-    check: Check = lambda option, value: ()  # noqa: ARG005
+    check: Check | None = None
     of_batch: str = ""
-    unless: str = ""
+    unless: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -163,15 +163,15 @@ class JobArguments:
         return (*words, *(
             f"{option.word}={argument.of_batch.format_map(known)}"
             for option in cls.options()
-            if (argument := option.argument).of_batch and not named & {option.word, f"--{argument.unless}"}
+            if (argument := option.argument).of_batch and named.isdisjoint((option.word, *argument.unless))
             and (table is not None or "{table}" not in argument.of_batch)
         ))  # fmt: skip
 
     def problems(self) -> Iterator[str]:
         """Yield what is wrong with the values, each by itself and with each other."""
-        values = ((option, getattr(self, option.field)) for option in self.options())
-        for option, value in values:
-            yield from option.argument.check(option.word, value) if value is not None else ()
+        for option in self.options():
+            check, value = option.argument.check, getattr(self, option.field)
+            yield from check(option.word, value) if check and value is not None else ()
         yield from self.conflicts()
 
     def conflicts(self) -> Iterator[str]:
@@ -188,8 +188,11 @@ class JobArguments:
 
 MAX_PARALLEL = 64
 Parallel = Annotated[
-    int, Argument("tables at the same time", "N", check=between(1, MAX_PARALLEL, " tables at the same time"))
-]  # fmt: skip
+    int,
+    Argument(
+        f"tables at the same time, 1 to {MAX_PARALLEL}", "N", check=between(1, MAX_PARALLEL, " tables at the same time")
+    ),
+]
 
 
 class _Parser(argparse.ArgumentParser):

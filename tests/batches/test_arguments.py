@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onefold.batches.arguments import CompareArguments, ReconcileArguments
+from onefold.batches.arguments import UNAVAILABLE_VALUE, CompareArguments, ReconcileArguments
 from onefold.batches.request import command_line
 from onefold.core.errors import InvalidInput
 
@@ -80,3 +80,20 @@ def test_a_window_of_values_is_in_the_order_of_their_column(start: str, end: str
     """Which is known with its type: `a1` is below `b` as text, and above it as a sequence."""
     found = ReconcileArguments.parse([*FILES, "--format=modify_time", "--position=m", f"--from={start}", f"--to={end}"])
     assert found.window == f"values of m from {start} to {end}"
+
+
+def test_an_option_that_is_repeated_adds_values() -> None:
+    words = ["--changes", "a", "b", "--changes", "c", "--output", "out", "--keys", "id"]
+    assert [uri.text for uri in ReconcileArguments.parse(words).changes] == ["a", "b", "c"]
+
+
+def test_a_placeholder_is_refused_with_another_format_even_if_it_is_debeziums_own() -> None:
+    with pytest.raises(InvalidInput, match="--unavailable-value: expected a text with --format debezium"):
+        ReconcileArguments.parse([*FILES, f"--unavailable-value={UNAVAILABLE_VALUE}"])
+    assert ReconcileArguments.parse(FILES).unavailable == UNAVAILABLE_VALUE
+
+
+def test_problems_of_values_and_between_values_are_in_one_error() -> None:
+    with pytest.raises(InvalidInput) as raised:
+        ReconcileArguments.parse(["--changes", "part[1]", "--from", "2024-13-01", "--position", "m", "--output", "out"])
+    assert len(raised.value.problems) == 4

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.cli import Run
 
+from onefold.batches.source_arguments import CheckArguments
 from onefold.check.report import CheckReport, ChunkCheck, TableCheck
 from onefold.cli.check import lines
 from onefold.compare.findings import DIFFERENT
@@ -65,3 +66,11 @@ def test_the_first_findings_are_shown_below_their_table() -> None:
         "shop: 1 same, 0 fixed, 1 different, 0 skipped, 0 failed",
     ]
     assert "finding" not in CheckReport("shop", (differs,)).summary()
+
+
+def test_the_options_of_the_command_are_those_of_the_job(run: Run) -> None:
+    shown = " ".join(run("check", "--help").out.split())
+    for option in CheckArguments.options():
+        assert (option.word in shown) == (option.field not in ("source", "database", "tables"))
+    assert "--rows N About the rows of a chunk. [default: 100,000]" in shown
+    assert "--whole All chunks, from the first to the last. [default: the next one]" in shown
