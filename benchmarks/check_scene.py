@@ -88,7 +88,7 @@ class CheckedShop:
         """
         settings, to = self.settings, destination_of(self.settings)
         loads = loads_of(settings, dataset_of(SOURCE, DATABASE), to, lambda _: MemoryPublisher())
-        request = PullRequest(SOURCE, DATABASE, "15m", datetime.now(UTC))
+        request = PullRequest(SOURCE, DATABASE, "15m", at=datetime.now(UTC))
         planner = Planner(settings.sources[SOURCE], request, to, lambda _: (), loads)
         report = Pull(planner, self.connect, PythonReader(self.connect, to), loads).run()
         if report.tables[0].outcome != "loaded":

@@ -32,6 +32,7 @@ class Argument:
     Attributes:
         help: what the argument means, as part of a sentence.
         metavar: the value, in help; not for choices and flags.
+        choices: the values that may be given; those of the type if empty.
         name: the name in command lines and messages; that of the field if empty.
         otherwise: what holds where the argument is left out; the field's default if empty.
         read: reads the value from one text; None to read it by the field's type.
@@ -42,6 +43,7 @@ class Argument:
 
     help: str
     metavar: str | None = None
+    choices: tuple[str, ...] = ()
     name: str = ""
     otherwise: str = ""
     read: Read | None = None
@@ -83,8 +85,8 @@ class Option:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values that there are; empty for any."""
-        return get_args(self.type) if get_origin(self.type) is Literal else ()
+        """The values that may be given; empty for any."""
+        return self.argument.choices or (get_args(self.type) if get_origin(self.type) is Literal else ())
 
     @property
     def default_text(self) -> str:

@@ -15,6 +15,8 @@ from onefold.settings.sources import dataset_of
 MOST_AHEAD = timedelta(minutes=10)
 """How far the clock of who asks may be ahead."""
 
+Window = Literal["15m", "day", "full", "dq"]
+"""What is read of a table: from the watermark, prior days, all of it; or a chunk of a check, which no job is asked for."""
 _NAME = not_empty("a name")
 Patterns = Annotated[tuple[str, ...], Argument("only these tables", "PATTERN", otherwise="all", of_batch="{table}")]
 
@@ -38,13 +40,18 @@ class ExtractArguments(SourceArguments):
 
     job: ClassVar[str] = "extract"
 
-    window: Annotated[Literal["15m", "day", "full"], Argument("from the watermark, prior days, or whole tables")]
+    window: Annotated[Window, Argument("from the watermark, prior days, or whole tables", choices=("15m", "day", "full"))]
     tables: Patterns = ()
     at: Annotated[
         datetime | None, Argument("the time of the request; an older one does nothing", "TIME", otherwise="now")
     ] = None
     parallel: Parallel = 4
     compress: Annotated[Literal["gzip"] | None, Argument("compress the files")] = None
+
+    @property
+    def gzip(self) -> bool:
+        """Whether files are compressed."""
+        return self.compress == "gzip"
 
     def asked_at(self, now: datetime) -> datetime:
         """Return the time of the request.

@@ -173,6 +173,6 @@ class CheckedTable:
         asked = self.request
         range_ = whole_range("dq", self.watermark, asked.at, None) if low is None else PullRange("dq", low)
         return TablePlan(
-            PullRequest(asked.source, asked.database, "dq", asked.at), self.base.dataset or "", self.structure, self.target,
-            self.load, self.keys, self.watermark, range_, self.now, parts=(part,), previous=self.state,
+            PullRequest(asked.source, asked.database, "dq", at=asked.at), self.base.dataset or "", self.structure,
+            self.target, self.load, self.keys, self.watermark, range_, self.now, parts=(part,), previous=self.state,
         )  # fmt: skip

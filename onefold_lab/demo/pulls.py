@@ -87,7 +87,7 @@ class DemoPulls:
         """Run a pull. Return its report, and the lines of its log, which are not shown."""
         # Each pull reads the log of loads anew, as each batch does.
         loads = loads_of(self.settings, DATASET, self.to, lambda _: self.topics)
-        source, request = self.settings.sources[CLUSTER], PullRequest(CLUSTER, DATABASE, window, now)
+        source, request = self.settings.sources[CLUSTER], PullRequest(CLUSTER, DATABASE, window, at=now)
         planner = Planner(source, request, self.to, lambda table: self.settings.rules_for(table).keys, loads)
 
         def session() -> pymysql.Connection:

@@ -88,7 +88,7 @@ class CheckScene:
         """The same for a pull of which tables may fail; `changes` are those of the `Pull`."""
         self.at += timedelta(seconds=1)
         to, loads = destination_of(self.settings), self.loads()
-        request = PullRequest(CLUSTER, self.source.name, window, self.at)
+        request = PullRequest(CLUSTER, self.source.name, window, at=self.at)
         planner = Planner(self.settings.sources[CLUSTER], request, to, lambda _: (), changes.get("loads", loads))
         pull = replace(Pull(planner, self.connect, PythonReader(self.connect, to), loads), **changes)
         report = pull.run()

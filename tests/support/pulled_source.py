@@ -87,7 +87,7 @@ class Puller:
         target = pulled_table(self.source.structure)
         base = TableId(None, DATASET, target.table)
         state = loads.state_of(base, window)
-        request = PullRequest(CLUSTER, DATABASE, window, now)
+        request = PullRequest(CLUSTER, DATABASE, window, at=now)
         keys = target.primary_key
         range_ = self._range(window, state, now, days, target.version)
         return TablePlan(

@@ -99,7 +99,7 @@ class PullScene:
 
     def pull(self, window: Window = "15m", **changes: Any) -> Pull:
         self.at += timedelta(minutes=15)
-        request = replace(PullRequest("fraud", self.database.name, window, self.at), **changes)
+        request = replace(PullRequest("fraud", self.database.name, window, at=self.at), **changes)
         source = Source("fraud", "localhost", databases=(self.database.name,), time_zone=self.time_zone, tables=self.tables)
         to = Destination(FolderFiles(), self.folder.as_uri())
         planner = Planner(source, request, to, lambda _: self.keys, self.loads, self.part_rows)

@@ -108,7 +108,7 @@ class RealPuller(Puller):
         named = WatermarkColumn(self.watermark.column) if self.watermark else None
         load = replace(self.load, mode="incremental" if named else "full", watermark=named)
         settings = Source(CLUSTER, "localhost", databases=(database,), tables={TABLE: load})
-        planner = Planner(settings, PullRequest(CLUSTER, database, window, now), self.to, lambda _: (), loads)
+        planner = Planner(settings, PullRequest(CLUSTER, database, window, at=now), self.to, lambda _: (), loads)
         with closing(source.connect(now + self.step)) as connection:
             try:
                 plan = planner.plan(connection, TABLE)

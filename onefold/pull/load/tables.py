@@ -130,7 +130,7 @@ def check_not_captured(base: TableId, plan: TablePlan, versions: Sequence[Versio
     """
     captured = [version.id for version in versions if version.schema.get(DAY.name) != DAY]
     if captured:
-        source = f"{plan.request.cluster}/{plan.request.database}.{plan.structure.table}"
+        source = f"{plan.request.source}/{plan.request.database}.{plan.structure.table}"
         names = ", ".join(versioned_name(base.table, id_) for id_ in captured)
         raise SchemaConflict(
             f"{source} cannot be pulled into {base}: the dataset has a captured table of this name ({names}): capture into "

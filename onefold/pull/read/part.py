@@ -141,7 +141,7 @@ class Destination:
 
 def table_folder(plan: TablePlan) -> str:
     """Return the folder of the files of a table."""
-    return folder_of(plan.request.cluster, plan.request.database, plan.structure.table)
+    return folder_of(plan.request.source, plan.request.database, plan.structure.table)
 
 
 def write_part(plan: TablePlan, part: int, blocks: Iterable[Block], to: Destination) -> PartResult:

@@ -8,34 +8,22 @@ from datetime import date, datetime
 from functools import cached_property
 from typing import Any, Literal
 
+from onefold.batches.source_arguments import ExtractArguments
 from onefold.core.names import TableId
 from onefold.landing.table import VersionedTable
 from onefold.mysql.table import Structure
-from onefold.pull.read.watermark import NO_DAY, PullRange, Watermark, Window
+from onefold.pull.read.watermark import NO_DAY, PullRange, Watermark
 from onefold.settings.sources import TableLoad
 
 
 @dataclass(frozen=True)
-class PullRequest:
-    """What somebody asks for: the tables of a database, for a window.
+class PullRequest(ExtractArguments):
+    """The arguments of a pull, and the time of the request.
 
-    Attributes:
-        cluster: the source, by its name in onefold.yaml.
-        database: the database.
-        window: `15m`, `day` or `full`.
-        at: the time of the request. One that is older than the last successful one of a table does nothing.
-        tables: patterns of tables; empty for all.
-        parallel: how many tables are pulled at the same time.
-        gzip: whether files are compressed.
+    A request that is older than the last successful one of a table does nothing.
     """
 
-    cluster: str
-    database: str
-    window: Window
-    at: datetime
-    tables: tuple[str, ...] = ()
-    parallel: int = 4
-    gzip: bool = False
+    at: datetime = field(kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from onefold.pull.read.queries import count_query
 from onefold.pull.read.report import PullReport, TableReport
 from onefold.pull.read.shared_names import check_case, check_name
 from onefold.pull.read.table_settings import describes_same
-from onefold.settings.sources import dataset_of
 
 TRIES = 3
 """How often a table is read that is altered while it is read."""
@@ -95,7 +94,7 @@ class Pull:
         """
         request = self.planner.request
         with closing(self.connect()) as connection:
-            asked = asked_tables(connection, request.database, request.tables, self.loads, self._dataset)
+            asked = asked_tables(connection, request.database, request.tables, self.loads, request.dataset)
         # Ranges have threads of their own: a table that waits for its ranges must not take the place of one.
         with (
             ThreadPoolExecutor(request.parallel, "table") as of_tables,
@@ -103,11 +102,7 @@ class Pull:
         ):
             pulled = tuple(of_tables.map(lambda table: self._report(table, asked.seen, of_parts), asked.present))
         reports = (*pulled, *self._missing(asked.gone))
-        return PullReport(self._dataset, request.window, reports)
-
-    @property
-    def _dataset(self) -> str:
-        return dataset_of(self.planner.request.cluster, self.planner.request.database)
+        return PullReport(request.dataset, request.window, reports)
 
     def _missing(self, tables_: Iterable[str]) -> Iterator[TableReport]:
         """Yield a report of each table that was pulled before, is asked for and is not at the source any more."""
@@ -117,7 +112,7 @@ class Pull:
             except Skipped:
                 continue  # onefold.yaml does not ask for it, or this window does not pull it
             report = TableReport(table, "missing", reasons=(GONE,))
-            log_table(self._dataset, report)
+            log_table(self.planner.request.dataset, report)
             yield report
 
     def _report(self, table: str, seen: Collection[str], threads: ThreadPoolExecutor) -> TableReport:
@@ -131,7 +126,7 @@ class Pull:
             report = TableReport(table, "failed", reasons=tuple(str(error).splitlines()))
         except Exception as error:  # noqa: BLE001 Spark, the driver and BigQuery raise errors of many classes
             report = TableReport(table, "failed", reasons=(self.failure(error),))
-        log_table(self._dataset, report)
+        log_table(self.planner.request.dataset, report)
         return report
 
     def _check_name(self, table: str, seen: Collection[str]) -> None:
@@ -145,7 +140,7 @@ class Pull:
         check_case(self.planner.source, name, seen)
         self.planner.load_of(table)
         owner = self.loads.state_of(
-            TableId(None, self._dataset, table_name(table)), self.planner.request.window
+            TableId(None, self.planner.request.dataset, table_name(table)), self.planner.request.window
         ).source_table
         check_name(self.planner.source, name, seen, owner)
 

@@ -61,7 +61,7 @@ def metadata(plan: TablePlan, change_type: str, sequence_number: str) -> dict[st
 def added_values(plan: TablePlan) -> dict[str, Any]:
     """Return the values of the columns that all rows of a pull share."""
     return {
-        SOURCE_NAME: plan.request.cluster,
+        SOURCE_NAME: plan.request.source,
         DATABASE_NAME: plan.request.database,
         LANDED_AT: time_of(plan.read_at).isoformat(" ", "microseconds"),
     }

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
 
+from onefold.batches.source_arguments import Window as Window
 from onefold.mysql.connection import quoted
 from onefold.pull.read.clock import DAY, SECOND, earliest_instant, highest_reading, lowest_reading
 
 Kind = Literal["timestamp", "datetime", "date", "unix_seconds", "key"]
-Window = Literal["15m", "day", "full", "dq"]
-"""What a pull reads: from the watermark, prior days, whole tables; or a chunk of a check, whatever its watermark is."""
 
 NO_DAY, LAST_DAY = date(1, 1, 1), date(9999, 12, 31)
 """The day of rows without a watermark, and the last one of BigQuery."""

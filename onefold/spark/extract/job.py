@@ -45,10 +45,7 @@ def extract(
     source = source_of(settings, arguments.source, arguments.database)
     password = read_password(source.password, environ)
     to = destination_of(settings)
-    request = PullRequest(
-        arguments.source, arguments.database, arguments.window, arguments.asked_at(datetime.now(UTC)), arguments.tables,
-        arguments.parallel, arguments.compress == "gzip",
-    )  # fmt: skip
+    request = PullRequest(**{**vars(arguments), "at": arguments.asked_at(datetime.now(UTC))})
     planner = Planner(source, request, to, keys_in(settings), loads)
     reader = SparkReader(spark, jdbc_options(source, arguments.database, password), to)
     return Pull(planner, lambda: connect_source(source, password), reader, loads, summary).run()

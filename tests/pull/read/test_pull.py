@@ -270,6 +270,6 @@ def test_the_settings_of_a_table_are_found_in_any_form_of_unicode() -> None:
 
 def test_compressed_files(scene: PullScene) -> None:
     scene.database.run("INSERT INTO t VALUES (1, 'a', '2026-05-03')")
-    assert ids(scene.rows(gzip=True)) == [1]
+    assert ids(scene.rows(compress="gzip")) == [1]
     (file,) = scene.loads.pulled[-1].files
     assert file.name.endswith(f"/json/fraud/{scene.database.name}/t/first/20260504/20260504041500_0.json.gz")

@@ -107,7 +107,7 @@ class World:
         def work(step: Callable[[], None]) -> None:
             loads = self.memory.process(self.clock, step)
             to = Destination(FolderFiles(), self.folder.as_uri())
-            request = PullRequest("fraud", self.database, window, day)
+            request = PullRequest("fraud", self.database, window, at=day)
             planner = Planner(self.source, request, to, lambda _: (), loads, part_rows=3)
             options = jdbc_options(self.source, self.database, "")
             (report,) = Pull(planner, self.connect, SparkReader(self.spark, options, to), loads).run().tables

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STRUCTURE = Structure("t", (SourceColumn("id", SourceType("int")), SourceColumn("doc", SourceType("json"))), ("id",))
-REQUEST = PullRequest("fraud", "models", "day", datetime(2026, 5, 4, tzinfo=UTC))
+REQUEST = PullRequest("fraud", "models", "day", at=datetime(2026, 5, 4, tzinfo=UTC))
 SCHEMA = "c0 bigint, c1 string, _onefold_reading string, _onefold_shown string"
 KEY_DAYS = ((-(2**63), date(2026, 5, 2)), (10, date(2026, 5, 3)), (2**63, date(2026, 5, 4)))
 READINGS = (None, -(2**63), -1, 0, 9, 10, 86_399, 86_400, 2**63 - 1, 2**63, 2**64 - 1)
