@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import MISSING
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
@@ -52,6 +52,11 @@ def test_the_tables_of_a_page_are_those_of_the_declarations(page: str) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(wanted)
     assert path.read_text() == wanted, f"UPDATE_GOLDEN=1 writes the tables of docs/reference/{page}"
+
+
+@pytest.mark.parametrize("form", FORMS.values())
+def test_every_field_of_a_job_is_an_option_of_its_command_line(form: Form) -> None:
+    assert [option.field for option in form.options()] == [field.name for field in fields(form)]
 
 
 @pytest.mark.parametrize("form", FORMS.values())
