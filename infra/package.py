@@ -53,7 +53,12 @@ def _library(scripts: Iterable[Path]) -> list[tuple[str, Path]]:
 
 
 def _imported(path: Path) -> Iterator[Path]:
-    """Yield the modules of the library that a file imports, also within functions, with the packages that contain them."""
+    """Yield the modules of the library that a file imports, also within functions, with the packages that contain them.
+
+    A package comes with its JSON Schemas.
+    """
+    if path.suffix != ".py":
+        return
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -68,6 +73,8 @@ def _files_of(module: str) -> Iterator[Path]:
         return
     packages = [ROOT.joinpath(*parts[:length], "__init__.py") for length in range(1, len(parts) + 1)]
     yield from (path for path in (*packages, ROOT.joinpath(*parts).with_suffix(".py")) if path.is_file())
+    for path in packages:
+        yield from path.parent.glob("*.schema.json")
 
 
 def package(target: Path = TARGET) -> Path:

@@ -10,8 +10,9 @@ import yaml
 
 from onefold.access.deployment import DeploymentGrants
 from onefold.access.plan import AccessState
-from onefold.access.policy import principal_problems
+from onefold.access.policy import SCHEMA, principal_problems
 from onefold.ports.access import Grant, Group
+from onefold.settings.schema_check import modeline
 
 
 def draft_policy(state: AccessState, own: Sequence[DeploymentGrants]) -> str:
@@ -27,7 +28,8 @@ def draft_policy(state: AccessState, own: Sequence[DeploymentGrants]) -> str:
     }
     groups = {name: _members(group) for name, group in state.groups.items()}
     content = {key: value for key, value in (("datasets", datasets), ("groups", groups)) if value}
-    return yaml.safe_dump(content, sort_keys=True, allow_unicode=True, width=120)
+    text: str = yaml.safe_dump(content, sort_keys=True, allow_unicode=True, width=120)
+    return f"{modeline(SCHEMA)}\n{text}"
 
 
 def left_out(state: AccessState) -> list[str]:

@@ -1,41 +1,44 @@
 """access.yaml: which principals have which roles on datasets, and who is a member of which group.
 
-The file is checked strictly, and all problems are reported at once.
+The file is checked strictly, and all problems are reported at once: `access.schema.json` tells its structure, and the
+functions `*_problems` what a schema cannot tell.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onefold.core.errors import InvalidPolicy
 from onefold.core.names import problems_of_name
+from onefold.core.problems import Path, Problem
 from onefold.core.text import shortened
 from onefold.ports.access import (
     EMAIL,
     OWNER,
-    READER,
     SPECIAL_GROUPS,
-    WRITER,
     Condition,
     Grant,
     normal_principal,
     normal_role,
 )
+from onefold.settings.schema_check import load_schema, problems_of
 from onefold.settings.yaml_loader import load_yaml
 
+if TYPE_CHECKING:
+    import pathlib
+
 ALLOW_WRITERS = "allow_writers"
-_ROLE = re.compile(r"(?:roles|(?:projects|organizations)/[a-z0-9.:-]+/roles)/[A-Za-z0-9_.]+")
+SCHEMA = "access/access.schema.json"
+"""The JSON Schema of access.yaml: its path within the library."""
 _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+")
 _SERVICE_ACCOUNT = ".gserviceaccount.com"
 _FORMS = (
     "user:, group: or serviceAccount: with an e-mail address, domain:, principal://, principalSet://, "
     f"allUsers, {', '.join(sorted(SPECIAL_GROUPS))}"
 )
-_CONDITION_KEYS = ("role", "expression", "title", "description")
 
 
 @dataclass(frozen=True)
@@ -64,111 +67,81 @@ class AccessPolicy:
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
-def read_policy(path: Path) -> AccessPolicy:
+def read_policy(path: pathlib.Path) -> AccessPolicy:
     """Read and check access.yaml.
 
     Raises:
         InvalidPolicy: the file cannot be read or used; the error lists all problems.
     """
-    problems: list[str] = []
-    content = load_yaml(path, problems)
-    policy = AccessPolicy() if problems else _Reader(str(path), problems).policy(content)
-    if problems:
-        raise InvalidPolicy(problems)
-    return policy
+    document = load_yaml(path)
+    if problems := problems_of(document, load_schema(SCHEMA), _rules):
+        raise InvalidPolicy(map(str, problems))
+    return AccessPolicy(
+        {name: _dataset(body or {}) for name, body in (document.content.get("datasets") or {}).items()},
+        {name.lower(): _members(group) for name, group in (document.content.get("groups") or {}).items()},
+    )
 
 
-class _Reader:
-    """Checks parsed YAML, and collects problems, each with the path and the key."""
+def _dataset(body: Mapping[str, Any]) -> DatasetPolicy:
+    """Return the declared grants of a dataset, from a checked mapping."""
+    return DatasetPolicy(frozenset(_grants(body)), body.get(ALLOW_WRITERS, False))
 
-    def __init__(self, path: str, problems: list[str]) -> None:
-        self._path = path
-        self._problems = problems
 
-    def policy(self, content: Any) -> AccessPolicy:
-        body = self._mapping(content, "the file")
-        for key in sorted(set(map(str, body)) - {"datasets", "groups"}):
-            advice = "; write it below the name of a dataset" if key == ALLOW_WRITERS else ""
-            self._problem(f"{key} is not a key of this file, expected datasets or groups{advice}")
-        if not body.get("datasets") and not body.get("groups"):
-            self._problem("expected at least one dataset or group: a file without any would change nothing")
-        datasets = self._mapping(body.get("datasets"), "datasets")
-        groups = self._mapping(body.get("groups"), "groups")
-        return AccessPolicy(
-            {str(name): self._dataset(str(name), value) for name, value in datasets.items()},
-            dict(self._group(str(name), value) for name, value in groups.items()),
-        )
+def _grants(body: Mapping[str, Any]) -> Iterator[Grant]:
+    for name, roles in body.items():
+        if name != ALLOW_WRITERS:
+            yield from (_grant(normal_principal(name), role) for role in (roles if isinstance(roles, list) else [roles]))
 
-    def _dataset(self, name: str, value: Any) -> DatasetPolicy:
-        for problem in problems_of_name("dataset", name):
-            self._problem(f"datasets: {problem}")
-        where = f"datasets.{name}"
-        body = dict(self._mapping(value, where))
-        allow = body.pop(ALLOW_WRITERS, False)
-        if not isinstance(allow, bool):
-            self._problem(f"{where}.{ALLOW_WRITERS} must be true or false, not {allow!r}")
-        grants = [grant for key, roles in body.items() for grant in self._grants(str(key), roles, where)]
-        if not any(grant.is_owner for grant in grants):
-            self._problem(f"{where}: nobody is {OWNER} without a condition; name at least one owner, since one has to stay")
-        return DatasetPolicy(frozenset(grants), allow is True)
 
-    def _grants(self, name: str, roles: Any, where: str) -> Iterator[Grant]:
-        principal = normal_principal(name)
-        for problem in principal_problems(principal):
-            self._problem(f"{where}: {problem}")
-        seen: set[Grant] = set()
-        for value in roles if isinstance(roles, list) and roles else [roles]:
-            grant = self._grant(principal, value, f"{where}.{name}")
-            if grant in seen:
-                self._problem(f"{where}.{name}: {grant.role} is given twice")
-            if grant:
-                seen.add(grant)
-                yield grant
+def _grant(principal: str, role: str | Mapping[str, str]) -> Grant:
+    if isinstance(role, str):
+        return Grant(principal, normal_role(role))
+    condition = {key: text for key, text in role.items() if key != "role"}
+    return Grant(
+        principal, normal_role(role.get("role", "")), Condition(**{"expression": "", **condition}) if condition else None
+    )
 
-    def _grant(self, principal: str, value: Any, where: str) -> Grant | None:
-        body = value if isinstance(value, dict) else {"role": value}
-        if set(body) - set(_CONDITION_KEYS) or not all(isinstance(text, str) and text for text in body.values()):
-            self._problem(f"{where}: expected a role, or {{role, expression, title, description}} as texts, got {value!r}")
-            return None
-        role = normal_role(body.get("role", ""))
-        if role not in {OWNER, WRITER, READER} and not _ROLE.fullmatch(role):
-            self._problem(
-                f"{where}: {role!r} is not a role: use OWNER, WRITER, READER, or a full name as roles/bigquery.user"
-            )
-            return None
-        if len(body) > 1 and "expression" not in body:
-            self._problem(f"{where}: a condition needs an expression")
-        texts = {key: body[key] for key in _CONDITION_KEYS[1:] if key in body}
-        return Grant(principal, role, Condition(**{"expression": "", **texts}) if texts else None)
 
-    def _group(self, name: str, value: Any) -> tuple[str, frozenset[str]]:
-        where = f"groups.{name}"
-        if not EMAIL.fullmatch(name):
-            self._problem(f"groups: {shortened(name)} is not the e-mail address of a group")
-        if not isinstance(value, list):
-            self._problem(f"{where} must be a list of e-mail addresses; [] for a group with its owners only")
-            value = []
-        members = [str(member).lower() for member in value]
-        for member in dict.fromkeys(members):
-            if not EMAIL.fullmatch(member):
-                self._problem(f"{where}: {shortened(member)} is not an e-mail address, without user: or group:")
-            if members.count(member) > 1:
-                self._problem(f"{where}: {member} is given twice; case makes no difference")
-        return name.lower(), frozenset(members)
+def _members(group: Sequence[str]) -> frozenset[str]:
+    return frozenset(member.lower() for member in group)
 
-    def _mapping(self, value: Any, where: str) -> dict[Any, Any]:
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            self._problem(f"{where} must be a mapping")
-            return {}
-        folded = [str(key).lower() if where == "groups" else normal_principal(str(key)) for key in value]
-        for key in {key for key in folded if folded.count(key) > 1}:
-            self._problem(f"{where}: {key} is given twice; case makes no difference")
-        return value
 
-    def _problem(self, problem: str) -> None:
-        self._problems.append(f"{self._path}: {problem}")
+def _rules(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the problems that the schema cannot tell."""
+    datasets, groups = content.get("datasets") or {}, content.get("groups") or {}
+    if not datasets and not groups:
+        yield Problem("expected at least one dataset or group: a file without any would change nothing")
+    for name, body in datasets.items():
+        yield from (Problem(text, ("datasets", name)) for text in problems_of_name("dataset", name))
+        yield from _dataset_problems(body or {}, ("datasets", name))
+    yield from _given_twice((("groups", name), name.lower()) for name in groups)
+    for name, members in groups.items():
+        yield from _given_twice((("groups", name, index), member.lower()) for index, member in enumerate(members))
+
+
+def _dataset_problems(body: Mapping[str, Any], at: Path) -> Iterator[Problem]:
+    principals = {name: normal_principal(name) for name in body if name != ALLOW_WRITERS}
+    yield from _given_twice(((*at, name), principal) for name, principal in principals.items())
+    for name, principal in principals.items():
+        yield from (Problem(text, (*at, name)) for text in principal_problems(principal))
+        roles = [(grant.role, grant.condition) for grant in _grants({name: body[name]})]
+        for role, _ in dict.fromkeys(one for one in roles if roles.count(one) > 1):
+            yield Problem(f"{role} is given twice", (*at, name))
+    if not any(grant.is_owner for grant in _grants(body)):
+        yield Problem(f"nobody is {OWNER} without a condition; name at least one owner, since one has to stay", at)
+
+
+def _given_twice(named: Iterable[tuple[Path, str]]) -> Iterator[Problem]:
+    """Yield a problem for each name that another one equals.
+
+    Args:
+        named: the places of the names, with the names as they are compared.
+    """
+    seen: set[str] = set()
+    for path, name in named:
+        if name in seen:
+            yield Problem(f"{name} is given twice; case makes no difference", path)
+        seen.add(name)
 
 
 def principal_problems(principal: str) -> Iterator[str]:

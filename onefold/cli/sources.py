@@ -49,15 +49,14 @@ def init(
     NAME begins the datasets of the source: fraud and the database models give fraud_models.
     """
     from onefold.pull.read.inspect import choices, draft
-    from onefold.settings.yaml_sources import read_sources
+    from onefold.settings.yaml_file import checked
+    from onefold.settings.yaml_loader import Document
 
-    problems: list[str] = []
     body = {
         "host": host, "port": port, "user": user, "password": password, "databases": list(databases),
         "tls": {"mode": tls, "ca": tls_ca}, "time_zone": time_zone,
     }  # fmt: skip
-    source = read_sources({name: body}, problems.append)[name]
-    raise_problems(problems)
+    source = checked(Document(content={"sources": {name: body}})).sources[name]
     with _connection(source) as connection:
         found = [(database, choices(connection, database)) for database in databases]
     raise_problems(

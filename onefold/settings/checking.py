@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from onefold.core.errors import InvalidSettings
+from onefold.core.problems import Problem
 from onefold.settings.checked_form import form_of, form_text
 from onefold.settings.unknown_keys import near_name
-from onefold.settings.yaml_file import TablesFile, read_content
-from onefold.settings.yaml_loader import parse_yaml
+from onefold.settings.yaml_file import TablesFile, checked, tables_of
+from onefold.settings.yaml_loader import load_yaml
 
 
 def checked_text(path: Path) -> str:
@@ -23,29 +24,26 @@ def checked_text(path: Path) -> str:
     Raises:
         InvalidSettings: the file has problems, or holds nothing; the error lists all problems.
     """
-    problems: list[str] = []
-    yaml = _bytes(path, problems)
-    content = parse_yaml(yaml, str(path), problems)
-    if content is None and not problems:
-        problems.append(f"{path}: expected settings, got an empty file: write {{}} into it, or remove it")
-    tables = read_content(content, str(path), problems)
-    problems += _misspelt_captures(tables, path)
-    if problems:
-        raise InvalidSettings(problems)
-    return _same(_text(yaml, content, path), tables, path)
+    document = load_yaml(path)
+    tables = checked(document, _misspelt_captures)
+    if document.content is None:
+        raise InvalidSettings(f"{path}: expected settings, got an empty file: write {{}} into it, or remove it")
+    return _same(_text(document.data, document.content, path), tables, path)
 
 
-def _misspelt_captures(tables: TablesFile, path: Path) -> Iterator[str]:
+def _misspelt_captures(content: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield the names under `captures` that are no source of the file, and like one: its columns would land as they are.
 
     Sources that are captured only are known to Terraform alone. A source with an entry of its own is meant by no other name.
     """
-    known = [name for name in tables.sources if name not in tables.captures]
-    for name in tables.captures:
-        if name not in tables.sources and (near := near_name(name, known)):
-            yield (
-                f"{path}: captures.{name} is no entry of `sources`{near}: correct the name; if it is another source that is "
-                "only captured, give the source that is meant here an entry without rules, `{}`"
+    sources, captures = content.get("sources") or {}, content.get("captures") or {}
+    known = [name for name in sources if name not in captures]
+    for name in captures:
+        if name not in sources and (near := near_name(name, known)):
+            yield Problem(
+                f"not an entry of `sources`{near}: correct the name; if it is another source that is only captured, give "
+                "the source that is meant here an entry without rules, `{}`",
+                ("captures", name),
             )
 
 
@@ -58,14 +56,6 @@ def form_is_current(path: Path, text: str) -> bool:
     """
     form = form_of(path)
     return form.is_file() and form.read_bytes() == text.encode()
-
-
-def _bytes(path: Path, problems: list[str]) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        problems.append(f"{path}: cannot be read: {error}")
-        return b""
 
 
 def _text(yaml: bytes, content: Any, path: Path) -> str:
@@ -82,6 +72,6 @@ def _same(text: str, tables: TablesFile, path: Path) -> str:
         InvalidSettings: it does not.
     """
     content: Any = json.loads(text)["settings"]
-    if read_content(content, str(path), []) != tables:
+    if tables_of(content) != tables:
         raise InvalidSettings([f"{path}: JSON cannot hold the same settings: put names and values in quotes"])
     return text

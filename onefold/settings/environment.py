@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,8 +22,7 @@ from onefold.settings.events import EventSettings, read_event_settings
 from onefold.settings.registry import RegistrySettings, read_registry_settings
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
 from onefold.settings.variables import CAPTURES, unknown_variables
-from onefold.settings.yaml_captures import captures_of_text
-from onefold.settings.yaml_file import read_tables_file
+from onefold.settings.yaml_file import TablesFile, captures_of_text, read_tables_file
 
 _TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
 _FIELDS = ("dataset", "table")
@@ -148,24 +148,35 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
     problems: list[str] = []
     settings = _from_environment(environ, problems)
     path = config or config_path(environ, problems)
-    if path:
-        file = read_tables_file(path, problems)
-        batch = replace(settings.batch, config=True)
-        settings = replace(
-            settings,
-            rules=file.rules,
-            tables=file.tables,
-            names=file.names,
-            dataset_names=file.datasets,
-            batch=batch,
-            sources=file.sources,
-            policies=file.policies,
-            captures=_only(settings.captures, file.captures, problems),
-        )
+    file, captures = TablesFile(), settings.captures
+    with _collected(problems):
+        file = read_tables_file(path) if path else file
+    with _collected(problems):
+        captures = captures_of_text(environ.get(CAPTURES, ""), CAPTURES)
+    settings = replace(
+        settings,
+        rules=file.rules,
+        tables=file.tables,
+        names=file.names,
+        dataset_names=file.datasets,
+        batch=replace(settings.batch, config=path is not None),
+        sources=file.sources,
+        policies=file.policies,
+        captures=_only(captures, file.captures, problems),
+    )
     problems += _view_name_problems(settings)
     if problems:
         raise InvalidSettings(problems)
     return settings
+
+
+@contextmanager
+def _collected(problems: list[str]) -> Iterator[None]:
+    """Add the problems of what the block reads to a list."""
+    try:
+        yield
+    except InvalidSettings as error:
+        problems += error.problems
 
 
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settings:
@@ -185,7 +196,6 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
         differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         pulled_files=environ.get("ONEFOLD_PULLED_FILES", "").rstrip("/") or None,
-        captures=captures_of_text(environ.get(CAPTURES, ""), CAPTURES, problems),
         batch=read_batch_settings(environ, problems),
         registry=read_registry_settings(environ, problems),
         events=read_event_settings(environ, problems),

@@ -1,13 +1,38 @@
-"""A YAML loader that refuses a key that is given twice."""
+"""A YAML loader that refuses a key that is given twice, and says where each value is."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from onefold.core.problems import Path, Problem
+
 UNREADABLE = (ValueError, TypeError, RecursionError, yaml.YAMLError)
 """What a text raises that cannot be read."""
+_QUOTED = re.compile(r"'[^'<]{2,}'")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where a value is in a text, and how it is written there.
+
+    Attributes:
+        line: the line of its key, or of the item of a list, from 1.
+        key: the key as it is written, without quotes; None for an item of a list.
+        text: the value as it is written, if it is written without quotes; None for quoted texts, mappings and lists.
+    """
+
+    line: int
+    key: str | None = None
+    text: str | None = None
+
+
+class KeyGivenTwice(yaml.MarkedYAMLError):
+    """A key that a mapping has twice."""
 
 
 class StrictLoader(yaml.SafeLoader):
@@ -19,11 +44,46 @@ class StrictLoader(yaml.SafeLoader):
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.constructor.ConstructorError(None, None, "a key has to be a text", key.start_mark)
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} is given twice", key.start_mark)
+                raise KeyGivenTwice(None, None, f"the key {key.value!r} is given twice", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
+    def places(self, node: yaml.Node, path: Path = ()) -> Iterator[tuple[Path, Mark]]:
+        """Yield the place of each value below a node that was constructed."""
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                place = (*path, self.construct_object(key))
+                yield place, Mark(key.start_mark.line + 1, key.value, _plain(value))
+                yield from self.places(value, place)
+        elif isinstance(node, yaml.SequenceNode):
+            for index, item in enumerate(node.value):
+                yield (*path, index), Mark(item.start_mark.line + 1, None, _plain(item))
+                yield from self.places(item, (*path, index))
 
-def parsed(text: str) -> Any:
-    """Return the content of a text in YAML; None where it is empty."""
-    return yaml.load(text, StrictLoader)  # noqa: S506 a SafeLoader
+
+def _plain(node: yaml.Node) -> str | None:
+    return node.value if isinstance(node, yaml.ScalarNode) and node.style is None else None
+
+
+def parsed(text: str) -> tuple[Any, dict[Path, Mark]]:
+    """Return the content of a text in YAML, None where it is empty; and where each value is."""
+    loader = StrictLoader(text)
+    try:
+        node = loader.get_single_node()
+        return (loader.construct_document(node), dict(loader.places(node))) if node else (None, {})
+    finally:
+        loader.dispose()
+
+
+def unreadable(error: Exception) -> Problem:
+    """Return the problem of a text that cannot be read. It quotes no value, which may be a password.
+
+    Args:
+        error: one of `UNREADABLE`.
+    """
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return Problem(f"cannot be read: {error}")
+    words = ": ".join(part for part in (error.context, error.problem) if part)
+    mark = error.problem_mark or error.context_mark
+    shown = words if isinstance(error, KeyGivenTwice) else _QUOTED.sub("'…'", words)
+    return Problem(f"cannot be read: {shown}", line=mark.line + 1 if mark else None)

@@ -1,4 +1,4 @@
-"""What is said about a key of onefold.yaml, or a variable, that is not a setting: with the known name that is near."""
+"""The words for a key of a file, or a variable, that is not a setting: with the known name that is near."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ _SIMILARITY = 0.7
 
 
 def not_a_setting(key: object, known: Iterable[str], note: str = "") -> str:
-    """Return the end of a problem, behind the place of the key.
+    """Return the text of the problem of an unknown key.
 
     Args:
         key: the unknown key.
         known: the names that are settings there.
-        note: what to say in place of a near name, as `, unless below tables.NAME`.
+        note: what to say in place of a near name, as ` here, but below tables.NAME`.
 
     Examples:
         >>> not_a_setting("table", ["tables", "hash_key"])
-        'is not a setting (did you mean tables?); known are hash_key, tables'
+        'not a setting (did you mean tables?); known are hash_key, tables'
     """
     names = sorted(known)
-    return f"is not a setting{note or near_name(str(key), names)}; known are {', '.join(names)}"
+    return f"not a setting{note or near_name(str(key), names)}; known are {', '.join(names)}"
 
 
 def near_name(name: str, known: Iterable[str], prefix: str = "") -> str:

@@ -5,39 +5,69 @@ PyYAML is imported by the first text that is read: a batch reads the checked for
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from onefold.core import problems
+from onefold.core.problems import Problem
+
+if TYPE_CHECKING:
+    from onefold.settings.strict_yaml import Mark
+
+USE_CHECKED_FORM = "a job reads the checked form; run `onefold settings check --write`, and give it onefold.checked.json"
+"""What to do where YAML cannot be read or checked, as in a batch."""
 
 
-def load_yaml(path: Path, problems: list[str]) -> Any:
-    """Return the content of a file; None where it is empty or cannot be read.
+@dataclass(frozen=True)
+class Document:
+    """A text in YAML as it was read.
 
-    Args:
-        path: the path of the file.
-        problems: the list to which the problem is added where the file cannot be read.
+    Attributes:
+        where: the file, or what else holds the text.
+        content: what is in it; None where it is empty, or cannot be read.
+        marks: where each value is.
+        failure: why it cannot be read; None where it can.
+        data: the bytes of the text.
     """
+
+    where: str = ""
+    content: Any = None
+    marks: Mapping[problems.Path, Mark] = field(default_factory=dict)
+    failure: Problem | None = None
+    data: bytes = b""
+
+    def located(self, problem: Problem) -> Problem:
+        """Return a problem with the file, and the line of its key or of the nearest key above."""
+        above = (problem.path[:length] for length in range(len(problem.path), 0, -1))
+        line = next((self.marks[path].line for path in above if path in self.marks), None)
+        return replace(problem, file=self.where, line=problem.line or line)
+
+
+def load_yaml(path: Path) -> Document:
+    """Read a file. A file that cannot be read has a failure."""
     try:
         data = path.read_bytes()
     except OSError as error:
-        problems.append(f"{path}: cannot be read: {error}")
-        return None
-    return parse_yaml(data, str(path), problems)
+        return Document(str(path), failure=Problem(f"cannot be read: {error}", file=str(path)))
+    return replace(parse_yaml(data, str(path)), data=data)
 
 
-def parse_yaml(text: str | bytes, where: str, problems: list[str]) -> Any:
-    """Return the content of a text; None where it is empty or cannot be read.
+def parse_yaml(text: str | bytes, where: str) -> Document:
+    """Read a text. One that cannot be read has a failure.
 
     Args:
         text: the text, or its bytes in UTF-8.
         where: where the text comes from.
-        problems: the list to which the problem is added where the text cannot be read.
     """
     if not text:
-        return None
-    from onefold.settings.strict_yaml import UNREADABLE, parsed
-
+        return Document(where)
     try:
-        return parsed(text.decode() if isinstance(text, bytes) else text)
+        from onefold.settings.strict_yaml import UNREADABLE, parsed, unreadable
+    except ImportError as error:
+        return Document(where, failure=Problem(f"cannot be read: {error}: {USE_CHECKED_FORM}", file=where))
+    try:
+        return Document(where, *parsed(text.decode() if isinstance(text, bytes) else text))
     except UNREADABLE as error:
-        problems.append(f"{where}: cannot be read: {error}")
-        return None
+        return Document(where, failure=replace(unreadable(error), file=where))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from onefold.core.errors import InvalidType
 from onefold.core.names import fold_case
-from onefold.schema.casts import UNITS
+from onefold.core.problems import Path, Problem
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Type, parse_type
 
 _TIMES = ("TIMESTAMP", "DATETIME", "DATE", "TIME")
-
-Problem = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -32,23 +30,35 @@ class TargetType:
     unit: str | None = None
 
 
-def read_targets(value: Any, where: str, problem: Problem) -> Iterator[TargetType]:
-    """Yield the target types of a table.
+def type_problems(types: Mapping[str, Any], at: Path) -> Iterator[Problem]:
+    """Yield the problems of the target types of a table that the schema cannot tell.
 
     Args:
-        value: the mapping of paths to types; None for no mapping.
-        where: the key in the file.
-        problem: called with each problem.
+        types: the types by their paths.
+        at: the key in the file.
     """
-    if not isinstance(value, dict | None):
-        problem(f"{where} must be a mapping")
-    elif value:
-        for path, given in value.items():
-            if not isinstance(path, str):
-                problem(f"{where}: {path!r} is not a text; put it in quotes")
-            elif target := _target(path, given, f"{where}.{path}", problem):
-                yield target
-        _check_paths([path for path in value if isinstance(path, str)], where, problem)
+    for path, given in types.items():
+        text, unit = _parts(given)
+        if not all(path.split(".")):
+            yield Problem("a path is written as address.zip", (*at, path))
+        if "(" in text:
+            yield Problem(f"{text} has parameters, which a view cannot keep; leave them out", (*at, path))
+        try:
+            is_time = str(parse_type(text)) in (*_TIMES, *(f"ARRAY<{name}>" for name in _TIMES))
+        except InvalidType as error:
+            yield Problem(str(error), (*at, path))
+        else:
+            if unit and not is_time:
+                times = ", ".join(_TIMES)
+                yield Problem(f"{unit} gives a time: expected one of {times}, got {text}", (*at, path))
+    yield from _path_problems(list(types), at)
+
+
+def read_targets(types: Mapping[str, Any]) -> Iterator[TargetType]:
+    """Yield the target types of a table, from a checked mapping of paths to types."""
+    for path, given in types.items():
+        text, unit = _parts(given)
+        yield TargetType(fold_case(path), parse_type(text), unit)
 
 
 def with_inherited(own: Sequence[TargetType], defaults: TableRules) -> tuple[TargetType, ...]:
@@ -77,40 +87,20 @@ def _is_within(path: str, other: str) -> bool:
     return path.startswith(f"{other}.")
 
 
-def _target(path: str, given: Any, where: str, problem: Problem) -> TargetType | None:
-    text, unit = (given.get("type"), given.get("from")) if isinstance(given, dict) else (given, None)
-    if isinstance(given, dict) and (set(given) != {"type", "from"} or unit not in UNITS):
-        problem(f"{where}: write a type, or {{type: TIMESTAMP, from: {' | '.join(UNITS)}}}, not {given!r}")
-        return None
-    if not isinstance(text, str):
-        problem(f"{where}: {text!r} is not a text; put it in quotes")
-        return None
-    if not all(path.split(".")):
-        problem(f"{where}: a path is written as address.zip")
-    type_ = _type(text, where, problem)
-    if unit and type_ and str(type_) not in (*_TIMES, *(f"ARRAY<{name}>" for name in _TIMES)):
-        problem(f"{where}: from: {unit} gives a time: {text} is none of {', '.join(_TIMES)}")
-    return TargetType(fold_case(path), type_, unit) if type_ else None
+def _parts(given: Any) -> tuple[str, str | None]:
+    """Return the type and the unit of an entry; what the schema has refused in it is empty."""
+    return (given.get("type", ""), given.get("from")) if isinstance(given, dict) else (given, None)
 
 
-def _type(text: str, where: str, problem: Problem) -> Type | None:
-    if "(" in text:
-        problem(f"{where}: {text} has parameters, which a view cannot keep; leave them out")
-    try:
-        return parse_type(text)
-    except InvalidType as error:
-        problem(f"{where}: {error}")
-        return None
-
-
-def _check_paths(paths: list[str], where: str, problem: Problem) -> None:
+def _path_problems(paths: Sequence[str], at: Path) -> Iterator[Problem]:
     seen: dict[str, str] = {}
     for path in paths:
         if fold_case(path) in seen:
-            problem(f"{where}.{path}: the column is given twice; case makes no difference")
+            yield Problem("the column is given twice; case makes no difference", (*at, path))
         seen[fold_case(path)] = path
     for folded, path in seen.items():
         parts = folded.split(".")
         for above in (".".join(parts[:count]) for count in range(1, len(parts))):
             if above in seen:
-                problem(f"{where}.{path}: {seen[above]} has a type of its own; write the field within it, or leave one out")
+                advice = "write the field within it, or leave one out"
+                yield Problem(f"{seen[above]} has a type of its own; {advice}", (*at, path))

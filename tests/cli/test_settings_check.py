@@ -47,17 +47,17 @@ def test_rules_that_other_readers_of_yaml_cannot_read_are_in_the_checked_form(ru
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("captures: {shop: {table: {t: {drop: [a]}}}}", "captures.shop.table is not a setting (did you mean tables?)"),
-        ("capture: {shop: {tables: {t: {drop: [a]}}}}", "capture is not a setting (did you mean captures?)"),
+        ("captures: {shop: {table: {t: {drop: [a]}}}}", "captures.shop.table: not a setting (did you mean tables?)"),
+        ("capture: {shop: {tables: {t: {drop: [a]}}}}", "capture: not a setting (did you mean captures?)"),
         (
             "captures: {shop: {tables: {t: {drops: [a]}}}}",
-            "shop.tables.t.drops is not a setting (did you mean drop?)",
+            "shop.tables.t.drops: not a setting (did you mean drop?)",
         ),
-        ("captures: {shop: {tables: {*: {drop: [a]}}}}", "onefold.yaml: cannot be read: while scanning an alias"),
+        ("captures: {shop: {tables: {*: {drop: [a]}}}}", "onefold.yaml:1: cannot be read: while scanning an alias"),
         ("", "expected settings, got an empty file: write {} into it, or remove it"),
         ("# all of it is a comment\n", "expected settings, got an empty file"),
-        ("[]", "the file must be a mapping"),
-        ("tables: {t: {retire: [2026-01-01]}}", "is not a text; put it in quotes"),
+        ("[]", "expected a mapping, got a list"),
+        ("tables: {t: {retire: [2026-01-01]}}", "expected a text, got what YAML reads as a date: put it in quotes"),
     ],
     ids=range(8),
 )
@@ -142,7 +142,7 @@ def test_rules_of_capture_for_a_source_that_is_misspelled_are_an_error(run: Run)
     Path("onefold.yaml").write_text(SOURCES + "captures: {shop_db: {tables: {'*': {drop: [password]}}}}\n")
     done = run("settings", "check", "--write")
     assert (done.code, Path("onefold.checked.json").exists()) == (1, False)
-    assert "captures.shop_db is no entry of `sources` (did you mean shop-db?): correct the name" in done.err
+    assert "captures.shop_db: not an entry of `sources` (did you mean shop-db?): correct the name" in done.err
     assert "give the source that is meant here an entry without rules, `{}`" in done.err
 
 

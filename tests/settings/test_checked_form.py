@@ -20,7 +20,7 @@ FORM = "onefold.checked.json"
         ("{}", "expected yaml_sha256 and settings, as `onefold settings check --write` writes them"),
         ('{"captures": {}}', "expected yaml_sha256 and settings"),
         ('{"yaml_sha256": "1", "settings": null}', "expected yaml_sha256 and settings"),
-        ('{"yaml_sha256": "1", "settings": {"table": {}}}', "table is not a setting (did you mean tables?)"),
+        ('{"yaml_sha256": "1", "settings": {"table": {}}}', "not the settings that this release of Onefold has checked"),
     ],
     ids=range(6),
 )

@@ -73,34 +73,41 @@ def test_certificates_are_verified_by_default_and_a_table_without_a_pattern_is_n
 @pytest.mark.parametrize(
     ("text", "problems"),
     [
-        ("sources: [a]", ["sources must be a mapping"]),
-        ("sources: {a: 7}", ["sources.a must be a mapping"]),
-        ("sources: {a: {}}", [f"sources.a.{key} is missing" for key in ("host", "user", "password", "databases")]),
-        ("sources: {1a: {host: h, user: u, password: env:P, databases: [b]}}", ["a source begins with a letter"]),
+        ("sources: [a]", ["sources: expected a mapping"]),
+        ("sources: {a: 7}", ["sources.a: expected a mapping"]),
+        ("sources: {a: {}}", [f"sources.a.{key}: missing" for key in ("host", "user", "password", "databases")]),
+        (
+            "sources: {1a: {host: h, user: u, password: env:P, databases: [b]}}",
+            ["sources.1a: expected the name of a source, which begins with a letter"],
+        ),
         (
             "sources: {a: {host: h/x, user: u, password: env:P, databases: b, port: 0, time_zone: Mars, tls: {mode: no}}}",
             [
-                "sources.a.host expected the name or the address", "sources.a.port must be a whole number from 1 to 65535",
-                "sources.a.time_zone 'Mars' is unknown", "sources.a.databases must be a list of names",
+                "sources.a.host: expected the name or the address",
+                "sources.a.port: expected a whole number from 1 to 65535",
+                "sources.a.time_zone: 'Mars' is unknown", "sources.a.databases: expected a list of names",
             ],
         ),
         (
             "sources: {a: {host: h, user: u, password: env:P, databases: [b], tls: {mode: maybe, x: 1}, colour: 1}}",
-            ["sources.a.colour is not a setting", "sources.a.tls.x is not a setting", "sources.a.tls.mode must be verify"],
+            ["sources.a.colour: not a setting", "sources.a.tls.x: not a setting", "sources.a.tls.mode: expected verify"],
         ),
         (
             "sources: {a: {host: h, user: u, password: env:P, databases: [b], tables: {t: {mode: often}, "
             "u: {mode: incremental}, v: {mode: full, watermark: x}, w: {watermark: {column: x, from: y}}, "
+            "n: {mode: incremental, watermark: }, m: {watermark: 7}, "
             "x: {pull_overlap: long}, y: {drop: a}, z: {reload_days: 0, size: 1}}}}",
             [
-                "sources.a.tables.t.mode must be incremental or full, not 'often'",
-                "sources.a.tables.u an incremental table needs a `watermark`",
-                "sources.a.tables.v a full load has no `watermark`",
-                "sources.a.tables.w.watermark expected a column",
-                "sources.a.tables.x.pull_overlap expected a time, as 15m, or a number of keys",
-                "sources.a.tables.y.drop must be a list of names",
-                "sources.a.tables.z.reload_days must be a whole number from 1 to 366",
-                "sources.a.tables.z.size is not a setting",
+                "sources.a.tables.t.mode: expected incremental or full, got 'often'",
+                "sources.a.tables.u: an incremental table needs a `watermark`",
+                "sources.a.tables.v: a full load has no `watermark`",
+                "sources.a.tables.w.watermark.from: expected unix_seconds, got 'y'",
+                "sources.a.tables.n: an incremental table needs a `watermark`",
+                "sources.a.tables.m.watermark: expected a column, or {column: NAME, from: unix_seconds}, got 7",
+                "sources.a.tables.x.pull_overlap: expected a time, as 15m, or a number of keys",
+                "sources.a.tables.y.drop: expected a list of names",
+                "sources.a.tables.z.reload_days: expected a whole number from 1 to 366",
+                "sources.a.tables.z.size: not a setting",
             ],
         ),
         (
@@ -121,10 +128,18 @@ def test_every_problem_is_reported_with_its_key(tmp_path: Path, text: str, probl
 
 
 def test_a_password_in_the_file_is_refused_and_not_shown(tmp_path: Path) -> None:
+    for password in ("hunter2", "1234567", "2026-01-01", "[hunter2]", "{value: hunter2}", "yes"):
+        with pytest.raises(InvalidSettings) as error:
+            read(tmp_path, f"sources: {{a: {{host: h, user: u, password: {password}, databases: [b]}}}}")
+        assert "sources.a.password: expected " in str(error.value)
+        assert not [one for one in ("hunter2", "1234567", "2026-01-01", "yes") if one in str(error.value)]
+
+
+def test_a_password_at_the_wrong_place_is_not_shown(tmp_path: Path) -> None:
     with pytest.raises(InvalidSettings) as error:
-        read(tmp_path, "sources: {a: {host: h, user: u, password: hunter2, databases: [b]}}")
-    assert "sources.a.password expected projects/P/secrets/S, env:NAME or file:PATH" in str(error.value)
+        read(tmp_path, "sources: {a: hunter2, b: {host: h, user: u, passwort: hunter2, databases: [b], tls: hunter2}}")
     assert "hunter2" not in str(error.value)
+    assert "sources.b.passwort: not a setting (did you mean password?)" in str(error.value)
 
 
 def test_datasets_have_allowed_characters() -> None:

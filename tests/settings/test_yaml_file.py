@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from onefold.core.errors import InvalidSettings
 from onefold.core.versioned_names import VersionedNames
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
@@ -17,8 +20,9 @@ TOP = (
     "time_zone, version_column, version_pattern"
 )
 BELOW = "conversions, current, keys, mixed_numbers, order_by, overlap_minutes, retire, time_zone, types, version_column"
-ZONE = "is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
-QUOTES = "is not a text; put it in quotes"
+ZONE = "a tz database name, as Europe/Berlin, or '+01:00' in quotes"
+OVERLAP = "overlap_minutes: expected a whole number, 0 or more, got"
+KEY = "expected a text as key, got"
 
 
 @pytest.fixture(autouse=True)
@@ -26,24 +30,23 @@ def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def read(text: str | bytes) -> tuple[TablesFile, list[str]]:
-    """Read a file of some content; return what was read, and the problems without the path."""
+def from_yaml(text: str | bytes) -> TablesFile:
     path = Path("settings.yaml")
     path.write_bytes(text if isinstance(text, bytes) else dedent(text).encode())
-    problems: list[str] = []
-    file = read_tables_file(path, problems)
-    assert all(problem.startswith("settings.yaml: ") for problem in problems)
-    return file, [problem.removeprefix("settings.yaml: ") for problem in problems]
+    return read_tables_file(path)
 
 
-def from_yaml(text: str) -> TablesFile:
-    file, problems = read(text)
-    assert problems == []
-    return file
+def located_problems_of(text: str | bytes) -> list[str]:
+    """Return the problems of a file, each with its line: `2: time_zone: expected ...`."""
+    with pytest.raises(InvalidSettings) as raised:
+        from_yaml(text)
+    assert all(problem.startswith("settings.yaml:") for problem in raised.value.problems)
+    return [problem.removeprefix("settings.yaml:") for problem in raised.value.problems]
 
 
-def problems_of(text: str) -> list[str]:
-    return read(text)[1]
+def problems_of(text: str | bytes) -> list[str]:
+    """Return the problems of a file without their lines."""
+    return [re.sub(r"^(\d+:)? ", "", problem) for problem in located_problems_of(text)]
 
 
 def test_every_key_of_the_file_is_read() -> None:
@@ -79,42 +82,47 @@ def test_an_empty_file_changes_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problems"),
     [
-        ("[]", ["the file must be a mapping"]),
-        ("false", ["the file must be a mapping"]),
-        ("convertions: classic", [f"convertions is not a setting (did you mean conversions?); known are {TOP}"]),
-        ("types: {a: STRING}", [f"types is not a setting, unless below tables.NAME; known are {TOP}"]),
-        ("conversions: lossy", ["conversions must be lossless or classic, not 'lossy'"]),
-        ("conversions:", ["conversions must be lossless or classic, not None"]),
-        ("time_zone: Europe/Atlantis", [f"time_zone 'Europe/Atlantis' {ZONE}"]),
-        ("time_zone: +10:00", [f"time_zone 600 {ZONE}"]),
-        ("time_zone: localtime", [f"time_zone 'localtime' {ZONE}"]),
-        ("time_zone: Factory", [f"time_zone 'Factory' {ZONE}"]),
-        ("time_zone: '+25:99'", [f"time_zone '+25:99' {ZONE}"]),
-        ("version_column: from", []),
-        ("version_column: a b", ["version_column 'a b' is not a column name; use letters, digits and underscores"]),
-        ("version_column: _partition_x", ["version_column '_partition_x' starts with a prefix that BigQuery reserves"]),
-        ("tables: []", ["tables must be a mapping"]),
-        ("tables: {customer: []}", ["tables.customer must be a mapping"]),
+        ("[]", ["expected a mapping, got a list"]),
+        ("false", ["expected a mapping, got false"]),
+        ("convertions: classic", [f"convertions: not a setting (did you mean conversions?); known are {TOP}"]),
+        ("types: {a: STRING}", [f"types: not a setting here, but below tables.NAME; known are {TOP}"]),
+        ("conversions: lossy", ["conversions: expected lossless or classic, got 'lossy'"]),
+        ("conversions:", ["conversions: expected lossless or classic, got nothing"]),
+        ("time_zone: Europe/Atlantis", [f"time_zone: 'Europe/Atlantis' is unknown; write {ZONE}"]),
+        ("time_zone: +10:00", [f"time_zone: expected {ZONE}, got +10:00, which YAML reads as 600: put it in quotes"]),
+        ("time_zone: localtime", [f"time_zone: 'localtime' is unknown; write {ZONE}"]),
+        ("time_zone: Factory", [f"time_zone: 'Factory' is unknown; write {ZONE}"]),
+        ("time_zone: '+25:99'", [f"time_zone: expected {ZONE}, got '+25:99'"]),
+        ("version_column: a b", ["version_column: expected a column name of letters, digits and underscores, got 'a b'"]),
+        ("version_column: _partition_x", ["version_column: '_partition_x' starts with a prefix that BigQuery reserves"]),
+        ("tables: []", ["tables: expected a mapping, got a list"]),
+        ("tables: {customer: []}", ["tables.customer: expected a mapping, got a list"]),
         (
             "tables: {cust`omer: }",
-            ["tables: table 'cust`omer' is not a valid name: use letters, digits, underscores and hyphens"],
+            ["tables.cust`omer: table 'cust`omer' is not a valid name: use letters, digits, underscores and hyphens"],
         ),
-        ("tables: {a-b.customer: }", ["tables: dataset 'a-b' is not a valid name: use letters, digits and underscores"]),
+        (
+            "tables: {a-b.customer: }",
+            ["tables.a-b.customer: dataset 'a-b' is not a valid name: use letters, digits and underscores"],
+        ),
         (
             "tables: {customer: {key: [id]}}",
-            [f"tables.customer.key is not a setting (did you mean keys?); known are {BELOW}"],
+            [f"tables.customer.key: not a setting (did you mean keys?); known are {BELOW}"],
         ),
-        ("tables: {customer: {types: []}}", ["tables.customer.types must be a mapping"]),
+        ("tables: {customer: {types: []}}", ["tables.customer.types: expected a mapping, got a list"]),
         (
             "tables: {customer: {types: {a: INTEGR}}}",
             ["tables.customer.types.a: type 'INTEGR': 'INTEGR' is not a BigQuery type"],
         ),
-        ("tables: {customer: {types: {a: }}}", [f"tables.customer.types.a: None {QUOTES}"]),
+        (
+            "tables: {customer: {types: {a: }}}",
+            ["tables.customer.types.a: expected a type, or {type: TIMESTAMP, from: unix_seconds}, got nothing"],
+        ),
         (
             "tables: {customer: {types: {A: DATE, a: DATE}}}",
             ["tables.customer.types.a: the column is given twice; case makes no difference"],
         ),
-        ("tables: {customer: {retire: abc}}", ["tables.customer.retire must be a list of versions"]),
+        ("tables: {customer: {retire: abc}}", ["tables.customer.retire: expected a list of versions, got a text"]),
         (
             "tables: {customer: {retire: [a.b]}}",
             ["tables.customer.retire: version 'a.b' is not a valid name: use letters, digits, underscores and hyphens"],
@@ -128,14 +136,32 @@ def test_a_problem_is_reported_with_its_key(text: str, problems: list[str]) -> N
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("tables: {customer: {retire: [123456]}}", f"tables.customer.retire: the version 123456 {QUOTES}"),
-        ("tables: {customer: {retire: [0123]}}", f"tables.customer.retire: the version 83 {QUOTES}"),
-        ("tables: {customer: {retire: [0x1f]}}", f"tables.customer.retire: the version 31 {QUOTES}"),
-        ("tables: {customer: {retire: [no]}}", f"tables.customer.retire: the version False {QUOTES}"),
-        ("tables: {customer: {retire: [~]}}", f"tables.customer.retire: the version None {QUOTES}"),
-        ("tables: {on: {}}", f"tables: True {QUOTES}"),
-        ("tables: {2024: {}}", f"tables: 2024 {QUOTES}"),
-        ("tables: {customer: {types: {no: STRING}}}", f"tables.customer.types: False {QUOTES}"),
+        (
+            "tables: {customer: {retire: [123456]}}",
+            "tables.customer.retire[0]: expected a version, got 123456: put it in quotes",
+        ),
+        (
+            "tables: {customer: {retire: [0123]}}",
+            "tables.customer.retire[0]: expected a version, got 0123, which YAML reads as 83: put it in quotes",
+        ),
+        (
+            "tables: {customer: {retire: [0x1f]}}",
+            "tables.customer.retire[0]: expected a version, got 0x1f, which YAML reads as 31: put it in quotes",
+        ),
+        (
+            "tables: {customer: {retire: [no]}}",
+            "tables.customer.retire[0]: expected a version, got no, which YAML reads as false: put it in quotes",
+        ),
+        (
+            "tables: {customer: {retire: [~]}}",
+            "tables.customer.retire[0]: expected a version, got ~, which YAML reads as nothing",
+        ),
+        ("tables: {on: {}}", f"tables.on: {KEY} on, which YAML reads as true: put it in quotes"),
+        ("tables: {2024: {}}", f"tables.2024: {KEY} 2024: put it in quotes"),
+        (
+            "tables: {customer: {types: {no: STRING}}}",
+            f"tables.customer.types.no: {KEY} no, which YAML reads as false: put it in quotes",
+        ),
     ],
 )
 def test_a_value_that_yaml_does_not_read_as_text_has_to_be_quoted(text: str, problem: str) -> None:
@@ -149,14 +175,13 @@ def test_a_target_type_with_parameters_is_refused() -> None:
 
 def test_without_a_tz_database_no_zone_but_utc_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zoneinfo.available_timezones", set)
-    assert problems_of("time_zone: Europe/Berlin") == [f"time_zone 'Europe/Berlin' {ZONE}"]
+    assert problems_of("time_zone: Europe/Berlin") == [f"time_zone: 'Europe/Berlin' is unknown; write {ZONE}"]
     assert from_yaml("time_zone: UTC").rules.time_zone == "UTC"
 
 
 def test_a_key_that_is_given_twice_is_refused() -> None:
-    (problem,) = problems_of("tables:\n  customer: {retire: [a]}\n  customer: {retire: [b]}\n")
-    assert "the key 'customer' is given twice" in problem
-    assert "line 3" in problem
+    problems = located_problems_of("tables:\n  customer: {retire: [a]}\n  customer: {retire: [b]}\n")
+    assert problems == ["3: cannot be read: the key 'customer' is given twice"]
 
 
 @pytest.mark.parametrize(
@@ -170,23 +195,23 @@ def test_a_key_that_is_given_twice_is_refused() -> None:
         b"a: b: c",
         b"!!python/object:os.system {}",
         b"[" * 3_000,
+        b"a: &a [*a]",
     ],
 )
 def test_a_file_that_is_not_yaml_is_refused(content: bytes) -> None:
-    file, [problem] = read(content)
+    (problem,) = problems_of(content)
     assert problem.startswith("cannot be read: ")
-    assert file == TablesFile()
 
 
 def test_problems_of_overlaps_and_keys_are_reported_at_once() -> None:
     text = "overlap_minutes: an hour\ntables: {customer: {keys: [id, ID, 7]}, order: {keys: id}, click: {order_by: at}, "
     text += "view: {keys: [id], order_by: [at, Id]}, shop.view: {}}"
     assert problems_of(text) == [
-        "overlap_minutes must be a whole number of minutes, 0 or more, not 'an hour'",
-        "tables.customer.keys: 'ID' is not a column name, or is given twice; case makes no difference",
-        "tables.customer.keys: the column 7 is not a text; put it in quotes",
-        "tables.order.keys must be a list of columns",
-        "tables.click.order_by must be a list of columns",
+        f"{OVERLAP} 'an hour'",
+        "tables.customer.keys[2]: expected the name of a column, got 7: put it in quotes",
+        "tables.order.keys: expected a list of columns, got a text",
+        "tables.click.order_by: expected a list of columns, got a text",
+        "tables.customer.keys: the column 'id' is given twice; case makes no difference",
         "tables.view.order_by: all rows of a key have the same Id: name another column",
     ]
 
@@ -203,43 +228,40 @@ def test_all_problems_of_names_are_reported_at_once() -> None:
           events: {version_pattern: '(?P<base>.+)_(?P<version>[a-z]+)'}
           logs: {version_pattern: 7}
         """
-    problems = problems_of(text)
+    problems = located_problems_of(text)
     for key, words in (
-        ("version_pattern 'customer_v_", "the group (?P<base>...) is missing"),
-        ("include must be a list of regular expressions", ""),
-        ("exclude: the pattern 7 is not a text", ""),
-        ("exclude 'a('", "it is no regular expression"),
-        ("exclude '(?=a)'", "no look-around"),
-        ("datasets: dataset 'a-b'", "is not a valid name"),
-        ("datasets.crm must be a mapping", ""),
-        ("datasets.shop.keys is not a setting", "known are exclude, include, version_pattern"),
-        ("datasets.shop.version_pattern", "no look-around"),
-        ("datasets.events.version_pattern", "also matches customer_base and customer_merges and customer_current and cust"),
-        ("datasets.logs.version_pattern: 7 is not a text", ""),
+        ("2: version_pattern: 'customer_v_", "the group (?P<base>...) is missing"),
+        ("3: include: expected a list of regular expressions", ""),
+        ("4: exclude[0]: expected a regular expression, got 7: put it in quotes", ""),
+        ("4: exclude: 'a('", "it is no regular expression"),
+        ("4: exclude: '(?=a)'", "no look-around"),
+        ("6: datasets.a-b: dataset 'a-b'", "is not a valid name"),
+        ("7: datasets.crm: expected a mapping", ""),
+        ("8: datasets.shop.keys: not a setting here, but below tables.NAME", "known are exclude, include, version_pattern"),
+        ("8: datasets.shop.version_pattern", "no look-around"),
+        ("9: datasets.events.version_pattern", "also matches customer_base and customer_merges and customer_current and"),
+        ("10: datasets.logs.version_pattern: expected a text, got 7: put it in quotes", ""),
     ):
         assert [problem for problem in problems if problem.startswith(key) and words in problem], (key, problems)
     assert len(problems) == 11
 
 
-def test_a_file_that_does_not_exist_is_one_problem_and_gives_defaults() -> None:
-    problems: list[str] = []
-    assert read_tables_file(Path("nowhere.yaml"), problems) == TablesFile()
-    [problem] = problems
-    assert problem.startswith("nowhere.yaml: cannot be read: ")
+def test_a_file_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InvalidSettings, match=r"^nowhere\.yaml: cannot be read: "):
+        read_tables_file(Path("nowhere.yaml"))
 
 
 @pytest.mark.parametrize("text", ["overlap_minutes: 0", "tables: {customer: {overlap_minutes: 0}}"])
 def test_an_overlap_of_zero_minutes_is_accepted(text: str) -> None:
-    assert problems_of(text) == []
+    file = from_yaml(text)
+    assert 0 in {rules.overlap_minutes for rules in (file.rules, *file.tables.values())}
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [("-1", "-1"), ("true", "True"), ("1.5", "1.5"), ("'60'", "'60'"), ("", "None")]
+    ("value", "shown"), [("-1", "-1"), ("true", "true"), ("1.5", "1.5"), ("'60'", "'60'"), ("", "nothing")]
 )
 def test_an_overlap_is_a_whole_number_of_minutes(value: str, shown: str) -> None:
-    assert problems_of(f"overlap_minutes: {value}") == [
-        f"overlap_minutes must be a whole number of minutes, 0 or more, not {shown}"
-    ]
+    assert problems_of(f"overlap_minutes: {value}") == [f"{OVERLAP} {shown}"]
 
 
 def test_a_table_inherits_each_rule_that_it_does_not_have() -> None:
@@ -268,7 +290,56 @@ def test_a_dataset_inherits_each_part_of_the_naming_that_it_does_not_have() -> N
 
 @pytest.mark.parametrize(
     ("name", "is_reserved"),
-    [("_PARTITIONTIME", True), ("__root__x", True), ("_change_type", True), ("_version", False), ("partition", False)],
+    [
+        ("_PARTITIONTIME", True),
+        ("__root__x", True),
+        ("_change_type", True),
+        ("_version", False),
+        ("partition", False),
+        ("from", False),
+    ],
 )
 def test_a_version_column_has_no_name_that_bigquery_reserves(name: str, is_reserved: bool) -> None:
-    assert bool(problems_of(f"version_column: {name}")) == is_reserved
+    if is_reserved:
+        assert "starts with a prefix that BigQuery reserves" in problems_of(f"version_column: {name}")[0]
+    else:
+        assert from_yaml(f"version_column: {name}").rules.version_column == name
+
+
+def test_a_problem_has_the_line_of_its_key_and_problems_are_in_the_order_of_the_file() -> None:
+    text = """
+        # A comment.
+        tables:
+          customer:
+            keys:
+              - id
+              - 7
+          order: {time_zone: Mars}
+        conversion: classic
+    """
+    assert [problem[: problem.index(" ", 4)] for problem in located_problems_of(text)] == [
+        "7: tables.customer.keys[1]:", "8: tables.order.time_zone:", "9: conversion:",
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_read_is_not_quoted_since_it_may_be_a_password() -> None:
+    for text in ("password: *hunter2", "password: !hunter2 x", "password: [hunter2"):
+        assert "hunter2" not in located_problems_of(text)[0]
+
+
+def test_values_that_json_does_not_have_are_refused() -> None:
+    assert problems_of('exclude: [2026-01-01, .inf, "\\ud800"]') == [
+        "exclude[0]: expected a text, got what YAML reads as a date: put it in quotes",
+        "exclude[1]: expected a text, got what YAML reads as a float: put it in quotes",
+        "exclude[2]: expected a text in Unicode, got half of a surrogate pair",
+    ]
+
+
+@pytest.mark.parametrize("module", ["yaml", "jsonschema_rs"])
+def test_a_job_without_a_reader_of_yaml_is_told_to_read_the_checked_form(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, "onefold.settings.strict_yaml", raising=False)
+    (problem,) = problems_of("time_zone: UTC")
+    assert "run `onefold settings check --write`, and give it onefold.checked.json" in problem

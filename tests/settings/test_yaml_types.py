@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from onefold.core.errors import InvalidSettings
 from onefold.schema.types import parse_type
 from onefold.settings.yaml_file import TablesFile, read_tables_file
 
-FORM = "write a type, or {type: TIMESTAMP, from: unix_seconds | unix_millis | unix_micros}"
+UNITS = "unix_seconds, unix_millis or unix_micros"
 TYPES = "tables: {customer: {types: {%s}}}"
 
 
@@ -17,8 +18,10 @@ def read(tmp_path: Path, text: str) -> tuple[TablesFile, list[str]]:
     """Return the content of a file, and its problems without the path."""
     path = tmp_path / "onefold.yaml"
     path.write_text(text)
-    problems: list[str] = []
-    return read_tables_file(path, problems), [problem.removeprefix(f"{path}: ") for problem in problems]
+    try:
+        return read_tables_file(path), []
+    except InvalidSettings as error:
+        return TablesFile(), [problem.removeprefix(f"{path}:1: ") for problem in error.problems]
 
 
 def test_target_types_have_paths_and_units_and_mixed_numbers_are_inherited(tmp_path: Path) -> None:
@@ -41,15 +44,18 @@ def test_target_types_have_paths_and_units_and_mixed_numbers_are_inherited(tmp_p
 @pytest.mark.parametrize(
     ("text", "problems"),
     [
-        ("mixed_numbers: NUMERIC", ["mixed_numbers must be STRING or FLOAT64, not 'NUMERIC'"]),
+        ("mixed_numbers: NUMERIC", ["mixed_numbers: expected STRING or FLOAT64, got 'NUMERIC'"]),
         (
             TYPES % "a: {type: DATE, from: unix}",
-            [f"tables.customer.types.a: {FORM}, not {{'type': 'DATE', 'from': 'unix'}}"],
+            [f"tables.customer.types.a.from: expected {UNITS}, got 'unix'"],
         ),
-        (TYPES % "b: {type: DATE}", [f"tables.customer.types.b: {FORM}, not {{'type': 'DATE'}}"]),
+        (TYPES % "b: {type: DATE}", [f"tables.customer.types.b.from: missing; expected {UNITS}"]),
         (
             TYPES % "c: {type: INT64, from: unix_micros}",
-            ["tables.customer.types.c: from: unix_micros gives a time: INT64 is none of TIMESTAMP, DATETIME, DATE, TIME"],
+            [
+                "tables.customer.types.c: unix_micros gives a time: expected one of TIMESTAMP, DATETIME, DATE, TIME, "
+                "got INT64"
+            ],
         ),
         (TYPES % "x..y: DATE", ["tables.customer.types.x..y: a path is written as address.zip"]),
         (

@@ -22,6 +22,8 @@ from onefold.mysql.table_filter import of_database
 from onefold.pull.read.pulled_table import pulled_table
 from onefold.pull.read.shared_names import holder_of_base, shared_name
 from onefold.pull.read.table_settings import check_keys, find_column, pulled_structure, settings_problems, watermark_of
+from onefold.settings.checked_form import SCHEMA
+from onefold.settings.schema_check import modeline
 from onefold.settings.sources import Source, TableLoad, WatermarkColumn, dataset_of, matches_in_other_case
 
 _INDEXED = "SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND SEQ_IN_INDEX = 1"
@@ -122,7 +124,7 @@ def draft(source: Source, found: Sequence[tuple[str, Sequence[Choice]]]) -> str:
         found: the choices for each database.
     """
     lines = [
-        "sources:", f"  {source.cluster}:", f"    host: {_scalar(source.host)}", f"    port: {source.port}",
+        modeline(SCHEMA), "sources:", f"  {source.cluster}:", f"    host: {_scalar(source.host)}", f"    port: {source.port}",
         f"    user: {_scalar(source.user)}", f"    password: {_scalar(source.password)}",
         f"    tls: {{mode: {source.tls.mode}{f', ca: {_scalar(source.tls.ca)}' if source.tls.ca else ''}}}",
         f"    time_zone: {source.time_zone}  # the zone of DATETIME columns",

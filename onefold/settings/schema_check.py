@@ -1,0 +1,209 @@
+"""The check of YAML by a JSON Schema, and the words of its problems.
+
+The schemas are files beside the code, so that editors use the same ones. Three keywords of a schema make the words better:
+`errorMessage` says what is expected, as in some editors; `writeOnly` keeps a value out of the error, because it may be a
+password; `description` becomes the reference. The validator is imported by the first check: functions and jobs read the
+checked form of onefold.yaml, which needs none.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import pkgutil
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import reduce
+from typing import Any
+
+from onefold.core.problems import Path, Problem
+from onefold.core.text import shortened
+from onefold.settings.unknown_keys import near_name, not_a_setting
+from onefold.settings.yaml_loader import USE_CHECKED_FORM, Document
+
+Schema = dict[str, Any]
+Rules = Callable[[Any], Iterable[Problem]]
+"""Yields the problems of a content that the schema cannot tell. What the schema has refused is not in the content."""
+
+_NOUNS = {
+    "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "boolean": "true or false",
+}  # fmt: skip
+
+
+def load_schema(name: str) -> Schema:
+    """Return a schema of the library.
+
+    Args:
+        name: its path within the library, as `settings/onefold.schema.json`.
+    """
+    schema: Schema = json.loads(pkgutil.get_data("onefold", name) or "")
+    return schema
+
+
+def modeline(name: str) -> str:
+    """Return the first line of a draft, by which editors find the schema of a file in the root of a checkout.
+
+    Examples:
+        >>> modeline("settings/onefold.schema.json")
+        '# yaml-language-server: $schema=onefold/settings/onefold.schema.json'
+    """
+    return f"# yaml-language-server: $schema=onefold/{name}"
+
+
+def problems_of(document: Document, schema: Schema, rules: Rules) -> list[Problem]:
+    """Return all problems of a document, in the order of its lines.
+
+    Args:
+        document: the document as it was read.
+        schema: tells structure, types and known keys.
+        rules: tell everything else.
+    """
+    if document.failure:
+        return [document.failure]
+    found = [*_not_json(document, document.content)]
+    content = without(document.content, {one.path for one in found})
+    found += _schema_problems(content, document, schema)
+    refused = {one.path for one in found}
+    found += rules(without(content, refused) or {}) if () not in refused else ()
+    return sorted(map(document.located, dict.fromkeys(found)), key=lambda one: one.line or 0)
+
+
+def without(value: Any, paths: Collection[Path], at: Path = ()) -> Any:
+    """Return a content without the values at some paths, and without keys that are not texts.
+
+    Examples:
+        >>> without({"a": {"b": 1, "c": 2}, "d": [3, 4], 5: 6}, {("a", "b"), ("d", 0)})
+        {'a': {'c': 2}, 'd': [4]}
+    """
+    if at in paths:
+        return None
+    if isinstance(value, dict):
+        kept = {key: one for key, one in value.items() if isinstance(key, str) and (*at, key) not in paths}
+        return {key: without(one, paths, (*at, key)) for key, one in kept.items()}
+    if isinstance(value, list):
+        return [without(one, paths, (*at, index)) for index, one in enumerate(value) if (*at, index) not in paths]
+    return value
+
+
+def _not_json(document: Document, value: Any, at: Path = ()) -> Iterator[Problem]:
+    """Yield a problem for each key that is not a text, and for each value that JSON does not have, such as a date."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            if isinstance(key, str):
+                yield from _not_json(document, one, (*at, key))
+            else:
+                mark = document.marks.get((*at, key))
+                written, line = (mark.key, mark.line) if mark else (None, None)
+                text = f"expected a text as key, got {_as_read(key, written)}: put it in quotes"
+                yield Problem(text, (*at, written or str(key)), line=line)
+    elif isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from _not_json(document, one, (*at, index))
+    elif isinstance(value, str):
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            yield Problem("expected a text in Unicode, got half of a surrogate pair", at)
+    elif not isinstance(value, int | float | None) or (isinstance(value, float) and not math.isfinite(value)):
+        yield Problem(f"expected a text, got what YAML reads as a {type(value).__name__}: put it in quotes", at)
+
+
+def _schema_problems(content: Any, document: Document, schema: Schema) -> Iterator[Problem]:
+    try:
+        import jsonschema_rs
+    except ImportError as error:
+        yield Problem(f"cannot be checked: {error}: {USE_CHECKED_FORM}")
+        return
+    for found in jsonschema_rs.Draft7Validator(schema).iter_errors(content):
+        yield from _problems(found, document, schema)
+
+
+def _problems(error: Any, document: Document, schema: Schema) -> Iterator[Problem]:
+    """Yield the problems that an error of the validator stands for."""
+    path: Path = tuple(error.instance_path)
+    rule: Schema = reduce(lambda part, step: part[step], list(error.schema_path)[:-1], schema)
+    match error.kind.name:
+        case "additionalProperties":
+            known = rule.get("properties", {})
+            for key in error.kind.unexpected:
+                place = next(places(schema, schema, key), None)
+                note = f" here, but below {place}" if place and not near_name(key, known) else ""
+                yield Problem(not_a_setting(key, known, note), (*path, key))
+        case "required":
+            missing = resolved(rule["properties"][error.kind.property], schema)
+            yield Problem(f"missing; expected {expected(missing)}", (*path, error.kind.property))
+        case "propertyNames":
+            name = error.kind.error.instance
+            yield Problem(f"expected {expected(rule)}, got {shortened(name)}", (*path, name))
+        case _:
+            mark = document.marks.get(path)
+            yield Problem(f"expected {expected(rule)}{_got(error.instance, rule, mark.text if mark else None)}", path)
+
+
+def resolved(rule: Schema, schema: Schema) -> Schema:
+    """Return a rule with what its reference names; its own keywords come first."""
+    if "$ref" not in rule:
+        return rule
+    parts = rule["$ref"].removeprefix("#/").split("/")
+    return {**resolved(reduce(lambda part, step: part[step], parts, schema), schema), **rule}
+
+
+def places(rule: Schema, schema: Schema, key: str, at: Path = ()) -> Iterator[str]:
+    """Yield the places of a file at which a key is a setting, as `tables.NAME`."""
+    rule = resolved(rule, schema)
+    named = rule.get("properties", {})
+    if key in named and at:
+        yield ".".join(map(str, at))
+    for name, inner in named.items():
+        yield from places(inner, schema, key, (*at, name))
+    if rule.get("additionalProperties"):
+        yield from places(rule["additionalProperties"], schema, key, (*at, "NAME"))
+
+
+def expected(rule: Schema) -> str:
+    """Return what a rule of a schema expects.
+
+    Examples:
+        >>> expected({"type": "integer", "minimum": 1, "maximum": 366})
+        'a whole number from 1 to 366'
+        >>> expected({"enum": ["incremental", "full"]})
+        'incremental or full'
+    """
+    if "errorMessage" in rule:
+        return str(rule["errorMessage"])
+    if "enum" in rule:
+        *others, last = map(str, rule["enum"])
+        return f"{', '.join(others)} or {last}" if others else last
+    nouns = " or ".join(_NOUNS[kind] for kind in kinds(rule))
+    if "maximum" in rule:
+        return f"{nouns} from {rule['minimum']} to {rule['maximum']}"
+    return f"{nouns}, {rule['minimum']} or more" if "minimum" in rule else nouns
+
+
+def kinds(rule: Schema) -> list[str]:
+    """Return the types of JSON that a rule allows, without null."""
+    found = rule.get("type", [])
+    return [kind for kind in ([found] if isinstance(found, str) else found) if kind != "null"]
+
+
+def _got(value: Any, rule: Schema, written: str | None) -> str:
+    """Return the words for a wrong value; none for a value that may be a password.
+
+    Args:
+        value: the value.
+        rule: the rule that refuses it.
+        written: how it is written in the file; None where it is in quotes, or not known.
+    """
+    if rule.get("writeOnly"):
+        return ""
+    if isinstance(value, list | dict):
+        return f", got {'a list' if isinstance(value, list) else 'a mapping'}"
+    if isinstance(value, str):
+        if {*kinds(rule), "object"} <= {"object", "array"} and "enum" not in rule:
+            return ", got a text"  # what was meant to be deeper may be a password
+        return f", got {shortened(value)}{near_name(value.lower(), map(str, rule.get('enum', ())))}"
+    quotes = value is not None and ("string" in kinds(rule) or written in rule.get("enum", ()))
+    return f", got {_as_read(value, written)}{': put it in quotes' if quotes else ''}"
+
+
+def _as_read(value: object, written: str | None) -> str:
+    """Return a value that is not a text, and how it is written where YAML reads something else: `0123` is 83."""
+    read = "nothing" if value is None else json.dumps(value, default=str)
+    return f"{written}, which YAML reads as {read}" if written and written != read else read
