@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from onefold.core.errors import InvalidSettings
 from onefold.core.log import LOG_FORM
-from onefold.core.names import KEY_TABLE, LEAF_PREFIX, TEMPORARY_PREFIX, TableId, problems_of_name
+from onefold.core.names import KEY_TABLE, TableId, problems_of_name
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
@@ -22,10 +21,10 @@ from onefold.settings.events import EventSettings, read_event_settings
 from onefold.settings.registry import RegistrySettings, read_registry_settings
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
 from onefold.settings.variables import CAPTURES, unknown_variables
+from onefold.settings.view_templates import template_problems, view_name_problems
 from onefold.settings.yaml_file import TablesFile, captures_of_text, read_tables_file
 
 _TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
-_FIELDS = ("dataset", "table")
 _LAST_PORT = 65535
 
 
@@ -164,7 +163,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
         policies=file.policies,
         captures=_only(captures, file.captures, problems),
     )
-    problems += _view_name_problems(settings)
+    problems += view_name_problems(settings)
     if problems:
         raise InvalidSettings(problems)
     return settings
@@ -211,7 +210,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settin
     if settings.project:
         variable = "ONEFOLD_PROJECT" if environ.get("ONEFOLD_PROJECT") else "GOOGLE_CLOUD_PROJECT"
         problems += [f"{variable}: {problem}" for problem in problems_of_name("project", settings.project)]
-    problems += [*_template_problems(settings), *_topic_problems(settings), *_folder_problems(settings)]
+    problems += [*template_problems(settings), *_topic_problems(settings), *_folder_problems(settings)]
     return settings
 
 
@@ -238,57 +237,6 @@ def _datasets(environ: Mapping[str, str], variable: str, problems: list[str]) ->
     names = frozenset(name.strip() for name in environ[variable].split(",") if name.strip())
     problems += [f"{variable}: {problem}" for name in sorted(names) for problem in problems_of_name("dataset", name)]
     return names
-
-
-def _template_problems(settings: Settings) -> Iterator[str]:
-    templates = (
-        ("ONEFOLD_VIEW_DATASET", settings.view_dataset, "dataset"),
-        ("ONEFOLD_VIEW_NAME", settings.view_name, "table"),
-    )
-    wrong = [(variable, template) for variable, template, _ in templates if not _is_template(template)]
-    for variable, template in wrong:
-        yield f"{variable} {template!r}: a template may hold {{dataset}} and {{table}} and nothing else in braces"
-    if wrong:
-        return
-    for variable, template, kind in templates:
-        name = template.format(dataset="dataset", table="table")
-        yield from (f"{variable}: {problem}" for problem in problems_of_name(kind, name))
-    yield from _shared_view_problems(settings)
-
-
-def _view_name_problems(settings: Settings) -> Iterator[str]:
-    if not _is_template(settings.view_name):
-        return
-    name = settings.view_name.format(dataset="dataset", table="table")
-    if any(names.split(name) for names in (settings.names, *settings.dataset_names.values())):
-        yield f"ONEFOLD_VIEW_NAME {settings.view_name!r}: a view must not be named like a versioned table"
-
-
-def _shared_view_problems(settings: Settings) -> Iterator[str]:
-    if "{table}" not in settings.view_name:
-        yield f"ONEFOLD_VIEW_NAME {settings.view_name!r} must hold {{table}}, or all tables would share one view"
-    if settings.view_name in ("{table}_current", "{dataset}_{table}_current"):
-        yield f"ONEFOLD_VIEW_NAME {settings.view_name!r} is the name of the current view; use another, as {{table}}_unified"
-    if settings.view_name == "{table}":
-        yield "ONEFOLD_VIEW_NAME must not be the table's own name; add a suffix, as in {table}_unified"
-    if settings.view_name.startswith((TEMPORARY_PREFIX, LEAF_PREFIX)):
-        yield (
-            f"ONEFOLD_VIEW_NAME {settings.view_name!r} must not begin with {TEMPORARY_PREFIX} or {LEAF_PREFIX}: the "
-            "deployed accounts may delete what is named so"
-        )
-    if len(settings.datasets or ()) != 1 and "{dataset}" not in settings.view_dataset + settings.view_name:
-        yield "ONEFOLD_VIEW_DATASET or ONEFOLD_VIEW_NAME must hold {dataset}, or tables of two datasets would share one view"
-
-
-def _is_template(text: str) -> bool:
-    """Return whether a template has known fields only, without a format: {table:.3} would give two tables one name."""
-    try:
-        parts = list(string.Formatter().parse(text))
-    except ValueError:
-        return False
-    return all(
-        field is None or (field in _FIELDS and not format_ and not conversion) for _, field, format_, conversion in parts
-    )
 
 
 def _topic_problems(settings: Settings) -> Iterator[str]:
