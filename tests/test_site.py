@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import shutil
 import subprocess
@@ -11,6 +13,10 @@ from pathlib import Path
 
 import material
 import pytest
+
+from onefold.access.policy import SCHEMA as ACCESS
+from onefold.settings.checked_form import SCHEMA as ONEFOLD
+from onefold.settings.schema_check import load_schema
 
 ROOT = Path(__file__).parents[1]
 
@@ -88,6 +94,22 @@ def test_diagrams_are_drawn_by_a_script_of_the_site(built: Path) -> None:
     assert drawing.startswith('"use strict";var __esbuild_esm_mermaid_nm')
     # It loads nothing in turn: what it imports is in the file.
     assert not re.findall(r"(?:unpkg|jsdelivr|cdnjs|importScripts\(|import\([\"'`])", drawing)
+
+
+def test_the_reference_has_every_key_of_the_schemas_and_the_schemas_themselves(built: Path) -> None:
+    reference = built / "reference"
+    for name, page in ((ONEFOLD, "onefold-yaml.html"), (ACCESS, "access-yaml.html")):
+        assert json.loads((reference / "schemas" / Path(name).name).read_text()) == load_schema(name)
+        shown = set(re.findall(r"<tr>\s*<td><code>(\w+)</code></td>", (reference / page).read_text()))
+        assert {"onefold-yaml.html": {"keys", "port", "ca", "watermark", "hash_key", "mask"}}.get(page, {"role"}) <= shown
+    assert "a column, or {column: NAME, from: unix_seconds}" in html.unescape((reference / "onefold-yaml.html").read_text())
+
+
+def test_a_table_of_keys_that_no_schema_has_fails_the_build(site: Path) -> None:
+    with (site / "docs" / "index.md").open("a") as page:
+        page.write("\n<!-- keys: settings/onefold.schema.json#/definitions/nothing -->\n")
+    done = build(site)
+    assert (done.returncode, "correct the line" in done.stdout + done.stderr) == (1, True), done.stdout + done.stderr
 
 
 def test_a_theme_that_loads_other_scripts_fails_the_build(site: Path) -> None:

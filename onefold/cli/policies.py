@@ -51,6 +51,8 @@ def init(
     The draft follows from names, types, and 1,000 rows of each current view, of which nothing is printed. Read it before you
     put it into onefold.yaml.
     """
+    from onefold.settings.checked_form import SCHEMA
+    from onefold.settings.schema_check import modeline
     from onefold.views.policy_check import SAMPLES, draft_policies
     from onefold.views.policy_report import draft_lines
 
@@ -64,7 +66,8 @@ def init(
         echo_json([one.as_dict() if isinstance(one, Failure) else _draft_as_dict(*one) for one in results])
     else:
         drafts = [one for one in results if not isinstance(one, Failure)]
-        click.echo("\n".join(draft_lines(drafts)), nl=bool(drafts))
+        first = [modeline(SCHEMA)] if any(columns for _, columns in drafts) else []
+        click.echo("\n".join([*first, *draft_lines(drafts)]), nl=bool(drafts))
     return ERROR if any(isinstance(one, Failure) for one in results) else OK
 
 

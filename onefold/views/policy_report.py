@@ -10,8 +10,6 @@ from onefold.core.names import TableId
 from onefold.core.text import counted
 from onefold.schema.column_policy import PolicyRule, TablePolicies
 from onefold.schema.treatment import Treatment
-from onefold.settings.checked_form import SCHEMA
-from onefold.settings.schema_check import modeline
 from onefold.views.policy_check import DraftedColumn, TablePolicyCheck
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
@@ -27,7 +25,6 @@ def draft_lines(drafts: Sequence[tuple[TableId, Sequence[DraftedColumn]]]) -> It
     if not any(columns for _, columns in drafts):
         yield from ["# Every column has a policy: there is nothing to draft."] if drafts else ()
         return
-    yield modeline(SCHEMA)
     yield "# A draft: read it before you put it into onefold.yaml."
     yield "policies:"
     for base, columns in drafts:

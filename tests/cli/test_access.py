@@ -192,6 +192,7 @@ def test_import_prints_a_file_with_which_nothing_changes(run: Run, place: Path) 
     printed = run("access", "import", "shop", "--group", "Analysts@example.com")
     assert (printed.code, printed.err) == (0, "")
     assert printed.out == (
+        "# yaml-language-server: $schema=onefold/access/access.schema.json\n"
         "datasets:\n  shop:\n    projectOwners: OWNER\n    user:ada@example.com: READER\n"
         "groups:\n  analysts@example.com:\n  - bob@example.com\n"
     )

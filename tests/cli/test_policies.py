@@ -54,7 +54,8 @@ def test_draft_is_printed_as_yaml_that_decides_every_column(run: Run, dataset: E
     write(tmp_path)
     made = run("policies", "init", dataset.name, "customer")
     assert (made.code, made.err) == (0, "")
-    assert made.out.splitlines()[1:] == [
+    assert made.out.startswith("# yaml-language-server: $schema=onefold/settings/onefold.schema.json\n")
+    assert made.out.splitlines()[2:] == [
         "policies:",
         f"  {dataset.name}.customer:",
         "    id: clear  # INT64",

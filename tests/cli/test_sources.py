@@ -42,6 +42,7 @@ def test_a_draft_is_a_configuration_with_a_reason_for_each_table(
     monkeypatch.setenv("DB", source.server.address.password)
     done = run(*words(source))
     assert done.code == 0, done.err
+    assert done.out.startswith("# yaml-language-server: $schema=onefold/settings/onefold.schema.json\nsources:\n")
     config = tmp_path / "draft.yaml"
     config.write_text(done.out, encoding="utf-8")
     found = load_settings({}, config).sources["fraud"]

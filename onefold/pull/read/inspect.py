@@ -124,7 +124,8 @@ def draft(source: Source, found: Sequence[tuple[str, Sequence[Choice]]]) -> str:
         found: the choices for each database.
     """
     lines = [
-        modeline(SCHEMA), "sources:", f"  {source.cluster}:", f"    host: {_scalar(source.host)}", f"    port: {source.port}",
+        modeline(SCHEMA), "sources:", f"  {source.cluster}:",
+        f"    host: {_scalar(source.host)}", f"    port: {source.port}",
         f"    user: {_scalar(source.user)}", f"    password: {_scalar(source.password)}",
         f"    tls: {{mode: {source.tls.mode}{f', ca: {_scalar(source.tls.ca)}' if source.tls.ca else ''}}}",
         f"    time_zone: {source.time_zone}  # the zone of DATETIME columns",
