@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from onefold.core.errors import InvalidSettings
+from onefold.core.problems import Problem
 
 VARIABLES = {
     "ONEFOLD_BATCH_REGION": "the region in which batches run, as europe-west1",
@@ -120,50 +121,58 @@ class BatchSettings:
             raise InvalidSettings([f"{name} is not set: {VARIABLES[name]}" for name in missing])
 
 
-def read_batch_settings(environ: Mapping[str, str], problems: list[str]) -> BatchSettings:
-    """Read the settings of batches.
+def batch_problems(environ: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield the problems of the variables."""
+    for name, (pattern, example) in _FORMS.items():
+        value = environ.get(f"ONEFOLD_BATCH_{name}")
+        if value and (not pattern.fullmatch(value) or ".." in value):
+            yield Problem(f"ONEFOLD_BATCH_{name} {value!r}: write it as {example}")
+    for name, parse in _PARSERS.items():
+        try:
+            parse(environ.get(f"ONEFOLD_BATCH_{name}", ""))
+        except (ValueError, RecursionError) as error:
+            yield Problem(str(error), file=f"ONEFOLD_BATCH_{name}")
+    for folder in _listed(environ):
+        if not PLACE.fullmatch(folder) or ".." in folder:
+            yield Problem(f"{folder!r} is not a folder: write gs://bucket/folder", file="ONEFOLD_BATCH_FOLDERS")
+
+
+def read_batch_settings(environ: Mapping[str, str]) -> BatchSettings:
+    """Return the settings of the variables, which `batch_problems` checks.
 
     Args:
         environ: the environment variables.
-        problems: the list to which problems of the variables are added.
     """
 
-    def read(name: str, pattern: re.Pattern[str], example: str) -> str | None:
-        value = environ.get(f"ONEFOLD_BATCH_{name}") or None
-        if value and (not pattern.fullmatch(value) or ".." in value):
-            problems.append(f"ONEFOLD_BATCH_{name} {value!r}: write it as {example}")
-        return value
+    def read(name: str) -> str | None:
+        return environ.get(f"ONEFOLD_BATCH_{name}") or None
 
-    bucket = read("BUCKET", _BUCKET, "the name of a bucket, without gs://")
-    code = read("CODE", FOLDER, "gs://bucket/folder")
+    def parsed(name: str) -> Any:
+        return _PARSERS[name](read(name) or "")
+
+    bucket = read("BUCKET")
+    folders = _listed(environ) or ([f"gs://{bucket}"] if bucket else [])
     return BatchSettings(
-        region=read("REGION", _REGION, "europe-west1"),
-        runtime_version=read("RUNTIME_VERSION", _VERSION, "3.0") or BatchSettings.runtime_version,
-        service_account=read("SERVICE_ACCOUNT", _SERVICE_ACCOUNT, "name@project.iam.gserviceaccount.com"),
-        source_accounts=_parsed(environ, "SOURCE_ACCOUNTS", _accounts, problems) or {},
-        source_buckets=_parsed(environ, "SOURCE_BUCKETS", _buckets, problems) or {},
-        subnet=read("SUBNET", _SUBNET, "its name, or projects/PROJECT/regions/REGION/subnetworks/NAME"),
+        region=read("REGION"),
+        runtime_version=read("RUNTIME_VERSION") or BatchSettings.runtime_version,
+        service_account=read("SERVICE_ACCOUNT"),
+        source_accounts=parsed("SOURCE_ACCOUNTS"),
+        source_buckets=parsed("SOURCE_BUCKETS"),
+        subnet=read("SUBNET"),
         bucket=bucket,
-        kms_key=read("KMS_KEY", _KMS_KEY, "projects/P/locations/REGION/keyRings/R/cryptoKeys/K"),
-        properties=_parsed(environ, "PROPERTIES", _properties, problems) or {},
-        labels=_parsed(environ, "LABELS", _labels, problems) or {},
-        ttl=_parsed(environ, "TTL", _ttl, problems),
-        folders=_folders(environ.get("ONEFOLD_BATCH_FOLDERS", ""), bucket, problems),
-        code=code.rstrip("/") if code else None,
+        kms_key=read("KMS_KEY"),
+        properties=parsed("PROPERTIES"),
+        labels=parsed("LABELS"),
+        ttl=parsed("TTL"),
+        folders=tuple(folder.rstrip("/") for folder in folders),
+        code=(read("CODE") or "").rstrip("/") or None,
         passed_on={name: environ[name] for name in PASSED_ON if environ.get(name)},
     )
 
 
-def _parsed(environ: Mapping[str, str], name: str, parse: Callable[[str], Any], problems: list[str]) -> Any:
-    text = environ.get(f"ONEFOLD_BATCH_{name}")
-    try:
-        return parse(text) if text else None
-    except (ValueError, RecursionError) as error:
-        problems.append(f"ONEFOLD_BATCH_{name}: {error}")
+def _ttl(text: str) -> timedelta | None:
+    if not text:
         return None
-
-
-def _ttl(text: str) -> timedelta:
     match = _TTL.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is not a time: write it as 90m, 4h or 2d")
@@ -220,12 +229,25 @@ def _split(text: str) -> list[tuple[str, str]]:
     return [(name.strip(), value.strip()) for name, _, value in parts]
 
 
-def _folders(text: str, bucket: str | None, problems: list[str]) -> tuple[str, ...]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    problems += [
-        f"ONEFOLD_BATCH_FOLDERS: {name!r} is not a folder: write gs://bucket/folder"
-        for name in names
-        if not PLACE.fullmatch(name) or ".." in name
-    ]
-    default = [f"gs://{bucket}"] if bucket else []
-    return tuple(name.rstrip("/") for name in names or default)
+def _listed(environ: Mapping[str, str]) -> list[str]:
+    return [name.strip() for name in environ.get("ONEFOLD_BATCH_FOLDERS", "").split(",") if name.strip()]
+
+
+_FORMS = {
+    "BUCKET": (_BUCKET, "the name of a bucket, without gs://"),
+    "CODE": (FOLDER, "gs://bucket/folder"),
+    "REGION": (_REGION, "europe-west1"),
+    "RUNTIME_VERSION": (_VERSION, "3.0"),
+    "SERVICE_ACCOUNT": (_SERVICE_ACCOUNT, "name@project.iam.gserviceaccount.com"),
+    "SUBNET": (_SUBNET, "its name, or projects/PROJECT/regions/REGION/subnetworks/NAME"),
+    "KMS_KEY": (_KMS_KEY, "projects/P/locations/REGION/keyRings/R/cryptoKeys/K"),
+}
+"""The variables that are one text: a pattern of it, and an example."""
+_PARSERS: Mapping[str, Callable[[str], Any]] = {
+    "SOURCE_ACCOUNTS": _accounts,
+    "SOURCE_BUCKETS": _buckets,
+    "PROPERTIES": _properties,
+    "LABELS": _labels,
+    "TTL": _ttl,
+}
+"""The variables with more in them: what returns their value, or raises ValueError."""

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from onefold.core.problems import Problem
 from onefold.settings.batches import CHECKED_CONFIG, DEFAULT_CONFIG
 from onefold.settings.variables import CONFIG
 
 
-def config_path(environ: Mapping[str, str], problems: list[str]) -> Path | None:
-    """Return the file that ONEFOLD_CONFIG names, else the default one; None for no file.
-
-    Args:
-        environ: the environment variables.
-        problems: the list to which a problem is added where the named file does not exist.
-    """
+def config_problems(environ: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield a problem where ONEFOLD_CONFIG names a file that does not exist."""
     named = environ.get(CONFIG)
-    if not named:
-        return default_config()
-    if Path(named).is_file():
-        return Path(named)
-    problems.append(f"{CONFIG}: there is no file {named}")
-    return None
+    if named and not Path(named).is_file():
+        yield Problem(f"there is no file {named}", file=CONFIG)
+
+
+def config_path(environ: Mapping[str, str]) -> Path | None:
+    """Return the file that ONEFOLD_CONFIG names, else the default one; None for no file."""
+    named = environ.get(CONFIG)
+    return Path(named) if named else default_config()
 
 
 def default_config() -> Path | None:

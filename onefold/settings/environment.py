@@ -11,14 +11,15 @@ from pathlib import Path
 from onefold.core.errors import InvalidSettings
 from onefold.core.log import LOG_FORM
 from onefold.core.names import KEY_TABLE, TableId, problems_of_name
+from onefold.core.problems import Problem
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
-from onefold.settings.batches import FOLDER, BatchSettings, read_batch_settings
+from onefold.settings.batches import FOLDER, BatchSettings, batch_problems, read_batch_settings
 from onefold.settings.captures import CaptureSettings
-from onefold.settings.config_file import config_path
-from onefold.settings.events import EventSettings, read_event_settings
-from onefold.settings.registry import RegistrySettings, read_registry_settings
+from onefold.settings.config_file import config_path, config_problems
+from onefold.settings.events import EventSettings, event_problems, read_event_settings
+from onefold.settings.registry import RegistrySettings, read_registry_settings, registry_problems
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
 from onefold.settings.variables import CAPTURES, unknown_variables
 from onefold.settings.view_templates import template_problems, view_name_problems
@@ -144,29 +145,32 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
     Raises:
         InvalidSettings: settings are not valid; the error lists all problems, each with its variable or key.
     """
-    problems: list[str] = []
-    settings = _from_environment(environ, problems)
-    path = config or config_path(environ, problems)
+    settings, path = _from_environment(environ), config or config_path(environ)
+    missing = [] if config else list(config_problems(environ))
+    problems = [str(problem) for problem in (*_variable_problems(environ, settings), *missing)]
     file, captures = TablesFile(), settings.captures
     with _collected(problems):
-        file = read_tables_file(path) if path else file
+        file = read_tables_file(path) if path and not missing else file
     with _collected(problems):
         captures = captures_of_text(environ.get(CAPTURES, ""), CAPTURES)
-    settings = replace(
+    if captures and file.captures:
+        problems.append(f"{CAPTURES} and `captures` of onefold.yaml are both set: remove one of them")
+    problems += map(str, view_name_problems(settings.view_name, [file.names, *file.datasets.values()]))
+    if problems:
+        raise InvalidSettings(problems)
+    return replace(
         settings,
+        batch=replace(read_batch_settings(environ), config=path is not None),
+        registry=read_registry_settings(environ),
+        events=read_event_settings(environ),
         rules=file.rules,
         tables=file.tables,
         names=file.names,
         dataset_names=file.datasets,
-        batch=replace(settings.batch, config=path is not None),
         sources=file.sources,
         policies=file.policies,
-        captures=_only(captures, file.captures, problems),
+        captures=captures or file.captures,
     )
-    problems += view_name_problems(settings)
-    if problems:
-        raise InvalidSettings(problems)
-    return settings
 
 
 @contextmanager
@@ -178,77 +182,87 @@ def _collected(problems: list[str]) -> Iterator[None]:
         problems += error.problems
 
 
-def _from_environment(environ: Mapping[str, str], problems: list[str]) -> Settings:
-    problems += unknown_variables(environ)
-    datasets = _datasets(environ, "ONEFOLD_DATASETS", problems)
-    settings = Settings(
+def _from_environment(environ: Mapping[str, str]) -> Settings:
+    """Return the settings of the variables, which `_variable_problems` checks, without those of modules of their own."""
+    port = environ.get("ONEFOLD_METRICS_PORT", "")
+    return Settings(
         project=environ.get("ONEFOLD_PROJECT") or environ.get("GOOGLE_CLOUD_PROJECT") or None,
-        datasets=datasets,
-        clean_datasets=_datasets(environ, "ONEFOLD_CLEAN_DATASETS", problems),
+        datasets=_datasets(environ, "ONEFOLD_DATASETS"),
+        clean_datasets=_datasets(environ, "ONEFOLD_CLEAN_DATASETS"),
         view_dataset=environ.get("ONEFOLD_VIEW_DATASET") or Settings.view_dataset,
         view_name=environ.get("ONEFOLD_VIEW_NAME") or Settings.view_name,
         topic_table_created=environ.get("ONEFOLD_TOPIC_TABLE_CREATED") or None,
         topic_schema_changes=environ.get("ONEFOLD_TOPIC_SCHEMA_CHANGES") or None,
         topic_change_records=environ.get("ONEFOLD_TOPIC_CHANGE_RECORDS") or None,
         topic_dead_letter=environ.get("ONEFOLD_TOPIC_DEAD_LETTER") or None,
-        metrics_port=_port(environ, problems),
+        metrics_port=int(port) if _is_port(port) else None,
         differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         pulled_files=environ.get("ONEFOLD_PULLED_FILES", "").rstrip("/") or None,
-        batch=read_batch_settings(environ, problems),
-        registry=read_registry_settings(environ, problems),
-        events=read_event_settings(environ, problems),
     )
-    if environ.get("ONEFOLD_DATASETS") and not datasets:
-        problems.append(
-            "ONEFOLD_DATASETS names no dataset; make it empty to allow none, or unset it to allow all of the project"
-        )
+
+
+def _variable_problems(environ: Mapping[str, str], settings: Settings) -> Iterator[Problem]:
+    """Yield the problems of all variables.
+
+    Args:
+        environ: the environment variables.
+        settings: what `_from_environment` returns for them.
+    """
+    yield from unknown_variables(environ)
+    yield from _dataset_problems(environ, settings)
+    yield from batch_problems(environ)
+    yield from registry_problems(environ)
+    yield from event_problems(environ)
+    port = environ.get("ONEFOLD_METRICS_PORT", "")
+    if port and not _is_port(port):
+        yield Problem(f"ONEFOLD_METRICS_PORT {port!r}: expected a port from 1 to {_LAST_PORT}, or no value")
     if settings.differences not in (None, "log"):
-        problems.append(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
+        yield Problem(f"ONEFOLD_DIFFERENCES {settings.differences!r}: expected log, or no value")
     if environ.get(LOG_FORM, "json") not in ("json", "text", ""):
-        problems.append(f"{LOG_FORM} {environ[LOG_FORM]!r}: expected json or text, or no value")
+        yield Problem(f"{LOG_FORM} {environ[LOG_FORM]!r}: expected json or text, or no value")
     if settings.project:
         variable = "ONEFOLD_PROJECT" if environ.get("ONEFOLD_PROJECT") else "GOOGLE_CLOUD_PROJECT"
-        problems += [f"{variable}: {problem}" for problem in problems_of_name("project", settings.project)]
-    problems += [*template_problems(settings), *_topic_problems(settings), *_folder_problems(settings)]
-    return settings
+        yield from (Problem(text, file=variable) for text in problems_of_name("project", settings.project))
+    yield from template_problems(settings)
+    yield from _topic_problems(settings)
+    yield from _folder_problems(settings)
 
 
-def _only(
-    of_variable: Mapping[str, CaptureSettings], of_file: Mapping[str, CaptureSettings], problems: list[str]
-) -> Mapping[str, CaptureSettings]:
-    """Return the settings of captured sources from the variable or from the file; both together are a problem."""
-    if of_variable and of_file:
-        problems.append(f"{CAPTURES} and `captures` of onefold.yaml are both set: remove one of them")
-    return of_variable or of_file
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 1 <= int(text) <= _LAST_PORT
 
 
-def _port(environ: Mapping[str, str], problems: list[str]) -> int | None:
-    text = environ.get("ONEFOLD_METRICS_PORT", "")
-    if not text or (text.isascii() and text.isdigit() and 1 <= int(text) <= _LAST_PORT):
-        return int(text) if text else None
-    problems.append(f"ONEFOLD_METRICS_PORT {text!r}: expected a port from 1 to {_LAST_PORT}, or no value")
-    return None
-
-
-def _datasets(environ: Mapping[str, str], variable: str, problems: list[str]) -> frozenset[str] | None:
+def _datasets(environ: Mapping[str, str], variable: str) -> frozenset[str] | None:
     if variable not in environ:
         return None
-    names = frozenset(name.strip() for name in environ[variable].split(",") if name.strip())
-    problems += [f"{variable}: {problem}" for name in sorted(names) for problem in problems_of_name("dataset", name)]
-    return names
+    return frozenset(name.strip() for name in environ[variable].split(",") if name.strip())
 
 
-def _topic_problems(settings: Settings) -> Iterator[str]:
+def _dataset_problems(environ: Mapping[str, str], settings: Settings) -> Iterator[Problem]:
+    for variable, names in (
+        ("ONEFOLD_DATASETS", settings.datasets),
+        ("ONEFOLD_CLEAN_DATASETS", settings.clean_datasets),
+    ):
+        for name in sorted(names or ()):
+            yield from (Problem(text, file=variable) for text in problems_of_name("dataset", name))
+    if environ.get("ONEFOLD_DATASETS") and not settings.datasets:
+        advice = "make it empty to allow none, or unset it to allow all of the project"
+        yield Problem(f"ONEFOLD_DATASETS names no dataset; {advice}")
+
+
+def _topic_problems(settings: Settings) -> Iterator[Problem]:
     for purpose in ("table_created", "schema_changes", "change_records", "dead_letter"):
         topic = getattr(settings, f"topic_{purpose}")
         if topic and not _TOPIC.fullmatch(topic):
             variable = f"ONEFOLD_TOPIC_{purpose.upper()}"
-            yield f"{variable} {topic!r} is not a topic; write its name, or projects/PROJECT/topics/NAME"
+            advice = "write its name, or projects/PROJECT/topics/NAME"
+            yield Problem(f"{variable} {topic!r} is not a topic; {advice}")
 
 
-def _folder_problems(settings: Settings) -> Iterator[str]:
+def _folder_problems(settings: Settings) -> Iterator[Problem]:
     folders = {"ONEFOLD_LARGE_RECORDS": settings.large_records, "ONEFOLD_PULLED_FILES": settings.pulled_files}
     for variable, folder in folders.items():
         if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
-            yield f"{variable} {folder!r} is not a folder: write gs://bucket/folder, or file:///folder on a laptop"
+            advice = "write gs://bucket/folder, or file:///folder on a laptop"
+            yield Problem(f"{variable} {folder!r} is not a folder: {advice}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from onefold.core.errors import InvalidSettings
 from onefold.core.names import problems_of_name
+from onefold.core.problems import Problem
 from onefold.core.text import shortened
 from onefold.settings.batches import FOLDER
 
@@ -41,19 +42,18 @@ class EventSettings:
         return self.dataset, self.runs
 
 
-def read_event_settings(environ: Mapping[str, str], problems: list[str]) -> EventSettings:
-    """Read and check the variables.
-
-    Args:
-        environ: the environment variables.
-        problems: the list to which problems are added, each with its variable.
-    """
-    dataset = environ.get("ONEFOLD_EVENTS_DATASET") or None
-    runs = environ.get("ONEFOLD_EVENTS_RUNS", "").rstrip("/") or None
-    if dataset:
-        problems += [f"ONEFOLD_EVENTS_DATASET: {problem}" for problem in problems_of_name("dataset", dataset)]
+def event_problems(environ: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield the problems of the variables."""
+    found = read_event_settings(environ)
+    if found.dataset:
+        yield from (Problem(text, file="ONEFOLD_EVENTS_DATASET") for text in problems_of_name("dataset", found.dataset))
+    runs = found.runs
     if runs and not runs.startswith("file:///") and (not FOLDER.fullmatch(runs) or ".." in runs.split("/")):
-        problems.append(
-            f"ONEFOLD_EVENTS_RUNS {shortened(runs)} is not a folder: write gs://bucket/folder, or file:///folder on a laptop"
-        )
-    return EventSettings(dataset, runs)
+        advice = "write gs://bucket/folder, or file:///folder on a laptop"
+        yield Problem(f"ONEFOLD_EVENTS_RUNS {shortened(runs)} is not a folder: {advice}")
+
+
+def read_event_settings(environ: Mapping[str, str]) -> EventSettings:
+    """Return the settings of the variables, which `event_problems` checks."""
+    runs = environ.get("ONEFOLD_EVENTS_RUNS", "").rstrip("/")
+    return EventSettings(environ.get("ONEFOLD_EVENTS_DATASET") or None, runs or None)

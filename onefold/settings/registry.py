@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from onefold.core.errors import InvalidSettings
+from onefold.core.problems import Problem
 from onefold.core.text import shortened
 from onefold.settings.batches import FOLDER
 
@@ -64,38 +65,37 @@ class RegistrySettings:
         return self.address
 
 
-def read_registry_settings(environ: Mapping[str, str], problems: list[str]) -> RegistrySettings:
-    """Read and check the variables.
-
-    Args:
-        environ: the environment variables.
-        problems: the list to which problems are added, each with its variable.
-    """
-    address = environ.get("ONEFOLD_REGISTRY", "").rstrip("/") or None
-    order = environ.get("ONEFOLD_REGISTRY_ORDER") or "by-addition"
-    patches = environ.get("ONEFOLD_REGISTRY_PATCHES", "")
-    public = _listed(environ.get("ONEFOLD_REGISTRY_PUBLIC", ""))
-    served = _listed(environ.get("ONEFOLD_REGISTRY_WAREHOUSES", "")) or WAREHOUSES
-    warehouses = tuple(known for known in WAREHOUSES if known in served)
-    if address and address.startswith("gs:") and (not FOLDER.fullmatch(address) or ".." in address.split("/")):
-        problems.append(f"ONEFOLD_REGISTRY {shortened(address)} is not a folder of a bucket: write gs://bucket/folder")
+def registry_problems(environ: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield the problems of the variables."""
+    address = environ.get("ONEFOLD_REGISTRY", "").rstrip("/")
+    order, patches = environ.get("ONEFOLD_REGISTRY_ORDER") or "by-addition", environ.get("ONEFOLD_REGISTRY_PATCHES", "")
+    if address.startswith("gs:") and (not FOLDER.fullmatch(address) or ".." in address.split("/")):
+        yield Problem(f"ONEFOLD_REGISTRY {shortened(address)} is not a folder of a bucket: write gs://bucket/folder")
     if order not in _ORDERS:
-        problems.append(f"ONEFOLD_REGISTRY_ORDER {shortened(order)}: expected {' or '.join(_ORDERS)}, or no value")
+        yield Problem(f"ONEFOLD_REGISTRY_ORDER {shortened(order)}: expected {' or '.join(_ORDERS)}, or no value")
     if patches not in ("", "allowed"):
-        problems.append(f"ONEFOLD_REGISTRY_PATCHES {shortened(patches)}: expected allowed, or no value")
-    problems += [
-        f"ONEFOLD_REGISTRY_WAREHOUSES: {shortened(name)}: expected {' or '.join(WAREHOUSES)}, or both with a comma"
-        for name in served
-        if name not in WAREHOUSES
-    ]
-    problems += [
-        f"ONEFOLD_REGISTRY_PUBLIC: {shortened(name)} is not a vendor: write com.acme, or * for all"
-        for name in public
-        if not _VENDOR.fullmatch(name)
-    ]
-    keys, api_key = environ.get("ONEFOLD_REGISTRY_KEYS") or None, environ.get("ONEFOLD_REGISTRY_APIKEY") or None
+        yield Problem(f"ONEFOLD_REGISTRY_PATCHES {shortened(patches)}: expected allowed, or no value")
+    for name in _listed(environ.get("ONEFOLD_REGISTRY_WAREHOUSES", "")):
+        if name not in WAREHOUSES:
+            text = f"{shortened(name)}: expected {' or '.join(WAREHOUSES)}, or both with a comma"
+            yield Problem(text, file="ONEFOLD_REGISTRY_WAREHOUSES")
+    for name in _listed(environ.get("ONEFOLD_REGISTRY_PUBLIC", "")):
+        if not _VENDOR.fullmatch(name):
+            text = f"{shortened(name)} is not a vendor: write com.acme, or * for all"
+            yield Problem(text, file="ONEFOLD_REGISTRY_PUBLIC")
+
+
+def read_registry_settings(environ: Mapping[str, str]) -> RegistrySettings:
+    """Return the settings of the variables, which `registry_problems` checks."""
+    served = _listed(environ.get("ONEFOLD_REGISTRY_WAREHOUSES", "")) or WAREHOUSES
     return RegistrySettings(
-        address, _ORDERS.get(order, "by-addition"), patches == "allowed", keys, public, api_key, warehouses
+        environ.get("ONEFOLD_REGISTRY", "").rstrip("/") or None,
+        _ORDERS[environ.get("ONEFOLD_REGISTRY_ORDER") or "by-addition"],
+        environ.get("ONEFOLD_REGISTRY_PATCHES") == "allowed",
+        environ.get("ONEFOLD_REGISTRY_KEYS") or None,
+        _listed(environ.get("ONEFOLD_REGISTRY_PUBLIC", "")),
+        environ.get("ONEFOLD_REGISTRY_APIKEY") or None,
+        tuple(known for known in WAREHOUSES if known in served),
     )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from onefold.core.log import LOG_FORM
+from onefold.core.problems import Problem
 from onefold.settings import batches as batch_settings
 from onefold.settings import events as event_settings
 from onefold.settings import registry as registry_settings
@@ -48,10 +49,10 @@ _KUBERNETES = re.compile(
 _KUBERNETES_VALUE = re.compile(r"((tcp|udp|sctp)://)?[0-9a-f.:\[\]]+|tcp|udp|sctp")
 
 
-def unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+def unknown_variables(environ: Mapping[str, str]) -> Iterator[Problem]:
     """Yield a problem for each variable that begins as a setting does and is none."""
     for name in sorted(environ):
         is_ours = name.startswith(_PREFIX) and name not in VARIABLES
         if is_ours and not (_KUBERNETES.fullmatch(name) and _KUBERNETES_VALUE.fullmatch(environ[name])):
             hint = near_name(name, VARIABLES, _PREFIX)
-            yield f"{name} is not a setting{hint}; known are {', '.join(VARIABLES)}"
+            yield Problem(f"{name} is not a setting{hint}; known are {', '.join(VARIABLES)}")

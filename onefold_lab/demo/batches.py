@@ -154,7 +154,7 @@ def _launcher(host: str, dataset: str) -> Iterator[tuple[Batches, str, IO[bytes]
         environ = {"ONEFOLD_PROJECT": DEFAULT_PROJECT, "ONEFOLD_DATASETS": dataset, **_SETTINGS}
         with (
             function_server("launch_batch", environ, log) as url,
-            contextlib.closing(connect(DEFAULT_PROJECT, read_batch_settings(_SETTINGS, []))) as batches,
+            contextlib.closing(connect(DEFAULT_PROJECT, read_batch_settings(_SETTINGS))) as batches,
         ):
             yield batches, url, log
 

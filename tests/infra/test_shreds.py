@@ -16,7 +16,7 @@ from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
 from onefold.batches.request import parse_batch_request
 from onefold.batches.shred_arguments import ShredArguments
-from onefold.settings.batches import read_batch_settings
+from onefold.settings.batches import batch_problems, read_batch_settings
 
 BATCH = "serviceAccount:onefold-batch@my-project.iam.gserviceaccount.com"
 READ, WRITE = "roles/storage.objectViewer", "roles/storage.objectUser"
@@ -90,9 +90,8 @@ def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) ->
     }
     variables = shreds_plan.of("google_cloudfunctions2_function")
     environment = variables['function["launch_batch"]']["service_config"][0]["environment_variables"]
-    problems: list[str] = []
-    settings = read_batch_settings(environment, problems)
-    assert not problems
+    assert list(batch_problems(environment)) == []
+    settings = read_batch_settings(environment)
     for request in requests.values():
         assert plan_batch(request, "1", settings, AllowList("my-project", None, settings)).job == "shred"
 
