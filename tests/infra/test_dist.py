@@ -109,6 +109,14 @@ def test_the_wheel_renders_a_view(installed: Path, tmp_path: Path) -> None:
     assert "UNION ALL" in run(installed, tmp_path, "render", "customer", "--columns", "columns.json")
 
 
+def test_the_wheel_has_the_schemas_by_which_files_are_checked(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "onefold.yaml").write_text("time_zone: UTC\n")
+    run(installed, tmp_path, "settings", "check", "--write")
+    (tmp_path / "access.yaml").write_text("datasets: {shop: {x: OWNER}}\n")
+    done = attempt(installed, tmp_path, "access", "plan", "--project", "my-project")
+    assert "access.yaml:1: datasets.shop.x: 'x' is not a principal" in done.stderr
+
+
 def test_commands_of_an_extra_that_is_not_installed_say_what_to_install(
     built: Path, installed: Path, tmp_path: Path
 ) -> None:
