@@ -116,7 +116,7 @@ def _rules(content: Mapping[str, Any]) -> Iterator[Problem]:
         yield from _dataset_problems(body or {}, ("datasets", name))
     yield from _given_twice((("groups", name), name.lower()) for name in groups)
     for name, members in groups.items():
-        yield from _given_twice((("groups", name, index), member.lower()) for index, member in enumerate(members))
+        yield from _given_twice((("groups", name), member.lower()) for member in members)
 
 
 def _dataset_problems(body: Mapping[str, Any], at: Path) -> Iterator[Problem]:

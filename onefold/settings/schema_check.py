@@ -60,49 +60,63 @@ def problems_of(document: Document, schema: Schema, rules: Rules) -> list[Proble
     if document.failure:
         return [document.failure]
     found = [*_not_json(document, document.content)]
-    content = without(document.content, {one.path for one in found})
-    found += _schema_problems(content, document, schema)
+    content, refused = _as_json(document.content), {one.path for one in found}
+    found += (one for one in _schema_problems(content, document, schema) if one.path not in refused)
     refused = {one.path for one in found}
     found += rules(without(content, refused) or {}) if () not in refused else ()
     return sorted(map(document.located, dict.fromkeys(found)), key=lambda one: one.line or 0)
 
 
 def without(value: Any, paths: Collection[Path], at: Path = ()) -> Any:
-    """Return a content without the values at some paths, and without keys that are not texts.
+    """Return a content without the values at some paths.
 
     Examples:
-        >>> without({"a": {"b": 1, "c": 2}, "d": [3, 4], 5: 6}, {("a", "b"), ("d", 0)})
+        >>> without({"a": {"b": 1, "c": 2}, "d": [3, 4]}, {("a", "b"), ("d", 0)})
         {'a': {'c': 2}, 'd': [4]}
     """
-    if at in paths:
-        return None
     if isinstance(value, dict):
-        kept = {key: one for key, one in value.items() if isinstance(key, str) and (*at, key) not in paths}
-        return {key: without(one, paths, (*at, key)) for key, one in kept.items()}
+        return {key: without(one, paths, (*at, key)) for key, one in value.items() if (*at, key) not in paths}
     if isinstance(value, list):
         return [without(one, paths, (*at, index)) for index, one in enumerate(value) if (*at, index) not in paths]
     return value
+
+
+def _as_json(value: Any) -> Any:
+    """Return a content without keys that are not texts, and with None in place of values that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _as_json(one) for key, one in value.items() if isinstance(key, str)}
+    if isinstance(value, list):
+        return [_as_json(one) for one in value]
+    return None if _why_not_json(value) else value
 
 
 def _not_json(document: Document, value: Any, at: Path = ()) -> Iterator[Problem]:
     """Yield a problem for each key that is not a text, and for each value that JSON does not have, such as a date."""
     if isinstance(value, dict):
         for key, one in value.items():
-            if isinstance(key, str):
-                yield from _not_json(document, one, (*at, key))
-            else:
-                mark = document.marks.get((*at, key))
-                written, line = (mark.key, mark.line) if mark else (None, None)
-                text = f"expected a text as key, got {_as_read(key, written)}: put it in quotes"
-                yield Problem(text, (*at, written or str(key)), line=line)
+            yield from _not_json(document, one, (*at, key)) if isinstance(key, str) else [_key_problem(document, (*at, key))]
     elif isinstance(value, list):
         for index, one in enumerate(value):
             yield from _not_json(document, one, (*at, index))
-    elif isinstance(value, str):
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            yield Problem("expected a text in Unicode, got half of a surrogate pair", at)
-    elif not isinstance(value, int | float | None) or (isinstance(value, float) and not math.isfinite(value)):
-        yield Problem(f"expected a text, got what YAML reads as a {type(value).__name__}: put it in quotes", at)
+    elif reason := _why_not_json(value):
+        yield Problem(reason, at)
+
+
+def _key_problem(document: Document, path: Path) -> Problem:
+    mark = document.marks.get(path)
+    written, line = (mark.key, mark.line) if mark else (None, None)
+    text = f"expected a text as key, got {_as_read(path[-1], written)}: put it in quotes"
+    return Problem(text, (*path[:-1], written or str(path[-1])), line=line)
+
+
+def _why_not_json(value: Any) -> str:
+    """Return why JSON does not have a value that is no mapping and no list; an empty text where it has."""
+    if isinstance(value, str):
+        half = any("\ud800" <= character <= "\udfff" for character in value)
+        return "expected a text in Unicode, got half of a surrogate pair" if half else ""
+    if isinstance(value, int | None) or (isinstance(value, float) and math.isfinite(value)):
+        return ""
+    return f"expected a text, got what YAML reads as a {type(value).__name__}: put it in quotes"
 
 
 def _schema_problems(content: Any, document: Document, schema: Schema) -> Iterator[Problem]:

@@ -100,10 +100,11 @@ def test_what_cannot_be_read_is_not_quoted_since_it_may_be_a_password() -> None:
 
 
 def test_values_that_json_does_not_have_are_refused() -> None:
-    assert problems_of('exclude: [2026-01-01, .inf, "\\ud800"]') == [
+    assert problems_of('exclude: [2026-01-01, .inf, "\\ud800", 7]') == [
         "exclude[0]: expected a text, got what YAML reads as a date: put it in quotes",
         "exclude[1]: expected a text, got what YAML reads as a float: put it in quotes",
         "exclude[2]: expected a text in Unicode, got half of a surrogate pair",
+        "exclude[3]: expected a regular expression, got 7: put it in quotes",
     ]
 
 
