@@ -107,12 +107,12 @@ def test_functions_read_their_settings_from_the_checked_form(tmp_path: Path, mon
     assert done.stdout == "[('password',)]\n", done.stderr
 
 
-def test_a_job_reads_its_settings_without_a_reader_of_yaml(tmp_path: Path) -> None:
+def test_a_job_reads_its_settings_without_a_reader_of_yaml_and_without_a_validator(tmp_path: Path) -> None:
     write_settings(tmp_path, "tables: {customer: {keys: [id]}}")
     (tmp_path / "onefold.yaml").unlink()
     archive = module.package_spark(tmp_path / "spark.zip")
     code = (
-        f"import os, sys; sys.modules['yaml'] = None; sys.path.insert(0, {str(archive)!r})\n"
+        f"import os, sys; sys.modules.update(yaml=None, jsonschema_rs=None); sys.path.insert(0, {str(archive)!r})\n"
         "from onefold.settings.environment import load_settings\n"
         "print(load_settings({}).tables['customer'].keys)"
     )
