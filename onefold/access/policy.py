@@ -25,7 +25,7 @@ from onefold.ports.access import (
     normal_role,
 )
 from onefold.settings.schema_check import load_schema, problems_of
-from onefold.settings.yaml_loader import load_yaml
+from onefold.settings.yaml_loader import Document, load_yaml
 
 if TYPE_CHECKING:
     import pathlib
@@ -73,7 +73,15 @@ def read_policy(path: pathlib.Path) -> AccessPolicy:
     Raises:
         InvalidPolicy: the file cannot be read or used; the error lists all problems.
     """
-    document = load_yaml(path)
+    return policy_of(load_yaml(path))
+
+
+def policy_of(document: Document) -> AccessPolicy:
+    """Return the content of a document.
+
+    Raises:
+        InvalidPolicy: it has problems; the error lists all of them.
+    """
     if problems := problems_of(document, load_schema(SCHEMA), _rules):
         raise InvalidPolicy(map(str, problems))
     return AccessPolicy(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onefold.access.policy import SCHEMA as ACCESS
-from onefold.core.errors import InvalidSettings
+from onefold.access.policy import policy_of
+from onefold.core.errors import InvalidInput
 from onefold.schema.casts import UNITS
 from onefold.schema.column_policy import Action
 from onefold.schema.table_rules import TableRules
@@ -74,52 +75,63 @@ def test_defaults_of_the_schema_are_those_of_the_code() -> None:
     assert RULES["pull"]["properties"]["reload_days"]["default"] == TableLoad.reload_days
 
 
-KEYS = sorted({name.rpartition(".")[2] for name, _ in described_rules(SCHEMA)})
-NAMES = ["customer", "shop.customer", "*", "Customer", "a.b", "id", ""]
-TEXTS = [
+KEYS = {
+    name: sorted({place.rpartition(".")[2] for place, _ in described_rules(load_schema(name))}) for name in (ONEFOLD, ACCESS)
+}
+NAMES = [
+    "customer",
+    "shop.customer",
+    "*",
+    "Customer",
+    "a.b",
     "id",
-    "labels",
-    "15m",
-    "env:P",
-    "Europe/Berlin",
-    "hash",
-    "clear",
-    "full",
-    "incremental",
-    "STRING",
-    "DATE",
-    "h",
-    "a(",
+    "",
+    "user:a@x.com",
+    "user:A@x.com",
+    "a@x.com",
+    "projectOwners",
 ]
+TEXTS = [
+    "id", "labels", "15m", "env:P", "Europe/Berlin", "hash", "clear", "full", "incremental", "STRING", "DATE", "h", "a(",
+    "OWNER", "roles/bigquery.user", "a@x.com", "A@x.com",
+]  # fmt: skip
 SCALARS = st.sampled_from([*TEXTS, None, True, False, 0, 3, -1, 1.0, 1.5])
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*KEYS, *NAMES]), inner, max_size=4),
-    max_leaves=12,
-)
 
 
-def values_of(rule: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Return mostly right values of a rule of the schema."""
-    rule = resolved(rule, SCHEMA)
+def anything(name: str) -> st.SearchStrategy[Any]:
+    """Return values with the keys of a schema at any place."""
+    keys = st.sampled_from([*KEYS[name], *NAMES])
+    grown = st.recursive(
+        SCALARS, lambda one: st.lists(one, max_size=3) | st.dictionaries(keys, one, max_size=4), max_leaves=12
+    )
+    return st.dictionaries(st.sampled_from(KEYS[name]), grown, max_size=4) | grown
+
+
+def values_of(rule: dict[str, Any], schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Return mostly right values of a rule of a schema."""
+    rule = resolved(rule, schema)
+    if "enum" in rule:
+        return st.sampled_from(rule["enum"])
+    if "else" in rule:
+        inner = values_of(rule["else"], schema)
+        return inner | st.lists(inner, max_size=3)
     found = rule.get("type", [])
     kinds = [found] if isinstance(found, str) else found
-    return st.sampled_from(rule["enum"]) if "enum" in rule else st.one_of([values_of_kind(kind, rule) for kind in kinds])
+    return st.one_of([values_of_kind(kind, rule, schema) for kind in kinds])
 
 
-def values_of_kind(kind: str, rule: dict[str, Any]) -> st.SearchStrategy[Any]:
+def values_of_kind(kind: str, rule: dict[str, Any], schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     match kind:
         case "object":
-            named = {name: values_of(one) for name, one in rule.get("properties", {}).items()}
+            named = {name: values_of(one, schema) for name, one in rule.get("properties", {}).items()}
             known = st.fixed_dictionaries({name: named.pop(name) for name in rule.get("required", ())}, optional=named)
             others = rule.get("additionalProperties")
             if not others:
                 return known
-            return st.tuples(st.dictionaries(st.sampled_from(NAMES), values_of(others), max_size=3), known).map(
-                lambda pair: {**pair[0], **pair[1]}
-            )
+            other = st.dictionaries(st.sampled_from(NAMES), values_of(others, schema), max_size=3)
+            return st.tuples(other, known).map(lambda pair: {**pair[0], **pair[1]})
         case "array":
-            return st.lists(values_of(rule["items"]), max_size=3)
+            return st.lists(values_of(rule["items"], schema), max_size=3)
         case "integer":
             return st.integers(-1, 400)
         case "boolean":
@@ -129,13 +141,20 @@ def values_of_kind(kind: str, rule: dict[str, Any]) -> st.SearchStrategy[Any]:
     return st.sampled_from(TEXTS)
 
 
-@given(values_of(SCHEMA) | st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4) | VALUES)
-def test_whatever_a_file_holds_is_refused_with_its_problems_or_becomes_settings(content: Any) -> None:
+CONTENTS = {name: values_of(schema := load_schema(name), schema) | anything(name) for name in (ONEFOLD, ACCESS)}
+
+
+@pytest.mark.parametrize(("name", "read"), [(ONEFOLD, checked), (ACCESS, policy_of)], ids=["onefold", "access"])
+@given(data=st.data())
+def test_whatever_a_file_holds_is_refused_with_its_problems_or_read(
+    name: str, read: Callable[[Document], object], data: st.DataObject
+) -> None:
+    content = data.draw(CONTENTS[name])
     problems: tuple[str, ...] = ()
     try:
-        file = checked(Document("onefold.yaml", content))
-    except InvalidSettings as error:
+        found = read(Document("a.yaml", content))
+    except InvalidInput as error:
         problems = error.problems
     else:
-        assert checked(Document("onefold.yaml", json.loads(json.dumps(content)))) == file
-    assert all(problem.startswith("onefold.yaml: ") for problem in problems)
+        assert read(Document("a.yaml", json.loads(json.dumps(content)))) == found
+    assert all(problem.startswith("a.yaml: ") for problem in problems)
