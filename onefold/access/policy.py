@@ -83,7 +83,7 @@ def policy_of(document: Document) -> AccessPolicy:
         InvalidPolicy: it has problems; the error lists all of them.
     """
     if problems := problems_of(document, load_schema(SCHEMA), _rules):
-        raise InvalidPolicy(map(str, problems))
+        raise InvalidPolicy(problems)
     return AccessPolicy(
         {name: _dataset(body or {}) for name, body in (document.content.get("datasets") or {}).items()},
         {name.lower(): _members(group) for name, group in (document.content.get("groups") or {}).items()},

@@ -33,6 +33,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from onefold.core.problems import Problem
+
 
 class OnefoldError(Exception):
     """Base of all errors; its text is meant for the person who has to act."""
@@ -41,8 +43,8 @@ class OnefoldError(Exception):
 class InvalidInput(OnefoldError):
     """All problems of one input, one sentence each."""
 
-    def __init__(self, problems: Iterable[str] | str) -> None:
-        self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
+    def __init__(self, problems: Iterable[str | Problem] | str) -> None:
+        self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(map(str, problems))
         super().__init__("\n".join(self.problems))
 
 

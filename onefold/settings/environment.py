@@ -147,7 +147,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
     """
     settings, path = _from_environment(environ), config or config_path(environ)
     missing = [] if config else list(config_problems(environ))
-    problems = [str(problem) for problem in (*_variable_problems(environ, settings), *missing)]
+    problems: list[str | Problem] = [*_variable_problems(environ, settings), *missing]
     file, captures = TablesFile(), settings.captures
     with _collected(problems):
         file = read_tables_file(path) if path and not missing else file
@@ -155,7 +155,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
         captures = captures_of_text(environ.get(CAPTURES, ""), CAPTURES)
     if captures and file.captures:
         problems.append(f"{CAPTURES} and `captures` of onefold.yaml are both set: remove one of them")
-    problems += map(str, view_name_problems(settings.view_name, [file.names, *file.datasets.values()]))
+    problems += view_name_problems(settings.view_name, [file.names, *file.datasets.values()])
     if problems:
         raise InvalidSettings(problems)
     return replace(
@@ -174,7 +174,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
 
 
 @contextmanager
-def _collected(problems: list[str]) -> Iterator[None]:
+def _collected(problems: list[str | Problem]) -> Iterator[None]:
     """Add the problems of what the block reads to a list."""
     try:
         yield

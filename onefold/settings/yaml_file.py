@@ -94,7 +94,7 @@ def checked(document: Document, also: Rules = lambda _: iter(())) -> TablesFile:
     """
     schema = load_schema(SCHEMA)
     if problems := problems_of(document, schema, lambda content: chain(_rules(content), also(content))):
-        raise InvalidSettings(map(str, problems))
+        raise InvalidSettings(problems)
     return tables_of(document.content or {})
 
 
