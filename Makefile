@@ -152,7 +152,7 @@ image:  ## the image of capture, built by Cloud Build: PROJECT=... REGION=...
 
 # The bucket of capture holds its checkpoint and rows that have not landed, that of the registry the schemas of all data; a key's
 # rights may be those of another deployment.
-KEPT := ^google_storage_bucket\.(capture|registry\[0\])$$|^google_kms_crypto_key_iam_member\.agent
+KEPT := ^module\.buckets\.google_storage_bucket\.kept\[|^google_storage_bucket\.(capture|registry\[0\])$$|^google_kms_crypto_key_iam_member\.agent
 undeploy: package terraform  ## everything out of it again, but for the datasets and the buckets of capture and of the registry
 	@for kept in $$($(TERRAFORM) state list | grep -E '$(KEPT)'); do $(TERRAFORM) state rm "$$kept" || exit 1; done
 	$(TERRAFORM) destroy $(VARIABLES)

@@ -89,7 +89,7 @@ resource "google_project_iam_member" "worker" {
   condition {
     title       = "staging bucket only"
     description = "Everything except Cloud Storage, and the staging bucket."
-    expression  = format(local.staging_only, google_storage_bucket.staging.name)
+    expression  = format(local.staging_only, module.buckets.names["staging"])
   }
 }
 

@@ -1,7 +1,7 @@
 locals {
   # Logs of 2nd gen functions are those of the Cloud Run service below them.
   services = {
-    for name, function in merge(google_cloudfunctions2_function.function, { for function in google_cloudfunctions2_function.registry : "schema_registry" => function }) :
+    for name, function in google_cloudfunctions2_function.function :
     name => "resource.type=\"cloud_run_revision\" AND resource.labels.service_name=\"${function.name}\""
   }
   logs_of_functions = "(${join(" OR ", [for filter in values(local.services) : "(${filter})"])})"

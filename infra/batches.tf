@@ -18,13 +18,13 @@ locals {
     ONEFOLD_BATCH_RUNTIME_VERSION = var.batch_runtime_version
     ONEFOLD_BATCH_SERVICE_ACCOUNT = local.accounts["batch"]
     ONEFOLD_BATCH_SUBNET          = local.subnetwork
-    ONEFOLD_BATCH_BUCKET          = google_storage_bucket.staging.name
+    ONEFOLD_BATCH_BUCKET          = module.buckets.names["staging"]
     ONEFOLD_BATCH_KMS_KEY         = var.kms_key == null ? "" : var.kms_key
     ONEFOLD_BATCH_PROPERTIES      = length(var.batch_properties) > 0 ? jsonencode(var.batch_properties) : ""
     ONEFOLD_BATCH_LABELS          = join(",", [for key, value in local.labels : "${key}=${value}"])
     ONEFOLD_BATCH_TTL             = var.batch_ttl
-    ONEFOLD_BATCH_FOLDERS         = join(",", concat(["gs://${google_storage_bucket.staging.name}"], var.batch_folders, local.shred_read, local.shred_written))
-    ONEFOLD_BATCH_CODE            = "gs://${google_storage_bucket.artifacts.name}/${local.spark_folder}"
+    ONEFOLD_BATCH_FOLDERS         = join(",", concat(["gs://${module.buckets.names["staging"]}"], var.batch_folders, local.shred_read, local.shred_written))
+    ONEFOLD_BATCH_CODE            = "gs://${module.buckets.names["artifacts"]}/${local.spark_folder}"
   }
 }
 
@@ -32,7 +32,7 @@ resource "google_storage_bucket_object" "spark" {
   for_each = local.spark_files
 
   name   = "${local.spark_folder}/${each.key}"
-  bucket = google_storage_bucket.artifacts.name
+  bucket = module.buckets.names["artifacts"]
   source = each.value
   # Old code stays: a batch that was created before an upgrade and starts later still needs it. Each upgrade adds 100 KB.
   deletion_policy = "ABANDON"

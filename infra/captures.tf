@@ -96,7 +96,7 @@ resource "google_project_iam_custom_role" "capture_objects" {
 resource "google_storage_bucket_iam_member" "capture" {
   for_each = local.captures
 
-  bucket = google_storage_bucket.capture.name
+  bucket = module.buckets.names["capture"]
   role   = google_project_iam_custom_role.capture_objects.name
   member = "serviceAccount:${each.value.account}"
 
@@ -105,7 +105,7 @@ resource "google_storage_bucket_iam_member" "capture" {
     description = "The checkpoint and the large records of this source only."
     expression = join(" || ", [
       for folder in [each.key, each.value.records] :
-      "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.capture.name}/objects/${folder}/\")"
+      "resource.name.startsWith(\"projects/_/buckets/${module.buckets.names["capture"]}/objects/${folder}/\")"
     ])
   }
 }
@@ -121,7 +121,7 @@ resource "google_project_iam_custom_role" "capture_names" {
 resource "google_storage_bucket_iam_member" "capture_names" {
   for_each = local.captures
 
-  bucket = google_storage_bucket.capture.name
+  bucket = module.buckets.names["capture"]
   role   = google_project_iam_custom_role.capture_names.name
   member = "serviceAccount:${each.value.account}"
 }
@@ -300,7 +300,7 @@ locals {
   capture_arguments = {
     for name, capture in local.captures : name => concat(
       [for option in ["source", "host", "port", "user", "dataset"] : "--${option}=${capture[option]}"],
-      ["--checkpoint=gs://${google_storage_bucket.capture.name}/${name}"],
+      ["--checkpoint=gs://${module.buckets.names["capture"]}/${name}"],
       [for pattern in capture.include : "--include=${pattern}"],
       [for pattern in capture.exclude : "--exclude=${pattern}"],
       [for option in ["server_id", "epoch", "start", "gtid", "copy_rate", "copy_window", "metrics_port"] : "--${replace(option, "_", "-")}=${capture[option]}" if capture[option] != null],
@@ -315,7 +315,7 @@ locals {
         ONEFOLD_TOPIC_CHANGE_RECORDS = google_pubsub_topic.topic["change-records"].name
         ONEFOLD_TOPIC_TABLE_CREATED  = google_pubsub_topic.topic["table-created"].name
         ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
-        ONEFOLD_LARGE_RECORDS        = "gs://${google_storage_bucket.capture.name}/${capture.records}"
+        ONEFOLD_LARGE_RECORDS        = "gs://${module.buckets.names["capture"]}/${capture.records}"
       },
       # The image has no file of settings, and the process needs no others of it.
       { for entry, rules in local.capture_rules : "ONEFOLD_CAPTURES" => jsonencode({ (capture.source) = rules }) if entry == name },

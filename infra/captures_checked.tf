@@ -70,8 +70,8 @@ output "captures" {
   value = {
     for name, capture in local.captures : name => {
       service_account = capture.account
-      checkpoint      = "gs://${google_storage_bucket.capture.name}/${name}"
-      large_records   = "gs://${google_storage_bucket.capture.name}/${capture.records}"
+      checkpoint      = "gs://${module.buckets.names["capture"]}/${name}"
+      large_records   = "gs://${module.buckets.names["capture"]}/${capture.records}"
       worker_pool     = one([for pool in google_cloud_run_v2_worker_pool.capture : pool.name if pool.name == capture.full_name])
     }
   }

@@ -59,6 +59,16 @@ locals {
     }
     load_shredded = local.event_environment
   }
+  # The functions that messages call, and the schema registry, which answers requests over HTTP.
+  called_functions = {
+    for name, function in local.functions : name => merge(function, {
+      # Pub/Sub of the same project counts as internal, and no other caller is needed.
+      ingress     = "ALLOW_INTERNAL_ONLY"
+      environment = merge(local.common_environment, local.environments[name])
+      secrets     = {}
+    })
+  }
+  deployed_functions = merge(local.called_functions, local.registry_function)
   # launch_batch passes project, datasets and names of views to the job, which updates views as well.
   view_environment = {
     ONEFOLD_VIEW_DATASET   = var.view_dataset
@@ -75,7 +85,7 @@ locals {
 # The name contains a digest of the content: changed code is another object, which creates a new revision.
 resource "google_storage_bucket_object" "functions" {
   name   = "functions/${filesha256("${local.package}/functions.zip")}.zip"
-  bucket = google_storage_bucket.artifacts.name
+  bucket = module.buckets.names["artifacts"]
   source = "${local.package}/functions.zip"
 
   lifecycle {
@@ -124,7 +134,8 @@ resource "terraform_data" "build_rights" {
 }
 
 resource "google_cloudfunctions2_function" "function" {
-  for_each = local.functions
+  #checkov:skip=CKV_GCP_124:calls come from inside, but for those of the schema registry, where the user chooses
+  for_each = local.deployed_functions
 
   name         = replace("${var.prefix}${each.key}", "_", "-")
   location     = var.region
@@ -139,7 +150,7 @@ resource "google_cloudfunctions2_function" "function" {
 
     source {
       storage_source {
-        bucket = google_storage_bucket.artifacts.name
+        bucket = module.buckets.names["artifacts"]
         object = google_storage_bucket_object.functions.name
       }
     }
@@ -153,25 +164,40 @@ resource "google_cloudfunctions2_function" "function" {
     max_instance_count               = each.value.instances
     min_instance_count               = 0 # idle costs nothing; a start takes seconds, which a message can wait
     timeout_seconds                  = each.value.timeout
-    # Pub/Sub of the same project counts as internal, and no other caller is needed.
-    ingress_settings              = "ALLOW_INTERNAL_ONLY"
-    vpc_connector                 = var.vpc_connector
-    vpc_connector_egress_settings = var.vpc_connector == null ? null : "PRIVATE_RANGES_ONLY"
+    ingress_settings                 = each.value.ingress
+    vpc_connector                    = var.vpc_connector
+    vpc_connector_egress_settings    = var.vpc_connector == null ? null : "PRIVATE_RANGES_ONLY"
     environment_variables = {
-      for name, value in merge(local.common_environment, local.environments[each.key]) : name => value
+      for name, value in each.value.environment : name => value
       # An empty value means no dataset; without the variable, all datasets of the project would be allowed, and nobody would
       # know which of them have clean views.
       if value != "" || contains(["ONEFOLD_DATASETS", "ONEFOLD_CLEAN_DATASETS"], name)
     }
+
+    # Files and not variables: a new version of a secret is read at once, and a revoked key refused.
+    dynamic "secret_volumes" {
+      for_each = each.value.secrets
+      content {
+        mount_path = secret_volumes.key
+        project_id = var.project
+        secret     = secret_volumes.value.secret
+        versions {
+          version = "latest"
+          path    = secret_volumes.value.file
+        }
+      }
+    }
   }
 
-  # The build starts at once, and fails without its rights.
+  # The build starts at once, and fails without its rights; an instance does not start without its secret.
   depends_on = [
     google_project_service.api,
     google_project_iam_member.build,
     google_storage_bucket_iam_member.build,
     google_artifact_registry_repository_iam_member.build,
     google_kms_crypto_key_iam_member.agent,
+    google_secret_manager_secret_iam_member.registry,
+    module.buckets,
     terraform_data.build_rights,
   ]
 }

@@ -24,7 +24,7 @@ output "functions" {
 
 output "schema_registry" {
   description = "The base address of the schema registry's API, and its bucket; null without a registry."
-  value       = local.has_registry ? { api = "${google_cloudfunctions2_function.registry[0].service_config[0].uri}/api", bucket = google_storage_bucket.registry[0].name } : null
+  value       = local.has_registry ? { api = "${google_cloudfunctions2_function.function["schema_registry"].service_config[0].uri}/api", bucket = module.buckets.names["registry"] } : null
 }
 
 output "service_accounts" {
@@ -35,9 +35,9 @@ output "service_accounts" {
 output "buckets" {
   description = "The buckets of deployed code, of temporary files of batches, and of capture."
   value = {
-    artifacts = google_storage_bucket.artifacts.name
-    staging   = google_storage_bucket.staging.name
-    capture   = google_storage_bucket.capture.name
+    artifacts = module.buckets.names["artifacts"]
+    staging   = module.buckets.names["staging"]
+    capture   = module.buckets.names["capture"]
   }
 }
 

@@ -20,26 +20,60 @@ locals {
   checked          = var.check_schedule == null ? {} : local.pulled
 
   pull_environment = {
-    ONEFOLD_PULLED_FILES          = local.has_pulls ? "gs://${google_storage_bucket.pulled[0].name}" : ""
+    ONEFOLD_PULLED_FILES          = local.has_pulls ? "gs://${module.buckets.names["pulled"]}" : ""
     ONEFOLD_TOPIC_TABLE_CREATED   = google_pubsub_topic.topic["table-created"].name
     ONEFOLD_BATCH_SOURCE_ACCOUNTS = join(",", [for name, pull in local.pulls : "${name}=${pull.account}"])
-    ONEFOLD_BATCH_SOURCE_BUCKETS  = join(",", [for name, bucket in google_storage_bucket.pull_staging : "${name}=${bucket.name}"])
+    ONEFOLD_BATCH_SOURCE_BUCKETS  = join(",", [for name, bucket in module.pull_staging.names : "${name}=${bucket}"])
+  }
+
+  # Files of pulled rows. BigQuery has their rows, so they are kept for some days only, for a load that is repeated. Schemas stay:
+  # they say which structure a version has.
+  pulled_bucket = {
+    for key in local.has_pulls ? ["pulled"] : [] :
+    key => { name = "${local.bucket_prefix}-pulled", delete_days = var.pulled_files_days, delete_prefix = "json/" }
   }
 
   # A bucket's name has 63 characters at most ("About Cloud Storage buckets", https://cloud.google.com/storage/docs/buckets, read
   # 2026), and that of a project up to 30.
-  pull_staging_names = { for name, pull in var.pulls : name => "${var.project}-${var.prefix}onefold-pull-${name}" }
+  pull_staging_names = { for name in keys(var.pulls) : name => "${local.bucket_prefix}-pull-${name}" }
   pull_staging = {
     for name, full in local.pull_staging_names :
     name => length(full) <= 63 ? full : "${substr(full, 0, 54)}-${substr(sha256(full), 0, 8)}"
   }
 
   pull_windows = { "15m" = var.pull_schedule, day = var.daily_pull_schedule }
-  pull_jobs = merge([
+  # One batch for each database pulls all of its tables: the message names no table.
+  pull_schedules = merge([
     for key, pulled in local.pulled : {
-      for window, schedule in local.pull_windows : "${key} ${window}" => merge(pulled, { window = window, schedule = schedule })
+      for window, schedule in local.pull_windows : "${key} ${window}" => {
+        name        = "${var.prefix}onefold-pull-${window}-${substr(sha256(join(" ", [key, window])), 0, 12)}"
+        description = "Pulls ${pulled.source}/${pulled.database}: ${window}."
+        schedule    = schedule
+        message = jsonencode({
+          job     = "extract"
+          dataset = pulled.dataset
+          arguments = merge(
+            { source = pulled.source, database = pulled.database, window = window },
+            pulled.parallel == null ? {} : { parallel = pulled.parallel },
+            pulled.gzip ? { compress = "gzip" } : {},
+          )
+        })
+      }
     }
   ]...)
+  # One batch for each database checks all of its tables: the numbers of rows, and the next chunk of each.
+  check_schedules = {
+    for key, pulled in local.checked : key => {
+      name        = "${var.prefix}onefold-check-${substr(sha256(key), 0, 12)}"
+      description = "Checks ${pulled.source}/${pulled.database} against its source."
+      schedule    = var.check_schedule
+      message = jsonencode({
+        job       = "check"
+        dataset   = pulled.dataset
+        arguments = { source = pulled.source, database = pulled.database }
+      })
+    }
+  }
 }
 
 resource "google_service_account" "pull" {
@@ -71,7 +105,7 @@ resource "google_project_iam_member" "pull_worker" {
   condition {
     title       = "staging bucket only"
     description = "Everything except Cloud Storage, and the staging bucket of this source."
-    expression  = format(local.staging_only, google_storage_bucket.pull_staging[each.key].name)
+    expression  = format(local.staging_only, module.pull_staging.names[each.key])
   }
 }
 
@@ -100,90 +134,12 @@ resource "google_secret_manager_secret_iam_member" "pull" {
   member    = "serviceAccount:${each.value.account}"
 }
 
-# Files of pulled rows. BigQuery has their rows, so they are kept for some days only, for a load that is repeated.
-resource "google_storage_bucket" "pulled" {
-  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs if the project enables them; a second log would need another bucket
-  #checkov:skip=CKV_GCP_78:a name is written once, so there are no old versions
-  count = local.has_pulls ? 1 : 0
-
-  name                        = "${var.project}-${var.prefix}onefold-pulled"
-  location                    = var.region
-  uniform_bucket_level_access = true
-  public_access_prevention    = "enforced"
-  force_destroy               = true
-
-  soft_delete_policy {
-    retention_duration_seconds = 0
-  }
-
-  # Schemas stay: they say which structure a version has.
-  lifecycle_rule {
-    action {
-      type = "Delete"
-    }
-    condition {
-      age            = var.pulled_files_days
-      matches_prefix = ["json/"]
-    }
-  }
-  lifecycle_rule {
-    action {
-      type = "AbortIncompleteMultipartUpload"
-    }
-    condition {
-      age = 1
-    }
-  }
-
-  dynamic "encryption" {
-    for_each = var.kms_key == null ? [] : [var.kms_key]
-    content {
-      default_kms_key_name = encryption.value
-    }
-  }
-
-  depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
-}
-
 # Temporary files of the batches of one source: the names of objects there are Dataproc's, so no condition could tell sources apart.
-resource "google_storage_bucket" "pull_staging" {
-  #checkov:skip=CKV_GCP_62:reads are in Cloud Audit Logs if the project enables them; a second log would need another bucket
-  #checkov:skip=CKV_GCP_78:old versions of temporary files would be stored, and paid for, longer than the files
-  for_each = local.pull_staging
+module "pull_staging" {
+  source = "./modules/buckets"
 
-  name                        = each.value
-  location                    = var.region
-  uniform_bucket_level_access = true
-  public_access_prevention    = "enforced"
-  force_destroy               = true
-
-  soft_delete_policy {
-    retention_duration_seconds = 0
-  }
-
-  lifecycle_rule {
-    action {
-      type = "Delete"
-    }
-    condition {
-      age = var.staging_days
-    }
-  }
-  lifecycle_rule {
-    action {
-      type = "AbortIncompleteMultipartUpload"
-    }
-    condition {
-      age = 1
-    }
-  }
-
-  dynamic "encryption" {
-    for_each = var.kms_key == null ? [] : [var.kms_key]
-    content {
-      default_kms_key_name = encryption.value
-    }
-  }
+  place   = local.bucket_place
+  buckets = { for name, full in local.pull_staging : name => { name = full, delete_days = var.staging_days } }
 
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
@@ -200,7 +156,7 @@ resource "google_project_iam_custom_role" "pull_objects" {
 resource "google_storage_bucket_iam_member" "pull" {
   for_each = local.pulls
 
-  bucket = google_storage_bucket.pulled[0].name
+  bucket = module.buckets.names["pulled"]
   role   = google_project_iam_custom_role.pull_objects[0].name
   member = "serviceAccount:${each.value.account}"
 
@@ -209,7 +165,7 @@ resource "google_storage_bucket_iam_member" "pull" {
     description = "The rows and the schemas of this source only."
     expression = join(" || ", [
       for folder in ["json", "schemas"] :
-      "resource.name.startsWith(\"projects/_/buckets/${google_storage_bucket.pulled[0].name}/objects/${folder}/${each.key}/\")"
+      "resource.name.startsWith(\"projects/_/buckets/${module.buckets.names["pulled"]}/objects/${folder}/${each.key}/\")"
     ])
   }
 }
@@ -227,7 +183,7 @@ resource "google_project_iam_custom_role" "pull_bucket" {
 resource "google_storage_bucket_iam_member" "pull_names" {
   for_each = local.pulls
 
-  bucket = google_storage_bucket.pulled[0].name
+  bucket = module.buckets.names["pulled"]
   role   = google_project_iam_custom_role.pull_bucket[0].name
   member = "serviceAccount:${each.value.account}"
 }
@@ -235,7 +191,7 @@ resource "google_storage_bucket_iam_member" "pull_names" {
 resource "google_storage_bucket_iam_member" "pull_code" {
   for_each = local.pulls
 
-  bucket = google_storage_bucket.artifacts.name
+  bucket = module.buckets.names["artifacts"]
   role   = "roles/storage.objectViewer"
   member = "serviceAccount:${each.value.account}"
 
@@ -249,7 +205,7 @@ resource "google_storage_bucket_iam_member" "pull_code" {
 resource "google_storage_bucket_iam_member" "pull_staging" {
   for_each = local.pulls
 
-  bucket = google_storage_bucket.pull_staging[each.key].name
+  bucket = module.pull_staging.names[each.key]
   role   = "roles/storage.objectUser"
   member = "serviceAccount:${each.value.account}"
 }
@@ -364,54 +320,6 @@ resource "google_bigquery_dataset_access" "full" {
     google_bigquery_dataset_iam_member.pull,
     google_bigquery_dataset_iam_member.pull_staging,
   ]
-}
-
-# One batch for each database pulls all of its tables: the message names no table.
-resource "google_cloud_scheduler_job" "pull" {
-  for_each = local.pull_jobs
-
-  name        = "${var.prefix}onefold-pull-${each.value.window}-${substr(sha256(each.key), 0, 12)}"
-  description = "Pulls ${each.value.source}/${each.value.database}: ${each.value.window}."
-  region      = var.region
-  schedule    = each.value.schedule
-  time_zone   = var.time_zone
-
-  pubsub_target {
-    topic_name = google_pubsub_topic.topic["batch-requests"].id
-    data = base64encode(jsonencode({
-      job     = "extract"
-      dataset = each.value.dataset
-      arguments = merge(
-        { source = each.value.source, database = each.value.database, window = each.value.window },
-        each.value.parallel == null ? {} : { parallel = each.value.parallel },
-        each.value.gzip ? { compress = "gzip" } : {},
-      )
-    }))
-  }
-
-  depends_on = [google_project_service.api]
-}
-
-# One batch for each database checks all of its tables: the numbers of rows, and the next chunk of each.
-resource "google_cloud_scheduler_job" "check" {
-  for_each = local.checked
-
-  name        = "${var.prefix}onefold-check-${substr(sha256(each.key), 0, 12)}"
-  description = "Checks ${each.value.source}/${each.value.database} against its source."
-  region      = var.region
-  schedule    = var.check_schedule
-  time_zone   = var.time_zone
-
-  pubsub_target {
-    topic_name = google_pubsub_topic.topic["batch-requests"].id
-    data = base64encode(jsonencode({
-      job       = "check"
-      dataset   = each.value.dataset
-      arguments = { source = each.value.source, database = each.value.database }
-    }))
-  }
-
-  depends_on = [google_project_service.api]
 }
 
 # Output of a driver is logged as text by some versions of the runtime, and as fields by others.

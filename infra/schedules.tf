@@ -1,59 +1,57 @@
-# The nightly check: one message for each dataset, upon which refresh_view publishes one for each table. Cloud Scheduler
-# publishes as its own agent, whose role includes the right.
-resource "google_cloud_scheduler_job" "refresh" {
-  for_each = toset(var.refresh_schedule == null ? [] : var.datasets)
-
-  name        = "${var.prefix}onefold-refresh-${substr(replace(each.value, "_", "-"), 0, 400)}-${substr(sha256(each.value), 0, 4)}"
-  description = "Checks all views of ${each.value}."
-  region      = var.region
-  schedule    = var.refresh_schedule
-  time_zone   = var.time_zone
-
-  pubsub_target {
-    topic_name = google_pubsub_topic.topic["table-created"].id
-    data       = base64encode(jsonencode({ dataset = each.value }))
+# What happens at fixed times, by the topic that it is published to. Schedules of pulled tables are in pulls.tf, and those of
+# events in shreds.tf.
+locals {
+  # The nightly check: one message for each dataset, upon which refresh_view publishes one for each table.
+  refresh_schedules = {
+    for dataset in var.refresh_schedule == null ? [] : var.datasets : dataset => {
+      name        = "${var.prefix}onefold-refresh-${local.schedule_names[dataset]}"
+      description = "Checks all views of ${dataset}."
+      schedule    = var.refresh_schedule
+      message     = jsonencode({ dataset = dataset })
+    }
   }
-
-  depends_on = [google_project_service.api]
+  # One batch for each dataset merges all of its tables that have new rows: the message names no table.
+  merge_schedules = {
+    for dataset in var.merge_schedule == null ? [] : var.datasets : dataset => {
+      name        = "${var.prefix}onefold-merge-${local.schedule_names[dataset]}"
+      description = "Merges all tables of ${dataset} that have new rows."
+      schedule    = var.merge_schedule
+      message     = jsonencode({ job = "reconcile", dataset = dataset })
+    }
+  }
+  batch_schedules = {
+    for key, request in { for request in var.reconcile_schedules : "${request.job} ${request.dataset}.${request.table}" => request } : key => {
+      # A table name may contain characters that the name of a job may not.
+      name        = "${var.prefix}onefold-${request.job}-${substr(sha256(key), 0, 12)}"
+      description = "Batch: ${key}."
+      schedule    = request.schedule
+      message = jsonencode({
+        job       = request.job
+        dataset   = request.dataset
+        table     = { name = request.table }
+        arguments = request.arguments
+      })
+    }
+  }
+  schedule_names = { for dataset in var.datasets : dataset => "${substr(replace(dataset, "_", "-"), 0, 400)}-${substr(sha256(dataset), 0, 4)}" }
 }
 
-# One batch for each dataset merges all of its tables that have new rows: the message names no table.
-resource "google_cloud_scheduler_job" "merge" {
-  for_each = toset(var.merge_schedule == null ? [] : var.datasets)
-
-  name        = "${var.prefix}onefold-merge-${substr(replace(each.value, "_", "-"), 0, 400)}-${substr(sha256(each.value), 0, 4)}"
-  description = "Merges all tables of ${each.value} that have new rows."
-  region      = var.region
-  schedule    = var.merge_schedule
-  time_zone   = var.time_zone
-
-  pubsub_target {
-    topic_name = google_pubsub_topic.topic["batch-requests"].id
-    data       = base64encode(jsonencode({ job = "reconcile", dataset = each.value }))
+module "schedules" {
+  source = "./modules/schedules"
+  for_each = {
+    refresh = { topic = "table-created", schedules = local.refresh_schedules }
+    merge   = { topic = "batch-requests", schedules = local.merge_schedules }
+    batch   = { topic = "batch-requests", schedules = local.batch_schedules }
+    pull    = { topic = "batch-requests", schedules = local.pull_schedules }
+    check   = { topic = "batch-requests", schedules = local.check_schedules }
+    shred   = { topic = "batch-requests", schedules = local.shred_schedules }
   }
 
-  depends_on = [google_project_service.api]
-}
+  topic     = google_pubsub_topic.topic[each.value.topic].id
+  schedules = each.value.schedules
+  region    = var.region
+  time_zone = var.time_zone
 
-resource "google_cloud_scheduler_job" "batch" {
-  for_each = { for request in var.reconcile_schedules : "${request.job} ${request.dataset}.${request.table}" => request }
-
-  # A table name may contain characters that the name of a job may not.
-  name        = "${var.prefix}onefold-${each.value.job}-${substr(sha256(each.key), 0, 12)}"
-  description = "Batch: ${each.key}."
-  region      = var.region
-  schedule    = each.value.schedule
-  time_zone   = var.time_zone
-
-  pubsub_target {
-    topic_name = google_pubsub_topic.topic["batch-requests"].id
-    data = base64encode(jsonencode({
-      job       = each.value.job
-      dataset   = each.value.dataset
-      table     = { name = each.value.table }
-      arguments = each.value.arguments
-    }))
-  }
-
-  depends_on = [google_project_service.api]
+  # A first run may begin as soon as its schedule is there.
+  depends_on = [google_project_service.api, module.folder_rights]
 }

@@ -1,5 +1,5 @@
 locals {
-  endpoints = { for name, function in google_cloudfunctions2_function.function : name => function.service_config[0].uri }
+  endpoints = { for name in keys(local.functions) : name => google_cloudfunctions2_function.function[name].service_config[0].uri }
 }
 
 # Each function has a push subscription instead of an Eventarc trigger, whose subscription keeps messages for only 24 hours

@@ -96,12 +96,6 @@ run "every_trigger_is_whole" {
     error_message = "No Eventarc trigger, and no call from outside."
   }
   assert {
-    condition = alltrue([for rule in google_storage_bucket.capture.lifecycle_rule :
-      one(rule.action).type != "Delete" || (one(rule.condition).matches_prefix == tolist(["records/"]) && one(rule.condition).age >= 15)
-    ])
-    error_message = "What the sink reads is deleted after its messages; the checkpoint in the same bucket is never deleted."
-  }
-  assert {
     condition     = google_pubsub_subscription.dead_letter.message_retention_duration == "604800s"
     error_message = "Dead letters are kept for seven days."
   }

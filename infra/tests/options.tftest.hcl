@@ -93,33 +93,20 @@ run "all_options" {
     error_message = "With a subnetwork that is given, none is made."
   }
   assert {
-    condition     = toset(keys(google_storage_bucket_iam_member.batch_folders)) == toset(["gs://exports/shop", "gs://exports/crm", "gs://archive/base"])
-    error_message = "Each folder is granted, and no bucket."
-  }
-  assert {
     condition     = length(google_kms_crypto_key_iam_member.agent) == 7 && alltrue([for topic in google_pubsub_topic.topic : topic.kms_key_name == var.kms_key])
     error_message = "The key is for all topics, and their agent may use it."
   }
   assert {
     condition = alltrue([
-      google_storage_bucket.staging.encryption[0].default_kms_key_name == var.kms_key,
-      google_storage_bucket.artifacts.encryption[0].default_kms_key_name == var.kms_key,
-      google_storage_bucket.capture.encryption[0].default_kms_key_name == var.kms_key,
       google_artifact_registry_repository.images.kms_key_name == var.kms_key,
       google_artifact_registry_repository.capture.kms_key_name == var.kms_key,
       google_cloud_run_v2_worker_pool.capture["shop-db"].template[0].encryption_key == var.kms_key,
-      google_storage_bucket.registry[0].encryption[0].default_kms_key_name == var.kms_key,
-      google_cloudfunctions2_function.registry[0].kms_key_name == var.kms_key,
     ]) && alltrue([for function in google_cloudfunctions2_function.function : function.kms_key_name == var.kms_key])
-    error_message = "The key is for buckets, images and functions, too."
+    error_message = "The key is for images and functions, too."
   }
   assert {
     condition     = alltrue([for function in google_cloudfunctions2_function.function : function.service_config[0].vpc_connector == var.vpc_connector])
     error_message = "Functions go through the connector."
-  }
-  assert {
-    condition     = length(google_cloud_scheduler_job.batch) == 2 && length(google_cloud_scheduler_job.refresh) == 2 && length(google_cloud_scheduler_job.merge) == 2
-    error_message = "A job for each request, and for each dataset one that checks and one that merges."
   }
   assert {
     condition     = alltrue([for policy in google_monitoring_alert_policy.log : length(policy.notification_channels) == 1])
@@ -156,11 +143,11 @@ run "registry_without_keys" {
   }
 
   assert {
-    condition     = length(google_cloudfunctions2_function.registry[0].service_config[0].secret_volumes) == 0 && length(google_secret_manager_secret_iam_member.registry) == 0 && length(google_cloud_run_service_iam_member.registry) == 0
+    condition     = length(google_cloudfunctions2_function.function["schema_registry"].service_config[0].secret_volumes) == 0 && length(google_secret_manager_secret_iam_member.registry) == 0 && length(google_cloud_run_service_iam_member.registry) == 0
     error_message = "Without keys there is no secret, and nobody may call who is not named."
   }
   assert {
-    condition     = google_cloudfunctions2_function.registry[0].service_config[0].ingress_settings == "ALLOW_INTERNAL_AND_GCLB" && google_cloudfunctions2_function.registry[0].name == "eu-schema-registry"
+    condition     = google_cloudfunctions2_function.function["schema_registry"].service_config[0].ingress_settings == "ALLOW_INTERNAL_AND_GCLB" && google_cloudfunctions2_function.function["schema_registry"].name == "eu-schema-registry"
     error_message = "The ingress is a variable of its own, and the prefix keeps two deployments apart."
   }
   assert {
@@ -222,11 +209,6 @@ run "no_net" {
   command = plan
   variables {
     refresh_schedule = null
-  }
-
-  assert {
-    condition     = length(google_cloud_scheduler_job.refresh) == 0
-    error_message = "The nightly check can be left out."
   }
 }
 

@@ -11,7 +11,7 @@ from support.bucket_server import bucket_server
 from support.terraform import Terraform, found_terraform
 
 BUCKET = "my-project-onefold-capture"
-ADDRESS = "google_storage_bucket.capture"
+ADDRESS = 'module.buckets.google_storage_bucket.kept["capture"]'
 
 
 def called(terraform: Terraform, url: str, command: str, *options: str) -> subprocess.CompletedProcess[str]:

@@ -29,11 +29,9 @@ def plan(terraform: Terraform) -> Plan:
 
 
 def test_schedules_pull_and_check_the_database(plan: Plan) -> None:
-    jobs = plan.of("google_cloud_scheduler_job")
     asked = {
         (job["schedule"], request.job, request.dataset)
-        for name, job in jobs.items()
-        if name.startswith(("pull[", "check["))
+        for job in (*plan.scheduled("pull").values(), *plan.scheduled("check").values())
         for request in [parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"]))]
     }
     assert asked == {

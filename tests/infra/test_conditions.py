@@ -143,5 +143,5 @@ def test_no_condition_depends_on_what_is_listed(tested: Callable[[str], Outcome]
 
 
 def test_a_folder_that_is_a_whole_bucket_is_granted_as_one(exact_plan: Plan) -> None:
-    grant = exact_plan.of("google_storage_bucket_iam_member")['batch_folders["gs://archive"]']
+    grant = exact_plan.of("google_storage_bucket_iam_member")['module.folder_rights["folder"].folder["gs://archive"]']
     assert (grant["bucket"], grant["condition"]) == ("archive", [])

@@ -91,11 +91,19 @@ def test_resources_that_every_deployment_replaces_are_not_listed() -> None:
 
 def test_undeploy_keeps_the_buckets_of_capture_and_the_registry_and_the_rights_on_a_key(recorder: Recorder) -> None:
     kept = (
+        'module.buckets.google_storage_bucket.kept["capture"]',
+        'module.buckets.google_storage_bucket.kept["registry"]',
+        # A state that no deployment has written since the buckets moved.
         "google_storage_bucket.capture",
         "google_storage_bucket.registry[0]",
         'google_kms_crypto_key_iam_member.agent["run"]',
     )
-    others = ("google_storage_bucket.staging", "google_storage_bucket_iam_member.capture", "data.google_project.this")
+    others = (
+        'module.buckets.google_storage_bucket.temporary["staging"]',
+        "google_storage_bucket.staging",
+        "google_storage_bucket_iam_member.capture",
+        "data.google_project.this",
+    )
     listed = "\n".join((*others, *kept)) + "\n"
     done = make(recorder, "undeploy", *WHERE, STATE_LIST=listed)
     assert done.returncode == 0, done.stderr
@@ -107,8 +115,8 @@ def test_undeploy_keeps_the_buckets_of_capture_and_the_registry_and_the_rights_o
 
 
 def test_nothing_is_destroyed_if_a_resource_cannot_be_removed_from_the_state(recorder: Recorder) -> None:
-    kept = "google_storage_bucket.capture\ngoogle_kms_crypto_key_iam_member.agent\n"
-    assert make(recorder, "undeploy", *WHERE, STATE_LIST=kept, fails="state rm google_storage_bucket").returncode != 0
+    kept = 'module.buckets.google_storage_bucket.kept["capture"]\ngoogle_kms_crypto_key_iam_member.agent\n'
+    assert make(recorder, "undeploy", *WHERE, STATE_LIST=kept, fails="state rm module.buckets").returncode != 0
     assert not any(" destroy " in call for call in recorder.calls)
 
 

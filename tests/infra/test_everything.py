@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.hcl_text import resources
+from support.hcl_text import place_and_name, resources
 from support.infra_lines import lines
 from support.terraform import EVERYTHING, INFRA, Outcome, Plan, Terraform
 
@@ -29,7 +29,7 @@ def test_the_plan_has_exactly_the_expected_lines(plan: Plan, terraform: Terrafor
 
 
 def test_there_is_a_line_for_every_resource() -> None:
-    expected = {re.split(r"[\[ :]", line, maxsplit=1)[0] for line in EXPECTED.read_text("utf-8").splitlines()}
+    expected = {place_and_name(line)[1] for line in EXPECTED.read_text("utf-8").splitlines()}
     assert set(resources(INFRA)) - expected == set()
 
 

@@ -208,6 +208,13 @@ def test_the_plan_has_exactly_the_expected_resources(plan: Plan) -> None:
     }
 
 
+def test_a_key_of_ones_own_is_for_every_bucket(options_plan: Plan, plan: Plan) -> None:
+    used = [bucket["encryption"] for bucket in options_plan.of("google_storage_bucket").values()]
+    key = "projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key"
+    assert [[one["default_kms_key_name"] for one in found] for found in used] == [[key]] * 4
+    assert not any(bucket["encryption"] for bucket in plan.of("google_storage_bucket").values())
+
+
 def test_no_role_is_primitive_or_gives_access_to_data_of_the_whole_project(plan: Plan) -> None:
     for place, role, _ in grants(plan):
         assert role not in ("roles/owner", "roles/editor", "roles/viewer")

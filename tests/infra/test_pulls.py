@@ -100,9 +100,11 @@ def test_a_source_reaches_its_own_staging_bucket_and_no_other(pulls_plan: Plan, 
 
 def test_temporary_files_of_a_source_are_deleted_as_those_of_other_batches(pulls_plan: Plan) -> None:
     deleted = rules(pulls_plan)
-    assert [deleted[f'pull_staging["{source}"]'] for source in DATASETS] == [deleted["staging"]] * len(DATASETS)
+    of_others = deleted['module.buckets.temporary["staging"]']
+    staging = [f'module.pull_staging.temporary["{source}"]' for source in DATASETS]
+    assert [deleted[name] for name in staging] == [of_others] * len(DATASETS)
     buckets = pulls_plan.of("google_storage_bucket")
-    assert all(buckets[f'pull_staging["{source}"]']["public_access_prevention"] == "enforced" for source in DATASETS)
+    assert all(buckets[name]["public_access_prevention"] == "enforced" for name in staging)
 
 
 def test_the_api_of_secrets_is_enabled_for_passwords(pulls_plan: Plan, plain_plan: Plan) -> None:
@@ -117,7 +119,7 @@ def test_files_are_created_and_read_and_never_replaced(pulls_plan: Plan) -> None
 
 
 def test_the_bucket_keeps_rows_for_some_days_and_schemas_for_ever(pulls_plan: Plan) -> None:
-    bucket = pulls_plan.of("google_storage_bucket")["pulled[0]"]
+    bucket = pulls_plan.of("google_storage_bucket")['module.buckets.temporary["pulled"]']
     assert (bucket["uniform_bucket_level_access"], bucket["public_access_prevention"]) == (True, "enforced")
     deletes = [rule for rule in bucket["lifecycle_rule"] if rule["action"][0]["type"] == "Delete"]
     assert [(rule["condition"][0]["age"], rule["condition"][0]["matches_prefix"]) for rule in deletes] == [(30, ["json/"])]
@@ -140,9 +142,7 @@ def test_each_database_has_a_dataset_of_full_views_that_may_read_it(pulls_plan: 
 
 
 def test_schedules_ask_for_every_database_every_quarter_of_an_hour_and_once_a_day(pulls_plan: Plan) -> None:
-    jobs = [
-        job for name, job in pulls_plan.of("google_cloud_scheduler_job").items() if name.startswith("pull[")
-    ]  # fmt: skip
+    jobs = pulls_plan.scheduled("pull").values()
     found = set()
     for job in jobs:
         request = parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"]))
@@ -162,8 +162,8 @@ def test_schedules_ask_for_every_database_every_quarter_of_an_hour_and_once_a_da
 
 
 def test_checks_are_opt_in_and_ask_for_every_database(pulls_plan: Plan, checked_plan: Plan) -> None:
-    assert not [name for name in pulls_plan.of("google_cloud_scheduler_job") if name.startswith("check")]
-    jobs = [job for name, job in checked_plan.of("google_cloud_scheduler_job").items() if name.startswith("check[")]
+    assert not pulls_plan.scheduled("check")
+    jobs = checked_plan.scheduled("check").values()
     requests = [parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"])) for job in jobs]
     assert {job["schedule"] for job in jobs} == {"0 */2 * * *"}
     assert {(one.job, one.dataset, *sorted(one.words)) for one in requests} == {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from pathlib import Path
 
 from support.function_environment import environment
-from support.terraform import Plan
+from support.terraform import Outcome, Plan
 
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
@@ -39,6 +40,12 @@ def test_the_schedules_publish_messages_that_the_functions_parse(options_plan: P
         ("--dataset=shop",),
         ("--dataset=crm",),
     }
+
+
+def test_the_nightly_check_can_be_left_out(tested: Callable[[str], Outcome]) -> None:
+    plans = tested("options.tftest.hcl").plans
+    assert plans["all_options"].scheduled("refresh").keys() == {"shop", "crm"}
+    assert not plans["no_net"].scheduled("refresh")
 
 
 def test_the_schedules_are_those_of_the_variables(options_plan: Plan) -> None:

@@ -21,6 +21,8 @@ from onefold.settings.batches import batch_problems, read_batch_settings
 BATCH = "serviceAccount:onefold-batch@my-project.iam.gserviceaccount.com"
 READ, WRITE = "roles/storage.objectViewer", "roles/storage.objectUser"
 
+SHRED = 'module.folder_rights["shred"].folder'
+
 
 @pytest.fixture
 def shreds_plan(tested: Callable[[str], Outcome]) -> Plan:
@@ -32,7 +34,7 @@ def test_batches_read_events_and_schemas_and_write_runs(shreds_plan: Plan) -> No
     found = {
         (one["bucket"], one["condition"][0]["description"] if one["condition"] else "", one["role"], one["member"])
         for name, one in grants.items()
-        if name.startswith("shred[")
+        if name.startswith(SHRED)
     }
     assert found == {
         ("lake", "Objects of gs://lake/good", READ, BATCH),
@@ -46,7 +48,7 @@ def test_batches_read_events_and_schemas_and_write_runs(shreds_plan: Plan) -> No
 
 def test_a_batch_may_list_every_bucket_that_it_uses_under_no_condition(shreds_plan: Plan) -> None:
     grants = shreds_plan.of("google_storage_bucket_iam_member")
-    used = {one["bucket"] for name, one in grants.items() if name.startswith("shred[")}
+    used = {one["bucket"] for name, one in grants.items() if name.startswith(SHRED)}
     names = [one for name, one in grants.items() if name.startswith("names[")]
     assert {one["bucket"] for one in names} == used == {"lake", "my-project-onefold-registry", "schemas", "shredded"}
     role = "roles/storage.legacyBucketReader"
@@ -65,15 +67,14 @@ def test_a_batch_may_list_every_bucket_that_it_uses_under_no_condition(shreds_pl
 )
 def test_a_batch_writes_runs_below_its_outputs_and_nowhere_else(shreds_plan: Plan, name: str, admitted: bool) -> None:
     grants = shreds_plan.of("google_storage_bucket_iam_member")
-    only = grants['shred["gs://shredded/web written"]']["condition"][0]["expression"]
+    only = grants[f'{SHRED}["gs://shredded/web written"]']["condition"][0]["expression"]
     assert admits(only, OBJECT, f"projects/_/buckets/{name}") is admitted
 
 
 def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) -> None:
-    jobs = shreds_plan.of("google_cloud_scheduler_job")
-    found = {name: job for name, job in jobs.items() if name.startswith("shred[")}
+    found = shreds_plan.scheduled("shred")
     requests = {name: parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"])) for name, job in found.items()}
-    web, app = (ShredArguments.parse(requests[f'shred["{name}"]'].words) for name in ("web", "app"))
+    web, app = (ShredArguments.parse(requests[name].words) for name in ("web", "app"))
     assert (web.events, web.registry) == (
         ("gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"),
         "gs://my-project-onefold-registry",
@@ -85,8 +86,8 @@ def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) ->
         "gs://schemas",
     )
     assert {name: job["schedule"] for name, job in found.items()} == {
-        'shred["web"]': "5 * * * *",
-        'shred["app"]': "*/30 * * * *",
+        "web": "5 * * * *",
+        "app": "*/30 * * * *",
     }
     variables = shreds_plan.of("google_cloudfunctions2_function")
     environment = variables['function["launch_batch"]']["service_config"][0]["environment_variables"]

@@ -15,7 +15,7 @@ from support import infra_expected_captures as captures
 from support import infra_expected_monitoring as monitoring
 from support import infra_expected_registry as registry
 from support import infra_expected_services as services
-from support.hcl_text import depends_on, resources
+from support.hcl_text import depends_on, module_calls, resources
 from support.infra_differences import unequal
 from support.terraform import Plan
 
@@ -55,7 +55,7 @@ STAGING_BUCKET = "_/buckets/my-project-onefold-staging"
 SOURCES_BUCKET = "_/buckets/gcf-v2-sources-123456789012-europe-west1"
 CAPTURE_BUCKET = "_/buckets/my-project-onefold-capture"
 SOURCES = ("shop-db", "crm-db", "old-db")
-DAILY = 'google_storage_bucket_iam_member.batch_folders["gs://exports/shop/daily"]'
+DAILY = 'module.folder_rights["folder"].google_storage_bucket_iam_member.folder["gs://exports/shop/daily"]'
 CONDITIONS: Mapping[str, str] = {
     **{
         f'google_bigquery_dataset_iam_member.staging["{name}"]': (
@@ -106,13 +106,8 @@ ORDER: Mapping[str, set[str]] = {
     "google_monitoring_alert_policy.dead_letters": {_API},
     "google_monitoring_dashboard.onefold": {_API},
     "google_compute_network.batches": {_API},
-    "google_cloud_scheduler_job.refresh": {_API},
-    "google_cloud_scheduler_job.merge": {_API},
-    "google_cloud_scheduler_job.batch": {_API},
-    "google_storage_bucket.artifacts": {_API, _KEY},
-    "google_storage_bucket.staging": {_API, _KEY},
-    "google_storage_bucket.capture": {_API, _KEY},
-    "google_storage_bucket.registry": {_API, _KEY},
+    "module.buckets": {_API, _KEY},
+    "module.pull_staging": {_API, _KEY},
     "google_artifact_registry_repository.images": {_API, _KEY},
     "google_artifact_registry_repository.capture": {_API, _KEY},
     "google_service_account.capture": {_API},
@@ -130,15 +125,11 @@ ORDER: Mapping[str, set[str]] = {
     **{
         name: {_API}
         for name in (
-            "google_cloud_scheduler_job.pull",
-            "google_cloud_scheduler_job.check",
             "google_bigquery_dataset.full",
             "google_monitoring_alert_policy.late_pulls",
             "google_service_account.pull",
         )
     },
-    "google_storage_bucket.pulled": {_API, _KEY},
-    "google_storage_bucket.pull_staging": {_API, _KEY},
     "google_bigquery_dataset_access.full": {
         "google_bigquery_dataset_access.views",
         "google_bigquery_dataset_iam_member.pull",
@@ -150,9 +141,9 @@ ORDER: Mapping[str, set[str]] = {
         *(f"google_bigquery_dataset_iam_member.{name}" for name in ("batch_views", "full", "full_leaves", "full_check")),
     },
     # A first run may begin as soon as its schedule is there.
-    "google_cloud_scheduler_job.shred": {_API, "google_storage_bucket_iam_member.shred"},
-    "google_storage_bucket_iam_member.shred": {"google_storage_bucket.registry"},
-    "google_storage_bucket_iam_member.names": {"google_storage_bucket.registry"},
+    "module.schedules": {_API, "module.folder_rights"},
+    "module.folder_rights": {"module.buckets"},
+    "google_storage_bucket_iam_member.names": {"module.buckets"},
     # Cloud Storage asks at once whether it may publish.
     "google_storage_notification.events": {"google_pubsub_topic_iam_member.events"},
     "google_bigquery_dataset_access.views": {f"google_bigquery_dataset_iam_member.{name}" for name in _GRANTS},
@@ -161,16 +152,8 @@ ORDER: Mapping[str, set[str]] = {
         _KEY,
         "google_artifact_registry_repository_iam_member.build",
         "google_project_iam_member.build",
-        "google_storage_bucket_iam_member.build",
-        "terraform_data.build_rights",
-    },
-    "google_cloudfunctions2_function.registry": {
-        _API,
-        _KEY,
-        "google_artifact_registry_repository_iam_member.build",
-        "google_project_iam_member.build",
         "google_secret_manager_secret_iam_member.registry",
-        "google_storage_bucket.registry",
+        "module.buckets",
         "google_storage_bucket_iam_member.build",
         "terraform_data.build_rights",
     },
@@ -186,7 +169,7 @@ def differences(plan: Plan, folder: Path) -> set[str]:
     found = [
         *unequal("role", {**PERMISSIONS, **access.PERMISSIONS}, permissions(plan)),
         *unequal("condition", {**CONDITIONS, **access.CONDITIONS}, conditions(plan)),
-        *unequal("order", {**ORDER, **access.ORDER}, order(blocks)),
+        *unequal("order", {**ORDER, **access.ORDER}, order({**blocks, **module_calls(folder)})),
         *unequal("region", REGIONS, regions(plan)),
         *access.differences(plan),
         *captures.differences(plan, blocks),
@@ -207,13 +190,9 @@ def permissions(plan: Plan) -> dict[str, set[str]]:
 
 def conditions(plan: Plan) -> dict[str, str]:
     """The expression of every grant that has a condition, by its address."""
-    return {
-        f"{type_}.{name}": grant["condition"][0]["expression"]
-        for type_ in plan.types
-        if type_.endswith("_iam_member")
-        for name, grant in plan.of(type_).items()
-        if grant.get("condition")
-    }
+    grants = (one for one in plan.changes if one["type"].endswith("_iam_member"))
+    found = ((one["address"], one["change"]["after"].get("condition")) for one in grants)
+    return {address: condition[0]["expression"] for address, condition in found if condition}
 
 
 # Topics with rows keep them in the region of the deployment.

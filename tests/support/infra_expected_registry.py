@@ -47,9 +47,9 @@ def differences(plan: Plan, blocks: Mapping[str, str]) -> Iterator[str]:
     yield from unequal("grant", GRANTS, grants(plan))
     yield from unequal("registry", SERVICE, service(plan))
     yield from unequal("stored", STORED, stored(plan))
-    if "prevent_destroy = true" not in blocks["google_storage_bucket.registry"]:
+    if "prevent_destroy = true" not in blocks["google_storage_bucket.kept"]:
         yield "kept registry"
-    if expression(blocks["google_cloudfunctions2_function.registry"], "entry_point") != '"schema_registry"':
+    if expression(blocks["google_cloudfunctions2_function.function"], "entry_point") != "each.key":
         yield "entry point"
 
 
@@ -65,7 +65,7 @@ def grants(plan: Plan) -> dict[str, tuple[str, str, str]]:
 
 
 def service(plan: Plan) -> dict[str, Any]:
-    (config,) = plan.of("google_cloudfunctions2_function")["registry[0]"]["service_config"]
+    (config,) = plan.of("google_cloudfunctions2_function")['function["schema_registry"]']["service_config"]
     volumes = [
         (one["mount_path"], one["secret"], [(version["version"], version["path"]) for version in one["versions"]])
         for one in config["secret_volumes"]
@@ -74,5 +74,5 @@ def service(plan: Plan) -> dict[str, Any]:
 
 
 def stored(plan: Plan) -> dict[str, Any]:
-    bucket = plan.of("google_storage_bucket")["registry[0]"]
+    bucket = plan.of("google_storage_bucket")['module.buckets.kept["registry"]']
     return {**{name: bucket[name] for name in STORED}, "versioning": [one["enabled"] for one in bucket["versioning"]]}

@@ -16,26 +16,29 @@ _BATCH = "serviceAccount:onefold-batch@my-project.iam.gserviceaccount.com"
 
 RUNS_AS: Mapping[str, str] = {
     address: f"onefold-{name.replace('_', '-')}@my-project.iam.gserviceaccount.com"
-    for address, name in [*((f'function["{name}"]', name) for name in FUNCTIONS), ("registry[0]", "schema_registry")]
+    for address, name in ((f'function["{name}"]', name) for name in (*FUNCTIONS, "schema_registry"))
 }
 
+_FOLDER = 'module.folder_rights["folder"].folder'
 # Bucket, role and member of a right on a folder.
 FOLDERS: Mapping[str, tuple[str, str, str]] = {
-    'batch_folders["gs://exports/shop/daily"]': ("exports", "roles/storage.objectUser", _BATCH),
-    'batch_folders["gs://archive"]': ("archive", "roles/storage.objectUser", _BATCH),
+    f'{_FOLDER}["gs://exports/shop/daily"]': ("exports", "roles/storage.objectUser", _BATCH),
+    f'{_FOLDER}["gs://archive"]': ("archive", "roles/storage.objectUser", _BATCH),
 }
 
+ARTIFACTS, STAGING = (f'module.buckets.temporary["{name}"]' for name in ("artifacts", "staging"))
+CAPTURE, REGISTRY = (f'module.buckets.kept["{name}"]' for name in ("capture", "registry"))
 _ABORT = ("AbortIncompleteMultipartUpload", {"age": 1})
 # What is deleted by itself: old versions of what is deployed, never itself; what is staged; large rows, never a checkpoint.
 RULES: Mapping[str, list[tuple[str, dict[str, Any]]]] = {
-    "artifacts": [("Delete", {"days_since_noncurrent_time": 30})],
-    "staging": [("Delete", {"age": 7}), _ABORT],
-    "capture": [("Delete", {"age": 30, "matches_prefix": ["records/"]}), _ABORT],
-    "registry[0]": [("Delete", {"days_since_noncurrent_time": 90})],
+    ARTIFACTS: [("Delete", {"days_since_noncurrent_time": 30})],
+    STAGING: [("Delete", {"age": 7}), _ABORT],
+    CAPTURE: [("Delete", {"age": 30, "matches_prefix": ["records/"]}), _ABORT],
+    REGISTRY: [("Delete", {"days_since_noncurrent_time": 90})],
 }
 
 # Which buckets go with their objects.
-EMPTIED: Mapping[str, bool] = {"artifacts": True, "staging": True, "capture": False, "registry[0]": False}
+EMPTIED: Mapping[str, bool] = {ARTIFACTS: True, STAGING: True, CAPTURE: False, REGISTRY: False}
 
 _DEAD = "projects/my-project/topics/dead-letter"
 # Where messages go that cannot be handled, and where a person finds them.
@@ -121,9 +124,7 @@ def runs_as(plan: Plan) -> dict[str, str]:
 def folders(plan: Plan) -> dict[str, tuple[str, str, str]]:
     grants = plan.of("google_storage_bucket_iam_member")
     return {
-        name: (grant["bucket"], grant["role"], grant["member"])
-        for name, grant in grants.items()
-        if name.startswith("batch_folders")
+        name: (grant["bucket"], grant["role"], grant["member"]) for name, grant in grants.items() if name.startswith(_FOLDER)
     }
 
 

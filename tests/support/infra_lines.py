@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from support.hcl_text import resources
+from support.hcl_text import place_and_name, resources
 from support.terraform import Plan, Terraform
 
 # The state of the code: each change of a job or a function has another digest, which `test_everything` computes.
@@ -37,7 +37,11 @@ def lines(plan: Plan, terraform: Terraform) -> list[str]:
 
 def addresses(one: Sequence[str], other: Sequence[str]) -> set[str]:
     """Return the resources and outputs whose lines differ, without the keys of their instances."""
-    return {re.split(r"[\[ :]", line, maxsplit=1)[0] for line in set(one) ^ set(other)}
+    return {_subject(line) for line in set(one) ^ set(other)}
+
+
+def _subject(line: str) -> str:
+    return re.split(r"[\[ :]", line, maxsplit=1)[0] if line.startswith("output.") else "".join(place_and_name(line))
 
 
 def _resource(change: Mapping[str, Any], body: str) -> Iterator[str]:
@@ -87,7 +91,7 @@ def _said(name: str, body: str) -> Iterator[str]:
 
 def _unseen(name: str, body: str, found: list[str]) -> Iterator[str]:
     """Yield what a resource assigns to attributes that no line of the plan has."""
-    seen = {word for line in found if re.match(rf"{re.escape(name)}[\[ ]", line) for word in re.findall(r"\w+", line)}
+    seen = {word for line in found if place_and_name(line)[1] == name for word in re.findall(r"\w+", line)}
     for _, attribute, expression in _ASSIGNED.findall(_SAID.sub("", body)):
         if attribute not in seen | {"for_each", "count", "depends_on"}:
             yield f"{name}: {attribute} = {' '.join(re.sub(r'#.*', '', expression).split())}"

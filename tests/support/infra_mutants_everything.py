@@ -7,19 +7,26 @@ from support.infra_mutants import Mutant, mutant
 
 MEMBER, OBJECTS = "google_storage_bucket_iam_member", "google_storage_bucket"
 DATASET, GRANTS = "google_bigquery_dataset_iam_member", "output.dataset_grants.grants"
-ALERT, METRIC, JOB = "google_monitoring_alert_policy", "google_logging_metric", "google_cloud_scheduler_job"
+ALERT, METRIC = "google_monitoring_alert_policy", "google_logging_metric"
+FUNCTION = "google_cloudfunctions2_function.function"
+TEMPORARY = (f"module.buckets.{OBJECTS}.temporary", f"module.pull_staging.{OBJECTS}.temporary")
+FOLDERS = tuple(f'module.folder_rights["{kind}"].{MEMBER}.folder' for kind in ("folder", "shred"))
+JOBS = {
+    kind: f'module.schedules["{kind}"].google_cloud_scheduler_job.schedule'
+    for kind in ("refresh", "merge", "batch", "pull", "check", "shred")
+}
 _WIDE = '"${local.is_table} && resource.name.startsWith(\\"projects/${var.project}/datasets/${local.pulled[each.value.pulled].views}/tables/onefold_leaf_\\")"'
 
 # Two mutants of one group touch different resources, so that one plan shows them all.
 GROUPS: tuple[tuple[Mutant, ...], ...] = (
     (
         # Conditions and places of rights.
-        mutant("shreds.tf", "/objects/${condition.value}/", "/objects/${condition.value}", f"{MEMBER}.shred"),
+        mutant("modules/folder_rights/main.tf", "/objects/${condition.value}/", "/objects/${condition.value}", *FOLDERS),
         mutant("events.tf", '"resource.name.startsWith(\\"projects/_/buckets/${local.events_bucket}/objects/${condition.value}\\")"', '"true"', f"{MEMBER}.events"),
         mutant("events.tf", "named[var.events.dataset]", 'named["shop"]', f"{DATASET}.events", GRANTS),
         mutant("pulls.tf", "/objects/${folder}/${each.key}/", "/objects/${folder}/", f"{MEMBER}.pull"),
-        mutant("pulls.tf", "google_storage_bucket.pull_staging[each.key].name\n  role ", "google_storage_bucket.staging.name\n  role ", f"{MEMBER}.pull_staging"),
-        mutant("pulls.tf", "format(local.staging_only, google_storage_bucket.pull_staging[each.key].name)", "format(local.staging_only, google_storage_bucket.staging.name)", "google_project_iam_member.pull_worker"),
+        mutant("pulls.tf", "module.pull_staging.names[each.key]\n  role ", 'module.buckets.names["staging"]\n  role ', f"{MEMBER}.pull_staging"),
+        mutant("pulls.tf", "format(local.staging_only, module.pull_staging.names[each.key])", 'format(local.staging_only, module.buckets.names["staging"])', "google_project_iam_member.pull_worker"),
         mutant("pulls.tf", '["storage.buckets.get", "storage.objects.list"]', '["storage.buckets.get", "storage.objects.list", "storage.objects.get"]', "google_project_iam_custom_role.pull_bucket"),
         mutant("buckets.tf", 'account = "load_shredded" }', 'account = "batch" }', f"{MEMBER}.names"),
         mutant("access.tf", '["iam.roles.get", "resourcemanager.projects.getIamPolicy"]', '["iam.roles.get", "resourcemanager.projects.setIamPolicy"]', "google_project_iam_custom_role.access_bypasses"),
@@ -32,21 +39,20 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("triggers.tf", "    max_delivery_attempts = 100\n", "    max_delivery_attempts = 5\n", "google_pubsub_subscription.push"),
         mutant("events.tf", '["OBJECT_FINALIZE"]', '["OBJECT_DELETE"]', "google_storage_notification.events"),
         # Sizes.
-        mutant("functions.tf", "concurrency = 4\n      instances   = 20", "concurrency = 400\n      instances   = 20", 'google_cloudfunctions2_function.function'),
-        mutant("registry.tf", "${local.registry_key_path}/keys.json", "https://example.com/keys.json?key=${local.registry_key_path}", "google_cloudfunctions2_function.registry"),
+        mutant("functions.tf", "concurrency = 4\n      instances   = 20", "concurrency = 400\n      instances   = 20", FUNCTION),
         mutant("captures.tf", "initial_delay_seconds = 120", "initial_delay_seconds = 1", "google_cloud_run_v2_worker_pool.capture"),
         mutant("network.tf", "source_ranges = [var.subnetwork_range]", 'source_ranges = ["0.0.0.0/0"]', "google_compute_firewall.batches"),
         mutant("network.tf", "private_ip_google_access = true", "private_ip_google_access = false", "google_compute_subnetwork.batches"),
         # Lifecycles.
-        mutant("pulls.tf", '      matches_prefix = ["json/"]\n', "", f"{OBJECTS}.pulled"),
-        mutant("pulls.tf", "age = var.staging_days", "age = 365", f"{OBJECTS}.pull_staging"),
+        mutant("pulls.tf", ', delete_prefix = "json/"', "", TEMPORARY[0]),
+        mutant("pulls.tf", "delete_days = var.staging_days", "delete_days = 365", TEMPORARY[1]),
         mutant("functions.tf", "keep_count = 5", "keep_count = 1", "google_artifact_registry_repository.images"),
         # Digests.
         mutant("functions.tf", 'name   = "functions/${filesha256("${local.package}/functions.zip")}.zip"', 'name   = "functions/latest.zip"', f"{OBJECTS}_object.functions"),
         # Schedules.
-        mutant("pulls.tf", "schedule    = each.value.schedule", "schedule    = var.pull_schedule", f"{JOB}.pull"),
-        mutant("pulls.tf", 'job       = "check"', 'job       = "extract"', f"{JOB}.check"),
-        mutant("shreds.tf", 'job = "shred"', 'job = "reconcile"', f"{JOB}.shred"),
+        mutant("pulls.tf", "schedule    = schedule", "schedule    = var.pull_schedule", JOBS["pull"]),
+        mutant("pulls.tf", 'job       = "check"', 'job       = "extract"', JOBS["check"]),
+        mutant("shreds.tf", 'job = "shred"', 'job = "reconcile"', JOBS["shred"]),
         # Alerts.
         mutant("pulls.tf", 'duration                  = "300s"', 'duration                  = "86400s"', f"{ALERT}.late_pulls"),
         mutant("pulls.tf", 'jsonPayload.severity=\\"INFO\\" AND jsonPayload.dataset', 'jsonPayload.severity=\\"ERROR\\" AND jsonPayload.dataset', f"{METRIC}.pulled"),
@@ -56,7 +62,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("dashboard.json.tftpl", "columns", "Columns", "google_monitoring_dashboard.onefold"),
     ),
     (
-        mutant("shreds.tf", '"resource.name == \\"projects/_/buckets/${each.value.bucket}/objects/', '"resource.name != \\"projects/_/buckets/${each.value.bucket}/objects/', f"{MEMBER}.shred"),
+        mutant("modules/folder_rights/main.tf", '"resource.name == \\"projects/_/buckets/${each.value.bucket}/objects/', '"resource.name != \\"projects/_/buckets/${each.value.bucket}/objects/', *FOLDERS),
         mutant("events.tf", "condition.value}\\\")\"", "condition.value}\\\") || true\"", f"{MEMBER}.events"),
         mutant("pulls.tf", _WIDE, '"${local.is_table}"', f"{DATASET}.full_leaves", GRANTS),
         mutant("pulls.tf", "${local.is_table} && ${local.is_temporary[each.value.dataset]}", "${local.is_table} || ${local.is_temporary[each.value.dataset]}", f"{DATASET}.pull_staging"),
@@ -64,23 +70,28 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("pulls.tf", "    ignore_changes = [access]\n", "", "google_bigquery_dataset.full"),
         mutant("triggers.tf", 'ttl = "" #', 'ttl = "86400s" #', "google_pubsub_subscription.push"),
         mutant("topics.tf", "message_retention_duration = local.week\n  ack", 'message_retention_duration = "600s"\n  ack', "google_pubsub_subscription.dead_letter"),
-        mutant("functions.tf", 'memory      = "1Gi"\n      concurrency = 4\n      instances   = 20', 'memory      = "128Mi"\n      concurrency = 4\n      instances   = 20', "google_cloudfunctions2_function.function"),
-        mutant("registry.tf", "max_instance_request_concurrency = 8", "max_instance_request_concurrency = 80", "google_cloudfunctions2_function.registry"),
+        mutant("functions.tf", 'memory      = "1Gi"\n      concurrency = 4\n      instances   = 20', 'memory      = "128Mi"\n      concurrency = 4\n      instances   = 20', FUNCTION),
         mutant("pulls.tf", '"/[^A-Za-z0-9]/", "_")}{monitored', '"/[^A-Za-z0-9]/", "-")}{monitored', f"{ALERT}.late_pulls"),
         mutant("alerts.tf", 'period = "3600s"', 'period = "86400s"', f"{ALERT}.log"),
         mutant("alerts.tf", '      threshold_value = 3600\n      duration        = "300s"\n\n      aggregations {\n        alignment_period   = "300s"\n        per_series_aligner = "ALIGN_MAX"', '      threshold_value = 3600\n      duration        = "300s"\n\n      aggregations {\n        alignment_period   = "300s"\n        per_series_aligner = "ALIGN_MIN"', f"{ALERT}.waiting_rows"),
-        mutant("pulls.tf", "substr(sha256(each.key), 0, 12)}\"\n  description = \"Checks", "substr(sha256(each.value.source), 0, 12)}\"\n  description = \"Checks", f"{JOB}.check"),
-        mutant("schedules.tf", "substr(sha256(each.key), 0, 12)", 'substr(sha256("each.key"), 0, 12)', f"{JOB}.batch"),
-        mutant("schedules.tf", 'jsonencode({ job = "reconcile", dataset = each.value })', 'jsonencode({ job = "compare", dataset = each.value })', f"{JOB}.merge"),
-        mutant("shreds.tf", "  time_zone   = var.time_zone\n", "", f"{JOB}.shred"),
-        mutant("buckets.tf", 'name                        = "${var.project}-${var.prefix}onefold-artifacts"\n  location                    = var.region\n  uniform_bucket_level_access = true\n  public_access_prevention    = "enforced"', 'name                        = "${var.project}-${var.prefix}onefold-artifacts"\n  location                    = var.region\n  uniform_bucket_level_access = true\n  public_access_prevention    = "inherited"', f"{OBJECTS}.artifacts"),
-        mutant("pulls.tf", 'onefold-pulled"\n  location                    = var.region\n  uniform_bucket_level_access = true', 'onefold-pulled"\n  location                    = var.region\n  uniform_bucket_level_access = false', f"{OBJECTS}.pulled"),
+        mutant("pulls.tf", "substr(sha256(key), 0, 12)}\"\n      description = \"Checks", "substr(sha256(pulled.source), 0, 12)}\"\n      description = \"Checks", JOBS["check"]),
+        mutant("schedules.tf", "substr(sha256(key), 0, 12)", 'substr(sha256("key"), 0, 12)', JOBS["batch"]),
+        mutant("schedules.tf", 'jsonencode({ job = "reconcile", dataset = dataset })', 'jsonencode({ job = "compare", dataset = dataset })', JOBS["merge"]),
     ),
     (
         mutant("triggers.tf", '  dead_letter_policy {\n    dead_letter_topic     = google_pubsub_topic.topic["dead-letter"].id\n    max_delivery_attempts = 100\n  }\n', "", "google_pubsub_subscription.push"),
         mutant("pulls.tf", '    title       = "temporary tables only"\n    description = "Temporary tables of loads, onefold_tmp_…"\n    expression  = "${local.is_table} && ${local.is_temporary[each.value.dataset]}"', '    title       = "temporary tables only"\n    description = "Temporary tables of loads, onefold_tmp_…"\n    expression  = "true"', f"{DATASET}.pull_staging", GRANTS),
-        mutant("batches.tf", "substr(local.spark_digest, 0, 16)", '"latest"', f"{OBJECTS}_object.spark", "google_cloudfunctions2_function.function"),
+        mutant("batches.tf", "substr(local.spark_digest, 0, 16)", '"latest"', f"{OBJECTS}_object.spark", FUNCTION),
         mutant("pulls.tf", "var.late_pull_minutes}m", "var.late_pull_minutes}s", f"{ALERT}.late_pulls"),
-        mutant("registry.tf", 'ONEFOLD_REGISTRY            = "gs://${local.registry_name}"', 'ONEFOLD_REGISTRY            = "https://user:key@example.com/${local.registry_name}"', "google_cloudfunctions2_function.registry", f"{JOB}.shred", f"{MEMBER}.shred", f"{MEMBER}.names"),
     ),
+    (
+        mutant("registry.tf", "${local.registry_key_path}/keys.json", "https://example.com/keys.json?key=${local.registry_key_path}", FUNCTION),
+        mutant("modules/schedules/main.tf", "  time_zone   = var.time_zone\n", "", *JOBS.values()),
+        mutant("modules/buckets/main.tf", 'public_access_prevention    = "enforced"\n  force_destroy               = true', 'public_access_prevention    = "inherited"\n  force_destroy               = true', *TEMPORARY),
+    ),
+    (
+        mutant("registry.tf", "concurrency = 8", "concurrency = 80", FUNCTION),
+        mutant("modules/buckets/main.tf", 'uniform_bucket_level_access = true\n  public_access_prevention    = "enforced"\n  force_destroy               = false', 'uniform_bucket_level_access = false\n  public_access_prevention    = "enforced"\n  force_destroy               = false', f"module.buckets.{OBJECTS}.kept"),
+    ),
+    (mutant("registry.tf", 'ONEFOLD_REGISTRY            = "gs://${local.registry_name}"', 'ONEFOLD_REGISTRY            = "https://user:key@example.com/${local.registry_name}"', FUNCTION, JOBS["shred"], FOLDERS[1], f"{MEMBER}.names"),),
 )  # fmt: skip

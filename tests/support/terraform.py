@@ -40,9 +40,15 @@ class Plan:
     outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def of(self, type_: str) -> dict[str, dict[str, Any]]:
-        """The resources of a type by what their address adds to it: `push["refresh_view"]`."""
+        """The resources of a type by what an address adds to it: `function["batch"]`, `module.buckets.kept["capture"]`."""
         found = (change for change in self.changes if change["type"] == type_ and change["mode"] == "managed")
-        return {change["address"].removeprefix(f"{type_}."): change["change"]["after"] for change in found}
+        return {change["address"].replace(f"{type_}.", "", 1): change["change"]["after"] for change in found}
+
+    def scheduled(self, kind: str) -> dict[str, dict[str, Any]]:
+        """The schedules of a kind, as refresh or pull, by their keys."""
+        start = f'module.schedules["{kind}"].schedule["'
+        found = self.of("google_cloud_scheduler_job").items()
+        return {name.removeprefix(start).removesuffix('"]'): job for name, job in found if name.startswith(start)}
 
     @property
     def types(self) -> set[str]:

@@ -1,0 +1,96 @@
+"""A deployment of the former infra/ is taken over by the present one: its resources move, and nothing happens to them.
+
+`former.tar.xz` has the files of infra/ as they were before resources moved. Terraform applies them, with Google's schema and
+no Google, and plans what is there now over the state that comes of it.
+"""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.terraform import EVERYTHING, INFRA, Plan, found_terraform
+
+FORMER = Path(__file__).with_name("former.tar.xz")
+RUNS = """
+run "former" {
+  command   = apply
+  state_key = "deployment"
+  module {
+    source = "../former"
+  }
+  variables {
+    build_wait_seconds = 0
+  }
+}
+
+run "present" {
+  command   = plan
+  state_key = "deployment"
+  variables {
+    build_wait_seconds    = 0
+    adopt_capture_bucket  = true # as `make deploy` does, since the buckets are there
+    adopt_registry_bucket = true
+  }
+}
+"""
+KEY = '  kms_key = "projects/p/locations/europe-west1/keyRings/r/cryptoKeys/k"\n'
+
+
+def unpack_former(folder: Path) -> None:
+    """Unpack the former infra/ as a module, which has no backend, no provider and no imports of its own."""
+    with tarfile.open(FORMER) as archive:
+        archive.extractall(folder, filter="data")
+    for path in folder.glob("*.tf"):
+        text = re.sub(r'^(?:import|provider "google") \{\n.*?^\}\n', "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+        path.write_text(text.replace('backend "gcs" {}', "").replace("${path.module}", "."))
+
+
+def let_go(folder: Path) -> None:
+    """Allow the test to destroy what it has made, as it does at its end."""
+    for path in folder.rglob("*.tf"):
+        path.write_text(path.read_text().replace("prevent_destroy = true", "prevent_destroy = false"))
+
+
+@pytest.fixture
+def upgraded(tmp_path: Path) -> Callable[[str], Plan]:
+    """Return a function that plans to take over a deployment with the variables of a file of tests."""
+    terraform = found_terraform(tmp_path)
+
+    def upgrade(file: str) -> Plan:
+        given = (INFRA / "tests" / file).read_text().partition("\nrun ")[0]
+        given = given.replace("  override_during = plan\n", "").replace("variables {\n", f"variables {{\n{KEY}", 1)
+        (terraform.folder / "tests" / "upgrade.tftest.hcl").write_text(given + RUNS)
+        unpack_former(tmp_path / "former")
+        let_go(tmp_path)
+        ready = terraform.run("init", "-backend=false", "-input=false", "-no-color")
+        assert ready.returncode == 0, ready.stderr
+        outcome = terraform.tested("upgrade.tftest.hcl")
+        assert outcome.status == {"former": "pass", "present": "pass"}, outcome.said
+        return outcome.plans["present"]
+
+    return upgrade
+
+
+def not_left_alone(plan: Plan) -> dict[str, Any]:
+    """What the plan does to each resource that it does not leave as it is."""
+    actions = {one["address"]: one["change"]["actions"] for one in plan.changes if one["mode"] == "managed"}
+    assert len(actions) > 60
+    return {address: action for address, action in actions.items() if action != ["no-op"]}
+
+
+def test_an_upgrade_of_everything_moves_resources_and_leaves_them_as_they_are(upgraded: Callable[[str], Plan]) -> None:
+    plan = upgraded(EVERYTHING)
+    assert not_left_alone(plan) == {}
+    before = {one["previous_address"] for one in plan.changes if "previous_address" in one}
+    moves = re.findall(r"^  from = (.+)$", (INFRA / "moved.tf").read_text(), re.MULTILINE)
+    assert [one for one in moves if not any(address == one or address.startswith(f"{one}[") for address in before)] == []
+
+
+@pytest.mark.long
+def test_an_upgrade_without_options_leaves_all_resources_as_they_are(upgraded: Callable[[str], Plan]) -> None:
+    assert not_left_alone(upgraded("grants.tftest.hcl")) == {}
