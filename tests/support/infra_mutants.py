@@ -144,7 +144,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("topics.tf", 'each.value == "schema-changes" ? local.week : null', "null", "retention schema-changes"),
         mutant("captures_alerts.tf", "  notification_channels = local.channels\n", "", "told silent_capture"),
         mutant("alerts.tf", "  notification_channels = local.channels\n\n  conditions {\n    display_name = \"age", "\n  conditions {\n    display_name = \"age", "told waiting_rows"),
-        mutant("schedules.tf", "schedule    = var.refresh_schedule", "paused      = true\n  schedule    = var.refresh_schedule", *everywhere("off", (f"google_cloud_scheduler_job.refresh{name}" for name in SHOP_AND_CRM))),
+        mutant("modules/schedules/main.tf", "  schedule    = each.value.schedule", "  paused      = true\n  schedule    = each.value.schedule", *everywhere("off", (f'module.schedules["refresh"].google_cloud_scheduler_job.schedule{name}' for name in SHOP_AND_CRM))),
         mutant("triggers.tf", "  unique_writer_identity = true\n", "  unique_writer_identity = true\n  disabled               = true\n", "off google_logging_project_sink.tables"),
         mutant("captures_alerts.tf", '  combiner              = "OR"\n', '  combiner              = "OR"\n  enabled               = false\n', *everywhere("off", (f"google_monitoring_alert_policy.{name}" for name in QUERIES))),
         mutant("captures_alerts.tf", '  name        = "${var.prefix}onefold/captured"\n', '  name        = "${var.prefix}onefold/captured"\n  disabled    = true\n', "off google_logging_metric.captured"),

@@ -44,7 +44,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("network.tf", "source_ranges = [var.subnetwork_range]", 'source_ranges = ["0.0.0.0/0"]', "google_compute_firewall.batches"),
         mutant("network.tf", "private_ip_google_access = true", "private_ip_google_access = false", "google_compute_subnetwork.batches"),
         # Lifecycles.
-        mutant("pulls.tf", ', delete_prefix = "json/"', "", TEMPORARY[0]),
+        mutant("pulls.tf", ', delete_prefix = "json/"', ', delete_prefix = "schemas/"', TEMPORARY[0]),
         mutant("pulls.tf", "delete_days = var.staging_days", "delete_days = 365", TEMPORARY[1]),
         mutant("functions.tf", "keep_count = 5", "keep_count = 1", "google_artifact_registry_repository.images"),
         # Digests.
