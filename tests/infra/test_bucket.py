@@ -12,11 +12,14 @@ from support.terraform import Terraform, found_terraform
 
 BUCKET = "my-project-onefold-capture"
 ADDRESS = 'module.buckets.google_storage_bucket.kept["capture"]'
+REGISTRY = 'module.buckets.google_storage_bucket.kept["registry"]'
 
 
-def called(terraform: Terraform, url: str, command: str, *options: str) -> subprocess.CompletedProcess[str]:
+def called(
+    terraform: Terraform, url: str, command: str, *options: str, target: str = ADDRESS
+) -> subprocess.CompletedProcess[str]:
     environ = {"GOOGLE_STORAGE_CUSTOM_ENDPOINT": url, "GOOGLE_OAUTH_ACCESS_TOKEN": "none", "NO_PROXY": "127.0.0.1"}
-    words = ("-input=false", "-no-color", "-auto-approve", *VARIABLES, f"-target={ADDRESS}")
+    words = ("-input=false", "-no-color", "-auto-approve", *VARIABLES, f"-target={target}")
     return terraform.run(command, *(words if command != "state" else ()), *options, **environ)
 
 
@@ -41,6 +44,31 @@ def test_the_bucket_of_capture_outlives_its_deployment_and_the_next_one_adopts_i
         assert "0 added, 0 changed, 0 destroyed" in again.stdout
         elsewhere = called(terraform, buckets.url, "apply", "-var=region=us-east1")
         assert (elsewhere.returncode, "Instance cannot be destroyed" in elsewhere.stderr) == (1, True)
+
+
+@pytest.mark.long
+def test_the_bucket_of_a_former_release_is_moved_and_left_as_it_is(tmp_path: Path) -> None:
+    terraform = found_terraform(tmp_path, OVERRIDE.format(refresh_view="http://x/", nobody="http://x/"))
+    with bucket_server() as buckets:
+        assert called(terraform, buckets.url, "apply").returncode == 0
+        assert called(terraform, buckets.url, "state", "mv", ADDRESS, "google_storage_bucket.capture").returncode == 0
+        before = dict(buckets.stored[BUCKET])
+        moved = called(
+            terraform, buckets.url, "apply", "-var=adopt_capture_bucket=true", "-target=google_storage_bucket.capture"
+        )
+        assert f"google_storage_bucket.capture has moved to {ADDRESS}" in moved.stdout, moved.stdout + moved.stderr
+        assert "0 added, 0 changed, 0 destroyed" in moved.stdout
+        assert buckets.stored == {BUCKET: before}
+
+
+@pytest.mark.long
+def test_a_registry_that_is_left_out_keeps_its_bucket(tmp_path: Path) -> None:
+    terraform = found_terraform(tmp_path, OVERRIDE.format(refresh_view="http://x/", nobody="http://x/"))
+    with bucket_server() as buckets:
+        made = called(terraform, buckets.url, "apply", "-var=schema_registry={}", target=REGISTRY)
+        assert (made.returncode, list(buckets.stored)) == (0, ["my-project-onefold-registry"]), made.stderr
+        refused = called(terraform, buckets.url, "apply", target=REGISTRY)
+        assert (refused.returncode, "Instance cannot be destroyed" in refused.stderr) == (1, True)
 
 
 @pytest.mark.long
