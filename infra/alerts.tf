@@ -113,48 +113,42 @@ resource "google_monitoring_alert_policy" "log" {
 }
 
 # Messages expire after seven days. An alert after one hour leaves time to fix the cause.
-resource "google_monitoring_alert_policy" "waiting_rows" {
-  display_name          = "${var.prefix}Onefold: captured rows do not land"
-  combiner              = "OR"
-  severity              = "ERROR"
-  notification_channels = local.channels
-
-  conditions {
-    display_name = "age of the oldest message in ${google_pubsub_subscription.push["sink_records"].name}"
-
-    condition_threshold {
-      filter          = "metric.type=\"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type=\"pubsub_subscription\" AND resource.labels.subscription_id=\"${google_pubsub_subscription.push["sink_records"].name}\""
-      comparison      = "COMPARISON_GT"
-      threshold_value = 3600
-      duration        = "300s"
-
-      aggregations {
-        alignment_period   = "300s"
-        per_series_aligner = "ALIGN_MAX"
-      }
+locals {
+  waiting = {
+    waiting_rows = {
+      title        = "captured rows do not land"
+      what         = "age of the oldest message"
+      metric       = "oldest_unacked_message_age"
+      subscription = google_pubsub_subscription.push["sink_records"].name
+      more_than    = 3600
+      tell         = "Captured rows wait for more than an hour: for a table that is not there, or for BigQuery. The function's log says for what. After 16 hours or so they go to the dead letters."
+    }
+    dead_letters = {
+      title        = "dead letters are waiting"
+      what         = "messages"
+      metric       = "num_undelivered_messages"
+      subscription = google_pubsub_subscription.dead_letter.name
+      more_than    = 0
+      tell         = "Messages could not be handled, and are kept for 7 days. docs/how-to/replay-dead-letters.md says how to look at them and how to send them again."
     }
   }
-
-  documentation {
-    content = "Captured rows wait for more than an hour: for a table that is not there, or for BigQuery. The function's log says for what. After 16 hours or so they go to the dead letters."
-  }
-
-  depends_on = [google_project_service.api]
 }
 
-resource "google_monitoring_alert_policy" "dead_letters" {
-  display_name          = "${var.prefix}Onefold: dead letters are waiting"
+resource "google_monitoring_alert_policy" "waiting" {
+  for_each = local.waiting
+
+  display_name          = "${var.prefix}Onefold: ${each.value.title}"
   combiner              = "OR"
   severity              = "ERROR"
   notification_channels = local.channels
 
   conditions {
-    display_name = "messages in ${google_pubsub_subscription.dead_letter.name}"
+    display_name = "${each.value.what} in ${each.value.subscription}"
 
     condition_threshold {
-      filter          = "metric.type=\"pubsub.googleapis.com/subscription/num_undelivered_messages\" AND resource.type=\"pubsub_subscription\" AND resource.labels.subscription_id=\"${google_pubsub_subscription.dead_letter.name}\""
+      filter          = "metric.type=\"pubsub.googleapis.com/subscription/${each.value.metric}\" AND resource.type=\"pubsub_subscription\" AND resource.labels.subscription_id=\"${each.value.subscription}\""
       comparison      = "COMPARISON_GT"
-      threshold_value = 0
+      threshold_value = each.value.more_than
       duration        = "300s"
 
       aggregations {
@@ -165,7 +159,7 @@ resource "google_monitoring_alert_policy" "dead_letters" {
   }
 
   documentation {
-    content = "Messages could not be handled, and are kept for 7 days. docs/how-to/replay-dead-letters.md says how to look at them and how to send them again."
+    content = each.value.tell
   }
 
   depends_on = [google_project_service.api]

@@ -73,3 +73,13 @@ moved {
   from = google_cloudfunctions2_function.registry[0]
   to   = google_cloudfunctions2_function.function["schema_registry"]
 }
+
+moved {
+  from = google_monitoring_alert_policy.waiting_rows
+  to   = google_monitoring_alert_policy.waiting["waiting_rows"]
+}
+
+moved {
+  from = google_monitoring_alert_policy.dead_letters
+  to   = google_monitoring_alert_policy.waiting["dead_letters"]
+}

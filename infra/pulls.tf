@@ -18,6 +18,9 @@ locals {
   # The databases of each source of onefold.yaml: a batch refuses any other.
   source_databases = try({ for name, source in local.tables_settings.sources : name => source.databases }, {})
   checked          = var.check_schedule == null ? {} : local.pulled
+  full_writers = {
+    for pair in setproduct(keys(local.pulled), ["refresh_view", "batch"]) : "${pair[0]} ${pair[1]}" => { pulled = pair[0], purpose = pair[1] }
+  }
 
   pull_environment = {
     ONEFOLD_PULLED_FILES          = local.has_pulls ? "gs://${module.buckets.names["pulled"]}" : ""
@@ -266,9 +269,7 @@ resource "google_bigquery_dataset" "full" {
 }
 
 resource "google_bigquery_dataset_iam_member" "full" {
-  for_each = {
-    for pair in setproduct(keys(local.pulled), ["refresh_view", "batch"]) : "${pair[0]} ${pair[1]}" => { pulled = pair[0], purpose = pair[1] }
-  }
+  for_each = local.full_writers
 
   dataset_id = google_bigquery_dataset.full[each.value.pulled].dataset_id
   role       = google_project_iam_custom_role.views.name
@@ -276,9 +277,7 @@ resource "google_bigquery_dataset_iam_member" "full" {
 }
 
 resource "google_bigquery_dataset_iam_member" "full_leaves" {
-  for_each = {
-    for pair in setproduct(keys(local.pulled), ["refresh_view", "batch"]) : "${pair[0]} ${pair[1]}" => { pulled = pair[0], purpose = pair[1] }
-  }
+  for_each = local.full_writers
 
   dataset_id = google_bigquery_dataset.full[each.value.pulled].dataset_id
   role       = google_project_iam_custom_role.staging.name

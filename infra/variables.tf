@@ -313,7 +313,7 @@ variable "pulls" {
   }
   validation {
     condition = length(var.pulls) == 0 || alltrue([
-      for name in ["mariadb-java-client.jar", "pymysql.zip"] : fileexists("${coalesce(var.package_folder, "${path.module}/../build")}/${name}")
+      for name in ["mariadb-java-client.jar", "pymysql.zip"] : fileexists("${local.package}/${name}")
     ])
     error_message = "pulls: mariadb-java-client.jar and pymysql.zip are not in the folder of packages: run `make package` where they can be downloaded; in Cloud Build set _MAVEN."
   }
@@ -361,7 +361,7 @@ variable "shreds" {
     error_message = "shreds: schedule must have the five fields of cron with possible values, as in 5 * * * *."
   }
   validation {
-    condition     = length(var.shreds) == 0 || fileexists("${coalesce(var.package_folder, "${path.module}/../build")}/shred_libraries.zip")
+    condition     = length(var.shreds) == 0 || fileexists("${local.package}/shred_libraries.zip")
     error_message = "shreds: shred_libraries.zip is not in the folder of packages: run `make package` where it can be downloaded."
   }
 }

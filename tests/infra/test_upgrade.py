@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,24 +55,19 @@ def let_go(folder: Path) -> None:
         path.write_text(path.read_text().replace("prevent_destroy = true", "prevent_destroy = false"))
 
 
-@pytest.fixture
-def upgraded(tmp_path: Path) -> Callable[[str], Plan]:
-    """Return a function that plans to take over a deployment with the variables of a file of tests."""
-    terraform = found_terraform(tmp_path)
-
-    def upgrade(file: str) -> Plan:
-        given = (INFRA / "tests" / file).read_text().partition("\nrun ")[0]
-        given = given.replace("  override_during = plan\n", "").replace("variables {\n", f"variables {{\n{KEY}", 1)
-        (terraform.folder / "tests" / "upgrade.tftest.hcl").write_text(given + RUNS)
-        unpack_former(tmp_path / "former")
-        let_go(tmp_path)
-        ready = terraform.run("init", "-backend=false", "-input=false", "-no-color")
-        assert ready.returncode == 0, ready.stderr
-        outcome = terraform.tested("upgrade.tftest.hcl")
-        assert outcome.status == {"former": "pass", "present": "pass"}, outcome.said
-        return outcome.plans["present"]
-
-    return upgrade
+def upgraded(folder: Path, file: str) -> Plan:
+    """Return the plan that takes over a deployment with the variables of a file of tests."""
+    terraform = found_terraform(folder)
+    given = (INFRA / "tests" / file).read_text().partition("\nrun ")[0]
+    given = given.replace("  override_during = plan\n", "").replace("variables {\n", f"variables {{\n{KEY}", 1)
+    (terraform.folder / "tests" / "upgrade.tftest.hcl").write_text(given + RUNS)
+    unpack_former(folder / "former")
+    let_go(folder)
+    ready = terraform.run("init", "-backend=false", "-input=false", "-no-color")
+    assert ready.returncode == 0, ready.stderr
+    outcome = terraform.tested("upgrade.tftest.hcl")
+    assert outcome.status == {"former": "pass", "present": "pass"}, outcome.said
+    return outcome.plans["present"]
 
 
 def not_left_alone(plan: Plan) -> dict[str, Any]:
@@ -83,8 +77,8 @@ def not_left_alone(plan: Plan) -> dict[str, Any]:
     return {address: action for address, action in actions.items() if action != ["no-op"]}
 
 
-def test_an_upgrade_of_everything_moves_resources_and_leaves_them_as_they_are(upgraded: Callable[[str], Plan]) -> None:
-    plan = upgraded(EVERYTHING)
+def test_an_upgrade_of_everything_moves_resources_and_leaves_them_as_they_are(tmp_path: Path) -> None:
+    plan = upgraded(tmp_path, EVERYTHING)
     assert not_left_alone(plan) == {}
     before = {one["previous_address"] for one in plan.changes if "previous_address" in one}
     moves = re.findall(r"^  from = (.+)$", (INFRA / "moved.tf").read_text(), re.MULTILINE)
@@ -92,5 +86,5 @@ def test_an_upgrade_of_everything_moves_resources_and_leaves_them_as_they_are(up
 
 
 @pytest.mark.long
-def test_an_upgrade_without_options_leaves_all_resources_as_they_are(upgraded: Callable[[str], Plan]) -> None:
-    assert not_left_alone(upgraded("grants.tftest.hcl")) == {}
+def test_an_upgrade_without_options_leaves_all_resources_as_they_are(tmp_path: Path) -> None:
+    assert not_left_alone(upgraded(tmp_path, "grants.tftest.hcl")) == {}

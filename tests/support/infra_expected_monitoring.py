@@ -76,14 +76,14 @@ def _metric(name: str, subscription: str) -> str:
 
 # Filter, comparison, value, for how long, over which periods and how they are summed up.
 THRESHOLDS: Mapping[str, tuple[object, ...]] = {
-    "waiting_rows": (
+    'waiting["waiting_rows"]': (
         _metric("oldest_unacked_message_age", "sink-records"),
         "COMPARISON_GT",
         3600,
         "300s",
         ("300s", "ALIGN_MAX"),
     ),
-    "dead_letters": (
+    'waiting["dead_letters"]': (
         _metric("num_undelivered_messages", "dead-letter"),
         "COMPARISON_GT",
         0,

@@ -47,7 +47,7 @@ DEAD_LETTERS: Mapping[str, str] = {"dead_letter": _DEAD, **{f'push["{name}"]': _
 # Images of functions are those of the last builds; an image of capture has to be there for as long as it runs.
 CLEANUPS: Mapping[str, list[str]] = {"images": ["delete-old-ones", "keep-the-last"], "capture": []}
 
-_ALERTS = ("waiting_rows", "dead_letters", "log", "silent_capture")
+_ALERTS = ("waiting", "log", "silent_capture")
 # A wait begins anew with each of these, and with another build account.
 BUILD_RIGHTS = {
     "google_project_iam_member.build",
@@ -56,36 +56,9 @@ BUILD_RIGHTS = {
 }
 
 
-def _metric(name: str, subscription: str) -> str:
-    return (
-        f'metric.type="pubsub.googleapis.com/subscription/{name}" AND resource.type="pubsub_subscription"'
-        f' AND resource.labels.subscription_id="{subscription}"'
-    )
-
-
-# Filter, comparison, value, for how long, over which periods and how they are summed up.
-THRESHOLDS: Mapping[str, tuple[object, ...]] = {
-    "waiting_rows": (
-        _metric("oldest_unacked_message_age", "sink-records"),
-        "COMPARISON_GT",
-        3600,
-        "300s",
-        ("300s", "ALIGN_MAX"),
-    ),
-    "dead_letters": (
-        _metric("num_undelivered_messages", "dead-letter"),
-        "COMPARISON_GT",
-        0,
-        "300s",
-        ("300s", "ALIGN_MAX"),
-    ),
-}
-
-
 def differences(plan: Plan, blocks: Mapping[str, str]) -> Iterator[str]:
     """Yield the places where the plan, and the text of its resources, differ from what is expected."""
     yield from unequal("runs as", RUNS_AS, runs_as(plan))
-    yield from unequal("threshold", THRESHOLDS, thresholds(plan))
     yield from unequal("folder", FOLDERS, folders(plan))
     yield from unequal("deleted", RULES, rules(plan))
     yield from unequal("emptied", EMPTIED, emptied(plan))
@@ -97,21 +70,6 @@ def differences(plan: Plan, blocks: Mapping[str, str]) -> Iterator[str]:
     yield from _push(plan, blocks["google_pubsub_subscription.push"])
     yield from (f"told {name}" for name in _ALERTS if not _tells(blocks[f"google_monitoring_alert_policy.{name}"]))
     yield from (f"off {address}" for address in switched_off(plan))
-
-
-def thresholds(plan: Plan) -> dict[str, tuple[object, ...]]:
-    return {
-        name: (
-            one["filter"],
-            one["comparison"],
-            one["threshold_value"],
-            one["duration"],
-            *((part["alignment_period"], part["per_series_aligner"]) for part in one["aggregations"]),
-        )
-        for name, policy in plan.of("google_monitoring_alert_policy").items()
-        for condition in policy["conditions"]
-        for one in condition["condition_threshold"]
-    }
 
 
 def runs_as(plan: Plan) -> dict[str, str]:

@@ -73,7 +73,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("functions.tf", 'memory      = "1Gi"\n      concurrency = 4\n      instances   = 20', 'memory      = "128Mi"\n      concurrency = 4\n      instances   = 20', FUNCTION),
         mutant("pulls.tf", '"/[^A-Za-z0-9]/", "_")}{monitored', '"/[^A-Za-z0-9]/", "-")}{monitored', f"{ALERT}.late_pulls"),
         mutant("alerts.tf", 'period = "3600s"', 'period = "86400s"', f"{ALERT}.log"),
-        mutant("alerts.tf", '      threshold_value = 3600\n      duration        = "300s"\n\n      aggregations {\n        alignment_period   = "300s"\n        per_series_aligner = "ALIGN_MAX"', '      threshold_value = 3600\n      duration        = "300s"\n\n      aggregations {\n        alignment_period   = "300s"\n        per_series_aligner = "ALIGN_MIN"', f"{ALERT}.waiting_rows"),
+        mutant("alerts.tf", 'per_series_aligner = "ALIGN_MAX"', 'per_series_aligner = "ALIGN_MIN"', f"{ALERT}.waiting"),
         mutant("pulls.tf", "substr(sha256(key), 0, 12)}\"\n      description = \"Checks", "substr(sha256(pulled.source), 0, 12)}\"\n      description = \"Checks", JOBS["check"]),
         mutant("schedules.tf", "substr(sha256(key), 0, 12)", 'substr(sha256("key"), 0, 12)', JOBS["batch"]),
         mutant("schedules.tf", 'jsonencode({ job = "reconcile", dataset = dataset })', 'jsonencode({ job = "compare", dataset = dataset })', JOBS["merge"]),
