@@ -33,7 +33,7 @@ from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
-from onefold.spark.reconcile.bigquery import BigQueryTables
+from onefold.spark.reconcile.bigquery import BigQueryBases
 from onefold.spark.reconcile.job import reconcile
 from onefold_lab.processes import bigquery_emulator
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
@@ -103,7 +103,7 @@ class Case:
         counter = RowCounter(spark)
         started = time.perf_counter()
         with StagingTables(spark, self.client) as tables:
-            reconcile(spark, arguments, BigQueryTables(warehouse, tables, Settings()))
+            reconcile(spark, arguments, BigQueryBases(warehouse, tables, Settings()))
         return Run(time.perf_counter() - started - warehouse.seconds, counter.take().shuffled)
 
     def remove(self) -> None:

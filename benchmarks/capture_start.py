@@ -20,7 +20,7 @@ from pathlib import Path
 from support.database_servers import MariaDb, new_server
 
 from benchmarks.report import add_options, machine, markdown, publish, versions
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.mysql.connection import Address, connect, query, variables
 from onefold.mysql.table_filter import TableFilter
 
@@ -47,7 +47,7 @@ def measure(address: Address, include: tuple[str, ...]) -> Start:
     with closing(connect(address)) as connection:
         variables(connection)
     before, began = _peak(), time.perf_counter()
-    source = Source(address, TableFilter(include), 77)
+    source = CapturedSource(address, TableFilter(include), 77)
     checked = source.check()
     source.cascades()
     if checked.problems:

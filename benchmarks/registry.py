@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.report import add_options, machine, markdown, publish
 from onefold.events.registry.ddl import TARGETS, Target, build_table, create_statements
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.schema_key import SchemaKey, SchemaVer
 
 HEADING = "Schema registry"
@@ -31,7 +31,7 @@ _KINDS: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-def history(versions: int) -> Iterator[Schema]:
+def history(versions: int) -> Iterator[JsonSchema]:
     """Yield the versions of a model: each makes a text longer, and each tenth one adds a column."""
     properties = {f"column{number}": dict(_KINDS[number % len(_KINDS)]) for number in range(COLUMNS)}
     for addition in range(versions):
@@ -39,10 +39,10 @@ def history(versions: int) -> Iterator[Schema]:
         if addition % 10 == 9:
             properties[f"added{addition}"] = dict(_KINDS[addition % len(_KINDS)])
         text = json.dumps({"type": "object", "properties": properties, "required": ["column1"]})
-        yield Schema(SchemaKey("com.acme", "ad_click", "jsonschema", SchemaVer(1, 0, addition)), json.loads(text))
+        yield JsonSchema(SchemaKey("com.acme", "ad_click", "jsonschema", SchemaVer(1, 0, addition)), json.loads(text))
 
 
-def best_of_five(versions: Sequence[Schema], target: Target) -> float:
+def best_of_five(versions: Sequence[JsonSchema], target: Target) -> float:
     times = []
     for _ in range(5):
         started = time.perf_counter()

@@ -27,7 +27,7 @@ def handler() -> ShreddedHandler:
     from onefold.adapters.pubsub import PubSub
     from onefold.events.load.announce import announcing
     from onefold.events.load.load import Loader
-    from onefold.events.load.runs import Runs, runs_address
+    from onefold.events.load.runs import FolderRuns, runs_address
 
     settings = event_settings()
     dataset, folder = _places(settings.events)
@@ -35,7 +35,7 @@ def handler() -> ShreddedHandler:
     publisher = PubSub(warehouse.project)
     address = runs_address(folder)
     loader = Loader(
-        Runs(address, run_objects_at(address)),
+        FolderRuns(address, run_objects_at(address)),
         BigQueryEventTables(warehouse, dataset),
         announcing(publisher, settings.topic_table_created, dataset),
         SECONDS,

@@ -16,7 +16,7 @@ from http_entry import check, is_served, log_unready
 from onefold.core.errors import Rejected
 from onefold.core.log import log
 from onefold.events.registry.api_keys import ApiKey, parse_keys
-from onefold.events.registry.http import Request
+from onefold.events.registry.http import ApiRequest
 from onefold.settings.environment import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def schema_registry(request: flask.Request) -> flask.typing.ResponseReturnValue:
     return answer.body, answer.status, dict(answer.headers)
 
 
-def _request(request: flask.Request) -> Request:
-    return Request(
+def _request(request: flask.Request) -> ApiRequest:
+    return ApiRequest(
         method=request.method,
         path=request.path,
         query=request.args.to_dict(),

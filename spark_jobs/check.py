@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pymysql
 
     from onefold.check.report import CheckReport
-    from onefold.pull.read.part import Destination
+    from onefold.pull.read.part import FileDestination
     from onefold.pull.read.pull import Reader
     from onefold.settings.sources import Source
 
@@ -59,11 +59,11 @@ def ended(report: CheckReport, settings: Settings) -> int:
 
 def _reader_of(
     arguments: CheckArguments,
-) -> Callable[[Source, str, Callable[[], pymysql.Connection], Destination], Reader]:
+) -> Callable[[Source, str, Callable[[], pymysql.Connection], FileDestination], Reader]:
     from onefold.pull.read.connection import jdbc_options
     from onefold.spark.extract.reader import SparkReader
 
-    def reader(source: Source, password: str, _: Callable[[], pymysql.Connection], to: Destination) -> Reader:
+    def reader(source: Source, password: str, _: Callable[[], pymysql.Connection], to: FileDestination) -> Reader:
         options = jdbc_options(source, arguments.database, password)
         return SparkReader(open_session_with_driver("onefold check"), options, to)
 

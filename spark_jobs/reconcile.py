@@ -58,13 +58,13 @@ def run(arguments: ReconcileArguments) -> JobReport:
     from onefold.adapters.connect import connect
     from onefold.spark.io.bigquery_tables import StagingTables
     from onefold.spark.reconcile.announce import rest_announcer
-    from onefold.spark.reconcile.bigquery import BigQueryTables
+    from onefold.spark.reconcile.bigquery import BigQueryBases
 
     settings = load_settings(os.environ)
     warehouse = connect(settings.project)
     with StagingTables(spark, warehouse.client) as tables:
         return reconcile(
-            spark, arguments, BigQueryTables(warehouse, tables, settings, rest_announcer(warehouse.project, settings))
+            spark, arguments, BigQueryBases(warehouse, tables, settings, rest_announcer(warehouse.project, settings))
         )
 
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_the_name_of_a_class_stands_once_in_the_code() -> None:
+    files = [
+        path for folder in ("onefold", "onefold_lab", "functions", "spark_jobs") for path in (ROOT / folder).rglob("*.py")
+    ]
+    nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text()))]
+    found = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
+    assert not [name for name, count in found.items() if count > 1]
 
 
 def test_a_function_imports_no_client_before_the_first_message() -> None:

@@ -20,7 +20,7 @@ TRIES = 100
 
 
 @dataclass(frozen=True)
-class Failure:
+class GrantFailure:
     """A dataset or group that is not as planned, and the error."""
 
     subject: str
@@ -29,7 +29,7 @@ class Failure:
 
 def apply_plan(
     plan: AccessPlan, lists: DatasetLists, groups: Groups, sleep: Callable[[float], None] = time.sleep
-) -> tuple[Failure, ...]:
+) -> tuple[GrantFailure, ...]:
     """Write all changes of a plan. A dataset or group that fails does not stop the others.
 
     Args:
@@ -109,9 +109,9 @@ def _remove(group: Group, member: Member, groups: Groups) -> None:
         groups.remove(now)
 
 
-def _tried(works: Iterator[tuple[str, Callable[[], None]]]) -> Iterator[Failure]:
+def _tried(works: Iterator[tuple[str, Callable[[], None]]]) -> Iterator[GrantFailure]:
     for subject, work in works:
         try:
             work()
         except OnefoldError as error:
-            yield Failure(subject, str(error))
+            yield GrantFailure(subject, str(error))

@@ -16,7 +16,7 @@ from google.api_core import exceptions as api
 from googleapiclient.discovery import build
 from googleapiclient.errors import HttpError
 
-from onefold.adapters.google_errors import Failure, Service
+from onefold.adapters.google_errors import ApiFailure, Service
 from onefold.core.errors import NotFound, OnefoldError, Rejected, TryAgain
 from onefold.ports.access import GROUP_MEMBER, Group, Member
 
@@ -30,7 +30,7 @@ _ADVICE = (
     "Groups Editor, or makes it a manager of the group"
 )
 _SERVICE = Service(
-    "Cloud Identity", "", "", {Failure.NOT_FOUND: NotFound, Failure.DENIED: Rejected, Failure.CONFLICT: TryAgain}
+    "Cloud Identity", "", "", {ApiFailure.NOT_FOUND: NotFound, ApiFailure.DENIED: Rejected, ApiFailure.CONFLICT: TryAgain}
 )
 
 

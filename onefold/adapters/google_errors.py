@@ -20,7 +20,7 @@ from onefold.core.errors import AccessDenied, NotFound, OnefoldError, Rejected, 
 from onefold.ports.objects import ObjectChanged
 
 
-class Failure(Enum):
+class ApiFailure(Enum):
     """What an error of a client means, whatever the service."""
 
     NO_CREDENTIALS = auto()
@@ -46,21 +46,21 @@ class Failure(Enum):
 
 
 # In this order: the first line with a class of the error counts.
-_FAILURES: tuple[tuple[tuple[type[Exception], ...], Failure], ...] = (
-    ((auth.DefaultCredentialsError,), Failure.NO_CREDENTIALS),
-    ((api.NotFound,), Failure.NOT_FOUND),
-    ((api.PreconditionFailed,), Failure.CHANGED),
+_FAILURES: tuple[tuple[tuple[type[Exception], ...], ApiFailure], ...] = (
+    ((auth.DefaultCredentialsError,), ApiFailure.NO_CREDENTIALS),
+    ((api.NotFound,), ApiFailure.NOT_FOUND),
+    ((api.PreconditionFailed,), ApiFailure.CHANGED),
     # The client makes a 409 of gRPC's ABORTED, a 499 of CANCELLED; 401 is a token that has just expired.
-    ((api.Aborted, api.Cancelled, api.TooManyRequests, api.Unauthorized), Failure.TRANSIENT),
-    ((api.Conflict,), Failure.CONFLICT),
-    ((api.Forbidden,), Failure.DENIED),
-    ((api.FailedPrecondition, api.OutOfRange), Failure.WRONG_STATE),
-    ((api.MethodNotImplemented,), Failure.UNSUPPORTED),
-    ((api.RetryError, api.DeadlineExceeded, ConnectionError, TimeoutError), Failure.NO_ANSWER),
-    ((requests.exceptions.ConnectionError, requests.exceptions.Timeout), Failure.NO_ANSWER),
+    ((api.Aborted, api.Cancelled, api.TooManyRequests, api.Unauthorized), ApiFailure.TRANSIENT),
+    ((api.Conflict,), ApiFailure.CONFLICT),
+    ((api.Forbidden,), ApiFailure.DENIED),
+    ((api.FailedPrecondition, api.OutOfRange), ApiFailure.WRONG_STATE),
+    ((api.MethodNotImplemented,), ApiFailure.UNSUPPORTED),
+    ((api.RetryError, api.DeadlineExceeded, ConnectionError, TimeoutError), ApiFailure.NO_ANSWER),
+    ((requests.exceptions.ConnectionError, requests.exceptions.Timeout), ApiFailure.NO_ANSWER),
     # RefreshError and TransportError are what errors of the metadata server become.
-    ((api.ServerError, requests.exceptions.RequestException, auth.GoogleAuthError), Failure.TRANSIENT),
-    ((api.GoogleAPICallError,), Failure.INVALID),
+    ((api.ServerError, requests.exceptions.RequestException, auth.GoogleAuthError), ApiFailure.TRANSIENT),
+    ((api.GoogleAPICallError,), ApiFailure.INVALID),
 )
 _REQUEST_TIMEOUT = 408
 QUOTA_REASONS = frozenset({"rateLimitExceeded", "quotaExceeded"})
@@ -74,31 +74,31 @@ _TRANSIENT_REASONS = QUOTA_REASONS | {  # the limits of a quota are by time
 }
 """BigQuery, "Error messages", https://cloud.google.com/bigquery/docs/error-messages, 2025-11."""
 
-ERRORS: Mapping[Failure, type[OnefoldError]] = {
-    Failure.NO_CREDENTIALS: Rejected,
-    Failure.NOT_FOUND: Rejected,
-    Failure.CHANGED: Rejected,
-    Failure.CONFLICT: Rejected,
-    Failure.DENIED: TryAgain,  # a right that was just granted takes a minute to arrive
-    Failure.NO_ACCESS: AccessDenied,
-    Failure.WRONG_STATE: Rejected,
-    Failure.UNSUPPORTED: TryAgain,
-    Failure.INVALID: Rejected,
-    Failure.TRANSIENT: TryAgain,
-    Failure.NO_ANSWER: TryAgain,
+ERRORS: Mapping[ApiFailure, type[OnefoldError]] = {
+    ApiFailure.NO_CREDENTIALS: Rejected,
+    ApiFailure.NOT_FOUND: Rejected,
+    ApiFailure.CHANGED: Rejected,
+    ApiFailure.CONFLICT: Rejected,
+    ApiFailure.DENIED: TryAgain,  # a right that was just granted takes a minute to arrive
+    ApiFailure.NO_ACCESS: AccessDenied,
+    ApiFailure.WRONG_STATE: Rejected,
+    ApiFailure.UNSUPPORTED: TryAgain,
+    ApiFailure.INVALID: Rejected,
+    ApiFailure.TRANSIENT: TryAgain,
+    ApiFailure.NO_ANSWER: TryAgain,
 }
 """The error of Onefold for each failure, where a service has no other one."""
 
 
-def failure_of(error: Exception) -> Failure | None:
+def failure_of(error: Exception) -> ApiFailure | None:
     """Return what an error means; None where it is not an error of a Google client."""
     failure = next((failure for types, failure in _FAILURES if isinstance(error, types)), None)
-    if failure in (Failure.DENIED, Failure.INVALID) and isinstance(error, api.GoogleAPICallError):
+    if failure in (ApiFailure.DENIED, ApiFailure.INVALID) and isinstance(error, api.GoogleAPICallError):
         reasons = reasons_of(error)
         if _NO_ACCESS_REASON in reasons:
-            return Failure.NO_ACCESS
+            return ApiFailure.NO_ACCESS
         is_transient = error.code == _REQUEST_TIMEOUT or reasons & _TRANSIENT_REASONS
-        return Failure.TRANSIENT if is_transient else failure
+        return ApiFailure.TRANSIENT if is_transient else failure
     return failure
 
 
@@ -125,9 +125,9 @@ class Service:
     name: str
     emulator: str
     start: str
-    errors: Mapping[Failure, type[OnefoldError]] = field(default_factory=dict)
+    errors: Mapping[ApiFailure, type[OnefoldError]] = field(default_factory=dict)
 
-    def kind(self, failure: Failure) -> type[OnefoldError]:
+    def kind(self, failure: ApiFailure) -> type[OnefoldError]:
         """Return the error of Onefold that a failure is for this service."""
         return self.errors.get(failure, ERRORS[failure])
 
@@ -162,14 +162,14 @@ class Service:
                 raise
             raise translation from error
 
-    def _text(self, subject: str, error: Exception, failure: Failure) -> str:
-        if failure is Failure.NO_CREDENTIALS:
+    def _text(self, subject: str, error: Exception, failure: ApiFailure) -> str:
+        if failure is ApiFailure.NO_CREDENTIALS:
             return f"no credentials: run `gcloud auth application-default login` ({error})"
-        if failure in (Failure.CHANGED, Failure.CONFLICT):
+        if failure in (ApiFailure.CHANGED, ApiFailure.CONFLICT):
             return f"{subject} was written by somebody else: {_description(error)}"
-        if failure is Failure.NO_ANSWER:
+        if failure is ApiFailure.NO_ANSWER:
             return f"{subject}: {self._no_answer(error)}"
-        if isinstance(error, api.GoogleAPICallError) and failure not in (Failure.TRANSIENT, Failure.NO_ACCESS):
+        if isinstance(error, api.GoogleAPICallError) and failure not in (ApiFailure.TRANSIENT, ApiFailure.NO_ACCESS):
             return f"{subject}: {message_of(error)}"
         return f"{subject}: {_description(error)}"  # with the status
 
@@ -196,11 +196,11 @@ BIGQUERY = Service(
     "BIGQUERY_EMULATOR_HOST",
     "start BigQuery's emulator there",
     {
-        Failure.NOT_FOUND: NotFound,
-        Failure.CHANGED: ViewChanged,
-        Failure.CONFLICT: ViewChanged,
+        ApiFailure.NOT_FOUND: NotFound,
+        ApiFailure.CHANGED: ViewChanged,
+        ApiFailure.CONFLICT: ViewChanged,
         # A right that is missing has a reason of its own, and is transient; other refusals are about billing or policies.
-        Failure.DENIED: Rejected,
+        ApiFailure.DENIED: Rejected,
     },
 )
 STORAGE_WRITE = Service(
@@ -208,21 +208,21 @@ STORAGE_WRITE = Service(
     BIGQUERY.emulator,
     BIGQUERY.start,
     # The table was replaced, or its stream has ended: the next delivery opens another one.
-    {Failure.NOT_FOUND: TryAgain, Failure.CONFLICT: TryAgain, Failure.WRONG_STATE: TryAgain},
+    {ApiFailure.NOT_FOUND: TryAgain, ApiFailure.CONFLICT: TryAgain, ApiFailure.WRONG_STATE: TryAgain},
 )
 CLOUD_STORAGE = Service(
-    "Cloud Storage", "STORAGE_EMULATOR_HOST", "start the stand-in there", {Failure.CHANGED: ObjectChanged}
+    "Cloud Storage", "STORAGE_EMULATOR_HOST", "start the stand-in there", {ApiFailure.CHANGED: ObjectChanged}
 )
 PUBSUB = Service(
     "Pub/Sub",
     "PUBSUB_EMULATOR_HOST",
     "start the Pub/Sub emulator there",
     # Somebody has to grant a right, or to enable the topic's key again: then the same message is published.
-    {Failure.DENIED: TopicRefused, Failure.WRONG_STATE: TopicRefused, Failure.CONFLICT: TryAgain},
+    {ApiFailure.DENIED: TopicRefused, ApiFailure.WRONG_STATE: TopicRefused, ApiFailure.CONFLICT: TryAgain},
 )
 DATAPROC = Service(
     "Dataproc",
     "DATAPROC_EMULATOR_HOST",
     "start the stand-in (onefold local start)",
-    {Failure.UNSUPPORTED: Rejected, Failure.CONFLICT: TryAgain},
+    {ApiFailure.UNSUPPORTED: Rejected, ApiFailure.CONFLICT: TryAgain},
 )

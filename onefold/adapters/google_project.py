@@ -8,7 +8,7 @@ from typing import Any
 import requests
 from google.api_core import exceptions as api
 
-from onefold.adapters.google_errors import Failure, Service
+from onefold.adapters.google_errors import ApiFailure, Service
 from onefold.core.errors import NotFound, Rejected
 
 _TIMEOUT = 30.0
@@ -22,7 +22,7 @@ ADDRESSES: Mapping[str, str] = {
 """The addresses of the APIs. Google, REST references of `services.list`, `projects.serviceAccounts.get` and
 `iam.troubleshoot` (v1): https://cloud.google.com/service-usage/docs/reference/rest, https://cloud.google.com/iam/docs/reference/rest,
 https://cloud.google.com/policy-intelligence/docs/reference/policytroubleshooter/rest, 2026-11."""
-_SERVICE = Service("Google Cloud", "", "", {Failure.NOT_FOUND: NotFound, Failure.DENIED: Rejected})
+_SERVICE = Service("Google Cloud", "", "", {ApiFailure.NOT_FOUND: NotFound, ApiFailure.DENIED: Rejected})
 
 
 class GoogleProject:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from onefold.adapters.bigquery.dataset_access import BigQueryDatasetLists
-from onefold.adapters.google_errors import Failure, Service
+from onefold.adapters.google_errors import ApiFailure, Service
 from onefold.adapters.rest import RestApi
 from onefold.core.errors import NotFound, Rejected
 from onefold.ports.access import Bypass
@@ -33,7 +33,7 @@ _DATA_PERMISSIONS = frozenset(
 )
 _CUSTOM = ("projects/", "organizations/")
 _THREADS = 16
-_SERVICE = Service("Google Cloud", "", "", {Failure.NOT_FOUND: NotFound, Failure.DENIED: Rejected})
+_SERVICE = Service("Google Cloud", "", "", {ApiFailure.NOT_FOUND: NotFound, ApiFailure.DENIED: Rejected})
 
 
 class IamPolicies:

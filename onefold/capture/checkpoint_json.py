@@ -8,7 +8,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from onefold.capture.checkpoint import FORMAT, OLDEST_FORMAT, Checkpoint, CopyRequest, DeleteScan, Progress, RuledTable
-from onefold.capture.quarantine import DroppedColumns, KnownStructure, Problem, Quarantined, structure_from, structure_json
+from onefold.capture.quarantine import (
+    DroppedColumns,
+    KnownStructure,
+    Quarantined,
+    TableProblem,
+    structure_from,
+    structure_json,
+)
 from onefold.capture.xa import PreparedTransaction
 from onefold.core.declared_types import check_types
 from onefold.core.errors import InvalidInput
@@ -108,7 +115,7 @@ def _quarantined_json(one: Quarantined) -> dict[str, Any]:
 
 def _quarantined(body: Mapping[str, Any]) -> Quarantined:
     table = TableName(body["database"], body["table"])
-    problem = Problem(table, body["kind"], body["reason"], body["remedy"])
+    problem = TableProblem(table, body["kind"], body["reason"], body["remedy"])
     return Quarantined(problem, _position(body["since"]), body["until"] and _position(body["until"]))
 
 

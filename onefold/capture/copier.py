@@ -15,7 +15,7 @@ from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.outbox import ConfirmationTracker
 from onefold.capture.quarantine_guard import QuarantineGuard
 from onefold.capture.records import Record, snapshot_record
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.capture.state import CaptureState, RunningCopy
 from onefold.core.errors import SchemaConflict, TableRefused, TryAgain
 from onefold.core.log import log
@@ -35,7 +35,7 @@ ProgressCallback = Callable[[str, int, int], None]
 class Copier:
     """Makes the copies and delete scans that the state of the capture requests, one step after the other."""
 
-    source: Source
+    source: CapturedSource
     state: CaptureState
     batcher: MessageBatcher
     warehouse: Any

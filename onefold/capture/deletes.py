@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from onefold.capture.landed_tables import LandedRows, LandedTables, landed_rows
+from onefold.capture.landed_tables import LandedTables, RowsToDelete, landed_rows
 from onefold.capture.records import Origin, Record, tombstone
 from onefold.changelog.base_columns import DELETED, POSITION
 from onefold.changelog.key_columns import key_problems
@@ -115,7 +115,7 @@ def _written(target: VersionedTable, keys: Sequence[Column]) -> Iterator[tuple[i
             yield number, column.name, column.type
 
 
-def _last_changes(base: TableId, landed: Sequence[LandedRows], keys: Sequence[Column], source: str, database: str) -> str:
+def _last_changes(base: TableId, landed: Sequence[RowsToDelete], keys: Sequence[Column], source: str, database: str) -> str:
     """Return a query for all changes of one database, numbered per key by `_rank`: the last change of a key has rank 1.
 
     Its columns are `version`, `position`, `deleted`, `k0`, `k1`, ... (the key in the types of the unified view) and
@@ -142,7 +142,7 @@ def _last_changes(base: TableId, landed: Sequence[LandedRows], keys: Sequence[Co
     )
 
 
-def _branch(base: TableId, landed: LandedRows, keys: Sequence[Column]) -> str:
+def _branch(base: TableId, landed: RowsToDelete, keys: Sequence[Column]) -> str:
     """Return a query for the changes of one version, or the rows of the base.
 
     Its columns are what positions are made of, and the key of `_last_changes`.

@@ -35,7 +35,7 @@ class LandedTables(Protocol):
 
 
 @dataclass(frozen=True)
-class LandedRows:
+class RowsToDelete:
     """Rows that have landed, and the versioned table that takes their deletions.
 
     Attributes:
@@ -53,7 +53,7 @@ class LandedRows:
 
 def landed_rows(
     warehouse: LandedTables, base: TableId, present: VersionedTable
-) -> tuple[list[Column], dict[str, LandedRows]]:
+) -> tuple[list[Column], dict[str, RowsToDelete]]:
     """Return the columns of the key that have landed, with their least common types, and where rows have landed.
 
     Args:
@@ -68,7 +68,7 @@ def landed_rows(
     versions = [version for version in warehouse.read_versions(base) if _is_captured(version)]
     stored = _read_base(warehouse, base)
     keys = [Column(key, join_all(types)) for key in present.primary_key if (types := _types([*versions, *stored], key))]
-    rows = [LandedRows(version, _target(version, present, versions, keys)) for version in versions]
+    rows = [RowsToDelete(version, _target(version, present, versions, keys)) for version in versions]
     rows += [one for found in stored for one in _rows_of_base(found, present, versions, keys)]
     return keys, {one.version.id: one for one in rows}
 
@@ -109,7 +109,7 @@ def _target(
 
 def _rows_of_base(
     stored: Version, present: VersionedTable, versions: Sequence[Version], keys: Sequence[Column]
-) -> Iterator[LandedRows]:
+) -> Iterator[RowsToDelete]:
     """Yield the rows of the base with the version that takes their deletions: one whose key keeps every value.
 
     The base does not tell in which version a row landed. A value that was not hashed must not get into a version with
@@ -124,7 +124,7 @@ def _rows_of_base(
     for name, others, condition in parts:
         target = next((one for one in others if all(_keeps(stored, one, key) for key in keys)), None)
         if target:
-            yield LandedRows(replace(stored, id=f"{stored.id} {name}"), target, is_base=True, condition=condition)
+            yield RowsToDelete(replace(stored, id=f"{stored.id} {name}"), target, is_base=True, condition=condition)
 
 
 def _is_hash(stored: Version, key: Column) -> str:

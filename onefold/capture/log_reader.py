@@ -15,7 +15,7 @@ from onefold.capture.known_tables import KnownTables
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.quarantine_guard import QuarantineGuard
 from onefold.capture.row_publisher import RowPublisher
-from onefold.capture.source import Source, check_file
+from onefold.capture.source import CapturedSource, check_file
 from onefold.capture.state import CaptureState, behind
 from onefold.capture.statement_effects import EventPublisher, StatementEffects
 from onefold.capture.xa_reader import XaReader
@@ -41,7 +41,7 @@ _MAX_OFFSET = 1 << 32
 class LogReader:
     """Reads the log from `progress` on, each time it is asked to."""
 
-    source: Source
+    source: CapturedSource
     state: CaptureState
     batcher: MessageBatcher
     guard: QuarantineGuard

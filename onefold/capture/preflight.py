@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeVar
 from onefold.capture.checkpoint import Checkpoint, Progress, check_owner
 from onefold.capture.checkpoint_store import InspectableCheckpointStore
 from onefold.capture.options import CaptureOptions
-from onefold.capture.quarantine import Problem
+from onefold.capture.quarantine import TableProblem
 from onefold.capture.requirements import Requirement, check, problems_of
 from onefold.capture.running_rules import RunningRules
-from onefold.capture.source import LogLost, Source
+from onefold.capture.source import CapturedSource, LogLost
 from onefold.capture.start import check_rules
 from onefold.capture.table_checks import CheckedTables, name_problem
 from onefold.capture.table_problems import refusal
@@ -47,7 +47,7 @@ class PreflightReport:
     findings: tuple[CheckResult, ...]
     tables: int
     """The number of captured tables, including those in quarantine."""
-    quarantine: tuple[Problem, ...]
+    quarantine: tuple[TableProblem, ...]
     """Tables that the next start would put into quarantine."""
 
     @property
@@ -64,7 +64,7 @@ class PreflightReport:
         }
 
 
-def _without_table(problem: Problem) -> dict[str, str]:
+def _without_table(problem: TableProblem) -> dict[str, str]:
     return {"kind": problem.kind, "reason": problem.reason, "remedy": problem.remedy}
 
 
@@ -93,7 +93,7 @@ class _Results:
 
 
 def preflight(
-    source: Source,
+    source: CapturedSource,
     requirements: Iterable[Requirement],
     store: InspectableCheckpointStore,
     warehouse: TableWarehouse,
@@ -139,7 +139,7 @@ def _start_note(found: Checkpoint | None) -> str:
     return f"a checkpoint of epoch {found.epoch}" if found else "no checkpoint yet"
 
 
-def _check_log(source: Source, checkpoint: Checkpoint | None, options: CaptureOptions) -> str:
+def _check_log(source: CapturedSource, checkpoint: Checkpoint | None, options: CaptureOptions) -> str:
     """Read the log where the next start would begin, and return that position for the report.
 
     Raises:
@@ -158,7 +158,7 @@ def _check_log(source: Source, checkpoint: Checkpoint | None, options: CaptureOp
     return f"from {_shown(reached)}{'' if start else ', its present end'}"
 
 
-def _check_tables(source: Source) -> CheckedTables:
+def _check_tables(source: CapturedSource) -> CheckedTables:
     """Check each table that is captured.
 
     Raises:
@@ -170,7 +170,7 @@ def _check_tables(source: Source) -> CheckedTables:
     return found
 
 
-def _tables_note(source: Source, found: CheckedTables) -> str:
+def _tables_note(source: CapturedSource, found: CheckedTables) -> str:
     """Return how many tables are captured, which are left out, and which databases are named and may be created later."""
     ghosts = f"without those of online schema changes: {', '.join(sorted(map(str, found.ghosts)))}" if found.ghosts else None
     return "; ".join(
@@ -183,7 +183,7 @@ def _shown(reached: Progress) -> str:
     return f"{position.file}, {position.offset}" if position else f"behind {reached.executed}"
 
 
-def _check_gtids(source: Source, options: CaptureOptions) -> str:
+def _check_gtids(source: CapturedSource, options: CaptureOptions) -> str:
     """Tell for the report whether the log has GTIDs.
 
     Raises:
@@ -198,7 +198,7 @@ def _check_gtids(source: Source, options: CaptureOptions) -> str:
     return "on" if found else "off"
 
 
-def _check_foreign_keys(source: Source) -> str:
+def _check_foreign_keys(source: CapturedSource) -> str:
     """Check that the user sees each foreign key by which a captured table may change.
 
     Raises:
@@ -209,7 +209,7 @@ def _check_foreign_keys(source: Source) -> str:
     return ""
 
 
-def _name_problems(checked: CheckedTables, checkpoint: Checkpoint | None) -> Iterator[Problem]:
+def _name_problems(checked: CheckedTables, checkpoint: Checkpoint | None) -> Iterator[TableProblem]:
     owners = dict(checkpoint.owners) if checkpoint else {}
     names = {table.table for table in checked.tables}
     for table in checked.tables:
@@ -218,12 +218,12 @@ def _name_problems(checked: CheckedTables, checkpoint: Checkpoint | None) -> Ite
 
 
 def _landing_problems(
-    source: Source,
+    source: CapturedSource,
     warehouse: TableWarehouse,
     options: CaptureOptions,
     rules: RunningRules,
-    others: Mapping[TableName, Problem],
-) -> dict[TableName, Problem]:
+    others: Mapping[TableName, TableProblem],
+) -> dict[TableName, TableProblem]:
     """Return the problems of tables whose rows cannot land: by the rules of columns, or in a versioned table that exists.
 
     Args:
@@ -239,7 +239,7 @@ def _landing_problems(
         if name in others:
             continue
         table = _landing_table(name, structure, rules)
-        if isinstance(table, Problem):
+        if isinstance(table, TableProblem):
             found[name] = table
             continue
         id_ = TableId(warehouse.project, options.dataset, table.name)
@@ -248,11 +248,11 @@ def _landing_problems(
             problems[table] = list(table_problems(id_, table.columns, stored.columns)) if stored else []
         if problems[table]:
             remedy = f"{id_} is not the table of this version: rename it, and start again"
-            found[name] = Problem(name, "warehouse", f"{name}: {'; '.join(problems[table])}", remedy)
+            found[name] = TableProblem(name, "warehouse", f"{name}: {'; '.join(problems[table])}", remedy)
     return found
 
 
-def _landing_table(name: TableName, structure: Structure, rules: RunningRules) -> VersionedTable | Problem:
+def _landing_table(name: TableName, structure: Structure, rules: RunningRules) -> VersionedTable | TableProblem:
     """Return the versioned table of a source table, or why the rules of columns do not allow one."""
     try:
         rules.check(name, structure)

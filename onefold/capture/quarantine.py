@@ -19,7 +19,7 @@ warehouse, or its copy."""
 
 
 @dataclass(frozen=True)
-class Problem:
+class TableProblem:
     """What keeps one table from being captured. `remedy` is an action that works as it is written."""
 
     table: TableName
@@ -39,7 +39,7 @@ class Quarantined:
     of the log before that position are still skipped, because a copy read at that position shows their result.
     """
 
-    problem: Problem
+    problem: TableProblem
     since: LogPosition
     until: LogPosition | None = None
 

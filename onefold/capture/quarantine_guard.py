@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from onefold.capture.copy_requests import request_copies
-from onefold.capture.quarantine import Problem, Quarantined
+from onefold.capture.quarantine import Quarantined, TableProblem
 from onefold.capture.quarantine_state import QuarantineState
 from onefold.capture.records import quarantine_event
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.capture.state import CaptureState, lowest
 from onefold.capture.table_checks import CheckedTables, exclusion
 from onefold.capture.table_problems import TableProblems, refusal
@@ -43,7 +43,7 @@ _UNREADABLE = Structure("", ())
 class QuarantineGuard:
     """Decides for each table whether it is captured now. The threads of the log reader and of the copier both ask."""
 
-    source: Source
+    source: CapturedSource
     state: CaptureState
     announcer: Announcer
     publish_event: Callable[[Message], object]
@@ -102,7 +102,7 @@ class QuarantineGuard:
         self._seen[(event.database, event.table)] = _UNREADABLE
         if self._quarantine.find(table, event.position):
             return
-        self._problem_in_log(Problem(table, event.kind, event.reason, _remedy(event)), event.position)
+        self._problem_in_log(TableProblem(table, event.kind, event.reason, _remedy(event)), event.position)
 
     def statement(self, event: Statement) -> None:
         """Check again each table in quarantine that a statement may have put in order.
@@ -135,7 +135,7 @@ class QuarantineGuard:
             if is_captured and not self._quarantine.find(table, event.position):
                 reason = f"{table} is a system-versioned table, whose log holds its history as rows"
                 remedy = f"leave the table out ({exclusion(table)})"
-                self._problem_in_log(Problem(table, "structure", reason, remedy), event.position)
+                self._problem_in_log(TableProblem(table, "structure", reason, remedy), event.position)
 
     def _see_withheld_rows(self, entry: Quarantined, key: tuple[str, str], event: RowsChanged) -> None:
         """Check a table again when the log has another structure of it, or complete rows again."""
@@ -196,7 +196,7 @@ class QuarantineGuard:
 
     # Entering and leaving quarantine.
 
-    def _problem_in_log(self, problem: Problem, position: LogPosition) -> None:
+    def _problem_in_log(self, problem: TableProblem, position: LogPosition) -> None:
         """Handle a problem in the log, which may be behind: if the present table is in order, a copy is enough."""
         now = self._problems.present(problem.table)
         # If the log stays unreadable after such a copy, the cause is not that the log is read late.
@@ -206,7 +206,7 @@ class QuarantineGuard:
         else:
             self._enter(now or problem, position)
 
-    def _enter(self, problem: Problem, position: LogPosition) -> None:
+    def _enter(self, problem: TableProblem, position: LogPosition) -> None:
         """Put a table into quarantine, or replace its problem. A new kind of problem is logged and published."""
         before = next((entry for entry in self._quarantine.quarantined() if entry.table == problem.table), None)
         known = before is not None and before.problem.kind == problem.kind

@@ -23,7 +23,7 @@ from onefold.capture.options import CaptureOptions
 from onefold.capture.quarantine_guard import QUIET_SECONDS, QuarantineGuard
 from onefold.capture.requirements import Requirement, check
 from onefold.capture.running_rules import RunningRules
-from onefold.capture.source import GtidsLost, LogLost, Source
+from onefold.capture.source import CapturedSource, GtidsLost, LogLost
 from onefold.capture.start import CheckpointLoader
 from onefold.capture.state import CaptureState, is_before
 from onefold.capture.statement_effects import EventPublisher
@@ -51,7 +51,7 @@ _END_SECONDS = 5.0
 class Capture:
     """One process for one source. A second process on the same checkpoint is refused."""
 
-    source: Source
+    source: CapturedSource
     store: CheckpointStore
     publishing: Publishing
     warehouse: Any

@@ -72,7 +72,7 @@ _FIRST_PROBE_ID = 1 << 31
 
 
 @dataclass(frozen=True)
-class Source:
+class CapturedSource:
     """A server, and which of its tables are captured.
 
     Every method raises TryAgain for an error that may pass, and Rejected if the server refuses.

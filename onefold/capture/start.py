@@ -10,7 +10,7 @@ from onefold.capture.checkpoint import Checkpoint, CopyRequest, check_owner
 from onefold.capture.checkpoint_store import CheckpointStore
 from onefold.capture.epochs import epoch_with_copies, next_epoch
 from onefold.capture.options import CaptureOptions
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.capture.state import behind, lowest
 from onefold.core.errors import InvalidInput
 from onefold.core.log import log
@@ -57,7 +57,7 @@ class CheckpointAtStart:
 class CheckpointLoader:
     """Loads or makes the first checkpoint of a process."""
 
-    source: Source
+    source: CapturedSource
     store: CheckpointStore
     options: CaptureOptions
     now: Callable[[], float]

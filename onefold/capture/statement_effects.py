@@ -13,7 +13,7 @@ from onefold.capture.alterations import added_names, computes_again, dropped_nam
 from onefold.capture.copy_requests import TransactionCopies
 from onefold.capture.known_tables import KnownTables
 from onefold.capture.records import SourceEventKind, source_event
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.capture.state import CaptureState, behind
 from onefold.core.log import log
 from onefold.core.retry import retry_until_stopped
@@ -36,7 +36,7 @@ EventPublisher = Callable[[Message], object]
 class StatementEffects:
     """Takes the statements of the log, one after the other."""
 
-    source: Source
+    source: CapturedSource
     state: CaptureState
     copies: TransactionCopies
     name: str

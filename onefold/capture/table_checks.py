@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import pymysql
 
 from onefold.capture.alterations import KnownTable
-from onefold.capture.quarantine import Problem
+from onefold.capture.quarantine import TableProblem
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import table_name
 from onefold.landing.table import free_names, holder_of_name, versioned_table
@@ -32,7 +32,7 @@ class InspectedTable:
     """A table as it is now. Without a structure and without a problem, the table does not exist."""
 
     structure: Structure | None = None
-    problem: Problem | None = None
+    problem: TableProblem | None = None
     expressions: tuple[str, ...] = ()
     """The expressions of the generated columns, with names in backticks."""
 
@@ -42,7 +42,7 @@ class CheckedTables:
     """The captured tables of a source that exist now, and the problems of those that cannot be captured."""
 
     tables: frozenset[TableName]
-    problems: tuple[Problem, ...]
+    problems: tuple[TableProblem, ...]
     known: Mapping[TableName, KnownTable] = field(default_factory=dict, compare=False)
     """The structures of the tables. Equal structures of many databases are one object."""
     ghosts: frozenset[TableName] = frozenset()
@@ -57,7 +57,7 @@ def check_tables(connection: pymysql.Connection, patterns: TableFilter) -> Check
     """Check every captured table and column that the user may see, and those that a pattern names exactly."""
     fitting = tables(connection, replace(patterns, with_ghosts=True))
     kinds = {name: kind for name, kind in fitting.items() if patterns.choose(name.database, name.table)}
-    found: dict[TableName, Problem] = {}
+    found: dict[TableName, TableProblem] = {}
     known: dict[TableName, KnownTable] = {}
     shared: dict[KnownTable, KnownTable] = {}
     for table in describe(connection, kinds):
@@ -87,12 +87,12 @@ def inspect_table(connection: pymysql.Connection, name: TableName) -> InspectedT
     return InspectedTable(table.structure, described_problem(table), table.expressions)
 
 
-def described_problem(table: TableDescription) -> Problem | None:
+def described_problem(table: TableDescription) -> TableProblem | None:
     """Return what keeps a table from being captured, as far as its description shows."""
     problems = [*_versioning_problems(table), *_column_problems(table)]
     if problems:
         remedies = dict.fromkeys(remedy for _, remedy in problems)
-        return Problem(table.name, "structure", "; ".join(reason for reason, _ in problems), "; ".join(remedies))
+        return TableProblem(table.name, "structure", "; ".join(reason for reason, _ in problems), "; ".join(remedies))
     return clash_problem(table.name, table.structure) if table.structure else None
 
 
@@ -104,17 +104,17 @@ def _named(patterns: TableFilter) -> Iterator[TableName]:
             yield TableName(database, table)
 
 
-def _grant_problem(connection: pymysql.Connection, name: TableName, visible: bool) -> Problem | None:
+def _grant_problem(connection: pymysql.Connection, name: TableName, visible: bool) -> TableProblem | None:
     try:
         words = missing_select(connection, name, visible)
     except pymysql.err.MySQLError as error:
         if not connection.open or is_connection_error(error):
             raise
-        return Problem(name, "copy", f"{name} cannot be read: {error}", "repair the table, then start capture again")
+        return TableProblem(name, "copy", f"{name} cannot be read: {error}", "repair the table, then start capture again")
     if words is None:
         return None
     reason = f"{name}: the user of capture may not read the table, or not all of its columns ({words})"
-    return Problem(name, "grant", reason, grant("SELECT", table_sql(name), connection))
+    return TableProblem(name, "grant", reason, grant("SELECT", table_sql(name), connection))
 
 
 def _versioning_problems(table: TableDescription) -> Iterator[tuple[str, str]]:
@@ -148,7 +148,7 @@ def exclusion(name: TableName) -> str:
     return f"start with --exclude {shlex.quote(pattern)}"
 
 
-def clash_problem(name: TableName, structure: Structure) -> Problem | None:
+def clash_problem(name: TableName, structure: Structure) -> TableProblem | None:
     """Return the problem of a table whose columns BigQuery cannot have; None if it can have them."""
     try:
         versioned_table(structure)
@@ -157,11 +157,11 @@ def clash_problem(name: TableName, structure: Structure) -> Problem | None:
         renames = ", ".join(f"RENAME COLUMN {quoted(old)} TO {quoted(new)}" for old, new in renamed)
         leave = f"leave the table out ({exclusion(name)})"
         remedy = f"run: ALTER TABLE {table_sql(name)} {renames}; or {leave}" if renames else leave
-        return Problem(name, "structure", "; ".join(f"{name.database}.{problem}" for problem in error.problems), remedy)
+        return TableProblem(name, "structure", "; ".join(f"{name.database}.{problem}" for problem in error.problems), remedy)
     return None
 
 
-def name_problem(table: TableName, owners: Mapping[str, str], present: Collection[str]) -> Problem | None:
+def name_problem(table: TableName, owners: Mapping[str, str], present: Collection[str]) -> TableProblem | None:
     """Return the problem of two source tables that would share a base name, so that their rows would mix.
 
     Args:
@@ -176,7 +176,7 @@ def name_problem(table: TableName, owners: Mapping[str, str], present: Collectio
     reason = f"{table}: the tables {table.table!r} and {holder!r} would both be {base}_v_... in BigQuery, and {holder!r} is"
     free = TableName(table.database, f"{base}_2")
     rename = f"run: RENAME TABLE {table_sql(table)} TO {table_sql(free)}; or leave the table out ({exclusion(table)})"
-    return Problem(table, "name", reason, rename)
+    return TableProblem(table, "name", reason, rename)
 
 
 def _uncompress(name: TableName, row: ColumnRow) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from onefold.capture.quarantine import Kind, Problem
+from onefold.capture.quarantine import Kind, TableProblem
 from onefold.capture.quarantine_state import QuarantineState
 from onefold.capture.running_rules import RunningRules
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.capture.table_checks import exclusion, name_problem
 from onefold.core.errors import SchemaConflict, TableRefused
 from onefold.core.names import table_name
@@ -20,23 +20,23 @@ from onefold.mysql.table import Structure
 class TableProblems:
     """Checks of single tables while capture runs."""
 
-    source: Source
+    source: CapturedSource
     announcer: Announcer
     state: QuarantineState
     rules: RunningRules
 
-    def present(self, table: TableName) -> Problem | None:
+    def present(self, table: TableName) -> TableProblem | None:
         """Return what keeps a table, as it is at the source now, from being captured; None if nothing does."""
         inspected = self.source.inspect(table)
         if inspected.problem or inspected.structure is None:
             return inspected.problem
         return self.of_name(table) or self.of_landing(table, inspected.structure)
 
-    def of_source(self, table: TableName) -> Problem | None:
+    def of_source(self, table: TableName) -> TableProblem | None:
         """Return the problem of a table at the source alone: its structure or a missing right."""
         return self.source.inspect(table).problem
 
-    def of_name(self, table: TableName, present: set[str] | None = None) -> Problem | None:
+    def of_name(self, table: TableName, present: set[str] | None = None) -> TableProblem | None:
         """Return the problem of two source tables that would share a base name, so that their rows would mix.
 
         Args:
@@ -48,7 +48,7 @@ class TableProblems:
             return None
         return name_problem(table, owners, present if present is not None else {one.table for one in self.source.tables()})
 
-    def of_landing(self, table: TableName, structure: Structure) -> Problem | None:
+    def of_landing(self, table: TableName, structure: Structure) -> TableProblem | None:
         """Return why the rows of a structure cannot land. As a side effect the versioned table is created."""
         try:
             self.rules.check(table, structure)
@@ -62,7 +62,7 @@ class TableProblems:
         return None
 
 
-def refusal(table: TableName, error: TableRefused | SchemaConflict, kind: Kind) -> Problem:
+def refusal(table: TableName, error: TableRefused | SchemaConflict, kind: Kind) -> TableProblem:
     """Return the problem of a table that was refused.
 
     Args:
@@ -71,5 +71,5 @@ def refusal(table: TableName, error: TableRefused | SchemaConflict, kind: Kind) 
         kind: who refused it.
     """
     if isinstance(error, TableRefused):
-        return Problem(table, kind, f"{table}: {error.reason}", error.remedy)
-    return Problem(table, kind, f"{table}: {'; '.join(error.problems)}", f"leave the table out ({exclusion(table)})")
+        return TableProblem(table, kind, f"{table}: {error.reason}", error.remedy)
+    return TableProblem(table, kind, f"{table}: {'; '.join(error.problems)}", f"leave the table out ({exclusion(table)})")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from onefold.capture.checkpoint import Progress
 from onefold.capture.deletes import RETENTION_SECONDS
 from onefold.capture.row_publisher import RowPublisher
-from onefold.capture.source import LogLost, Source
+from onefold.capture.source import CapturedSource, LogLost
 from onefold.capture.state import CaptureState, lowest
 from onefold.capture.xa import PreparedRows, PreparedTransaction, find, merged_tables, plus, without
 from onefold.core.shutdown import Stop
@@ -25,7 +25,7 @@ _LONG_SECONDS = RETENTION_SECONDS // 2
 class XaReader:
     """Follows the prepared XA transactions of a log."""
 
-    source: Source
+    source: CapturedSource
     state: CaptureState
     publisher: RowPublisher
     stop: Stop

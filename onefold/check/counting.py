@@ -22,7 +22,7 @@ from onefold.core.names import TableId, quote, quote_text
 from onefold.mysql.connection import query, quoted
 from onefold.mysql.grants import table_sql
 from onefold.pull.load.run_log import LOG_TABLE
-from onefold.pull.read.part import Destination, PartResult, write_part
+from onefold.pull.read.part import FileDestination, PartResult, write_part
 from onefold.pull.read.plan import KeyRange, TablePlan
 from onefold.pull.read.python_reader import read_part
 from onefold.pull.read.watermark import Watermark
@@ -46,7 +46,7 @@ class RowCounter:
     """
 
     connect: Callable[[], pymysql.Connection]
-    to: Destination
+    to: FileDestination
     comparer: ChunkComparer
 
     def count(self, table: CheckedTable) -> RowCounts | None:

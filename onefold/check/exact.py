@@ -22,7 +22,7 @@ from onefold.core.names import TEMPORARY_PREFIX, TableId
 from onefold.mysql.catalog import describe_one
 from onefold.ports.load_jobs import LoadFile, LoadJobs
 from onefold.ports.warehouse import WriteResult
-from onefold.pull.read.part import Destination, PartResult
+from onefold.pull.read.part import FileDestination, PartResult
 from onefold.pull.read.plan import KeyRange, TablePlan
 from onefold.pull.read.pull import Reader
 from onefold.pull.read.python_reader import PythonReader
@@ -102,7 +102,7 @@ class ChunkComparer:
     reader: Reader
     jobs: LoadJobs
     warehouse: JoinWarehouse
-    to: Destination
+    to: FileDestination
 
     @contextmanager
     def compare(

@@ -23,7 +23,7 @@ from onefold.ports.load_jobs import LoadJobs
 from onefold.pull.load.day_rows import last_changes
 from onefold.pull.load.missing_keys import LOOKED_UP, KeyColumns, Landed, deletion_line
 from onefold.pull.load.second_look import DeletionFiles
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.pull.read.present_rows import PresentRows
 from onefold.pull.read.pulled import Loads, PulledFile, PulledFiles
 from onefold.pull.read.pulled_table import DAY
@@ -62,7 +62,7 @@ class Repairer:
     loads: Loads
     jobs: LoadJobs
     files: DeletionFiles
-    to: Destination
+    to: FileDestination
     present: PresentRows
 
     def repair(self, table: CheckedTable, chunk: ComparedChunk, confirmed: ChunkResult) -> int:

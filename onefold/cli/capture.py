@@ -150,7 +150,7 @@ def prepared_capture(
     from onefold.capture.outbox import Outbox
     from onefold.capture.requirements import destination
     from onefold.capture.run import Capture
-    from onefold.capture.source import Source
+    from onefold.capture.source import CapturedSource
     from onefold.landing.announce import Announcer, Destination
     from onefold.mysql.table_filter import TableFilter
 
@@ -166,7 +166,7 @@ def prepared_capture(
     topic, store = settings.topic_schema_changes, store_at(options["checkpoint"], GcsObjects())
     topics = [outbox.topic, target.topic, *([topic] if topic else [])]
     return Capture(
-        Source(source, TableFilter(options["include"], options["exclude"]), options["server_id"] or server_id(name)),
+        CapturedSource(source, TableFilter(options["include"], options["exclude"]), options["server_id"] or server_id(name)),
         store,
         publishing,
         warehouse,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pymysql
 
     from onefold.check.report import CheckReport
-    from onefold.pull.read.part import Destination
+    from onefold.pull.read.part import FileDestination
     from onefold.pull.read.pull import Reader
     from onefold.settings.environment import Settings
     from onefold.settings.sources import Source
@@ -81,7 +81,7 @@ def _check(arguments: CheckArguments, settings: Settings) -> CheckReport:
     return run(arguments, settings, os.environ, _reader, RestPublisher)
 
 
-def _reader(source: Source, password: str, connect: Callable[[], pymysql.Connection], to: Destination) -> Reader:  # noqa: ARG001
+def _reader(source: Source, password: str, connect: Callable[[], pymysql.Connection], to: FileDestination) -> Reader:  # noqa: ARG001
     from onefold.pull.read.python_reader import PythonReader
 
     return PythonReader(connect, to)

@@ -17,8 +17,8 @@ from onefold.core.text import counted
 
 if TYPE_CHECKING:
     from onefold.adapters.google_project import GoogleProject
+    from onefold.capture.requirements import CheckedPublisher, CheckedWarehouse
     from onefold.doctor.check import Check
-    from onefold.doctor.examine import Publisher, Warehouse
     from onefold.ports.hash_keys import HashKeys
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -35,12 +35,12 @@ def doctor(context: click.Context, datasets: tuple[str, ...], prefix: str, proje
 
     Reports all problems, each with the command that fixes it, and changes nothing. Exits with 1 if there is a problem.
     """
-    from onefold.doctor.examine import Request, examine
+    from onefold.doctor.examine import Examination, examine
 
     check_names([*(("dataset", name) for name in datasets), *given(("project", project))])
     console = Console(highlight=False, emoji=False)
     found = []
-    for check in examine(Request(os.environ, context.obj, project, datasets, prefix), GoogleClients()):
+    for check in examine(Examination(os.environ, context.obj, project, datasets, prefix), GoogleClients()):
         found.append(check)
         if not as_json and (check.problems or not is_quiet()):
             _show(console, check)
@@ -69,7 +69,7 @@ class GoogleClients:
     """Makes Google's clients, with the credentials of this process or for the emulators of the environment."""
 
     def __init__(self) -> None:
-        self._warehouses: dict[str, Warehouse] = {}
+        self._warehouses: dict[str, CheckedWarehouse] = {}
 
     def account(self) -> str:
         """Return the account of the credentials.
@@ -90,14 +90,14 @@ class GoogleClients:
             raise Rejected(f"no valid credentials ({error}); run: gcloud auth application-default login") from error
         return member(credentials)
 
-    def warehouse(self, project: str) -> Warehouse:
+    def warehouse(self, project: str) -> CheckedWarehouse:
         from onefold.adapters.connect import connect
 
         if project not in self._warehouses:
             self._warehouses[project] = connect(project)
         return self._warehouses[project]
 
-    def publisher(self, project: str) -> Publisher:
+    def publisher(self, project: str) -> CheckedPublisher:
         from onefold.adapters.pubsub import PubSub
 
         return PubSub(project)

@@ -15,7 +15,7 @@ from onefold.core.text import counted
 
 if TYPE_CHECKING:
     from onefold.events.load.load import Loader
-    from onefold.events.load.report import RunReport, TableReport
+    from onefold.events.load.report import EventTableReport, RunReport
 
 _TARGETS = ("bigquery", "redshift")
 
@@ -71,7 +71,7 @@ def _loader(context: click.Context, runs: str | None, dataset: str | None, proje
     from onefold.adapters.pubsub import PubSub
     from onefold.events.load.announce import announcing
     from onefold.events.load.load import Loader
-    from onefold.events.load.runs import Runs, runs_address
+    from onefold.events.load.runs import FolderRuns, runs_address
 
     events = read_settings(context).events
     runs, dataset = runs or events.runs, dataset or events.dataset
@@ -80,7 +80,7 @@ def _loader(context: click.Context, runs: str | None, dataset: str | None, proje
     settings, warehouse = open_warehouse(context, project, dataset, None)
     address, topic = runs_address(runs), settings.topic_table_created
     announce = announcing(PubSub(warehouse.project), topic, dataset)
-    return Loader(Runs(address, run_objects_at(address)), BigQueryEventTables(warehouse, dataset), announce)
+    return Loader(FolderRuns(address, run_objects_at(address)), BigQueryEventTables(warehouse, dataset), announce)
 
 
 def _redshift_loader(
@@ -94,7 +94,7 @@ def _redshift_loader(
     from onefold.adapters.objects_at import run_objects_at
     from onefold.adapters.redshift.event_tables import RedshiftEventTables
     from onefold.events.load.load import Loader
-    from onefold.events.load.runs import Runs, runs_address
+    from onefold.events.load.runs import FolderRuns, runs_address
 
     runs = runs or read_settings(context).events.runs
     problems = [] if runs else ["expected --runs: name the folder, or set ONEFOLD_EVENTS_RUNS"]
@@ -102,7 +102,7 @@ def _redshift_loader(
     if problems or runs is None:
         raise InvalidInput(problems)
     address = runs_address(runs)
-    return Loader(Runs(address, run_objects_at(address)), RedshiftEventTables(redshift_connection(options)))
+    return Loader(FolderRuns(address, run_objects_at(address)), RedshiftEventTables(redshift_connection(options)))
 
 
 def _lines(report: RunReport) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _lines(report: RunReport) -> Iterator[str]:
     yield from (f"  {_line(table)}" for table in report.tables)
 
 
-def _line(table: TableReport) -> str:
+def _line(table: EventTableReport) -> str:
     change = {"create": ", new table", "change": ""}.get(table.action, "")
     added = f", with {', '.join(table.added)}" if table.added else ""
     recovery = ", for a version that does not fit into the table of its model" if table.is_new_recovery else ""

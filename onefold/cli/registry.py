@@ -15,7 +15,7 @@ from onefold.cli.registry_options import address_of, open_registry, open_store, 
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 
 if TYPE_CHECKING:
-    from onefold.events.registry.json_schema import Schema
+    from onefold.events.registry.json_schema import JsonSchema
     from onefold.events.registry.schema_key import SchemaKey
     from onefold.events.registry.sources import SchemaSource
     from onefold.events.registry.store import RegistryStore
@@ -135,7 +135,7 @@ def show(context: click.Context, schema: str, registry: str | None, as_json: boo
     return OK
 
 
-def _found(source: SchemaSource, key: SchemaKey) -> Schema:
+def _found(source: SchemaSource, key: SchemaKey) -> JsonSchema:
     """Return a schema.
 
     Raises:

@@ -18,8 +18,8 @@ from onefold.schema.diff import Severity
 if TYPE_CHECKING:
     from onefold.events.registry.bigquery_table import BigQueryTable
     from onefold.events.registry.columns import ModelTable
-    from onefold.events.registry.json_schema import Schema
-    from onefold.events.registry.legacy_table import Difference
+    from onefold.events.registry.json_schema import JsonSchema
+    from onefold.events.registry.legacy_table import ColumnDifference
     from onefold.schema.columns import Column
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -67,7 +67,7 @@ def adopt(
     return CHANGES if any(one.severity > Severity.INFO for one in differences) else OK
 
 
-def _versions(context: click.Context, model: str, registry: str | None, order: str | None) -> tuple[Schema, ...]:
+def _versions(context: click.Context, model: str, registry: str | None, order: str | None) -> tuple[JsonSchema, ...]:
     """Return the versions of a model in the order of their addition."""
     from onefold.events.registry.schema_key import ModelKey
     from onefold.events.registry.sources import read_model
@@ -76,7 +76,9 @@ def _versions(context: click.Context, model: str, registry: str | None, order: s
     return read_model(open_registry(context, registry, versions), key, registry or "the registry").versions(key)
 
 
-def _in_redshift(versions: tuple[Schema, ...], columns: Path, table: str, names: dict[str, str]) -> list[Difference]:
+def _in_redshift(
+    versions: tuple[JsonSchema, ...], columns: Path, table: str, names: dict[str, str]
+) -> list[ColumnDifference]:
     from onefold.events.registry.columns import table_of
     from onefold.events.registry.legacy_table import compare_redshift, read_svv_columns
 
@@ -84,7 +86,9 @@ def _in_redshift(versions: tuple[Schema, ...], columns: Path, table: str, names:
     return compare_redshift(expected, read_svv_columns(columns.read_text("utf-8-sig"), table), names)
 
 
-def _in_bigquery(versions: tuple[Schema, ...], found: tuple[Column, ...], names: dict[str, str]) -> list[Difference]:
+def _in_bigquery(
+    versions: tuple[JsonSchema, ...], found: tuple[Column, ...], names: dict[str, str]
+) -> list[ColumnDifference]:
     from onefold.events.registry.bigquery_columns import bigquery_table
     from onefold.events.registry.legacy_table import compare_bigquery
 

@@ -13,7 +13,7 @@ from onefold.core.errors import InvalidInput, NotFound
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
-    from onefold.events.registry.json_schema import Schema
+    from onefold.events.registry.json_schema import JsonSchema
     from onefold.events.registry.registry import Registry
     from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
     from onefold.events.registry.sources import SchemaSource
@@ -122,13 +122,13 @@ class _FolderSource:
     def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
         return tuple(schema.key for schema in self._read(model.parts).models.get(model, ()))
 
-    def find(self, key: SchemaKey) -> Schema | None:
+    def find(self, key: SchemaKey) -> JsonSchema | None:
         from onefold.adapters.folder_objects import FolderObjects
         from onefold.events.registry.sources import StaticSource
 
         return StaticSource(str(self._folder), FolderObjects(self._folder)).find(key)
 
-    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[JsonSchema | None]:
         return [self.find(key) for key in keys]
 
     def _read(self, below: Sequence[str]) -> Registry:

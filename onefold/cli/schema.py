@@ -20,7 +20,7 @@ from onefold.core.text import counted
 if TYPE_CHECKING:
     from onefold.events.registry.bigquery_table import BigQueryTable
     from onefold.events.registry.columns import ModelTable
-    from onefold.events.registry.json_schema import Schema
+    from onefold.events.registry.json_schema import JsonSchema
     from onefold.events.registry.migrations import Migration
     from onefold.events.registry.registry import Registry
     from onefold.events.registry.schema_key import ModelKey
@@ -170,7 +170,7 @@ def _name(registry: str | None, key: ModelKey) -> str | None:
     return table_name(open_registry(context, address_of(read_settings(context), registry)), key)
 
 
-def _up_to(registry: Registry, key: ModelKey, version: str) -> tuple[Schema, ...]:
+def _up_to(registry: Registry, key: ModelKey, version: str) -> tuple[JsonSchema, ...]:
     from onefold.events.registry.schema_key import SchemaVer
 
     return registry.up_to(key, SchemaVer.parse(version))

@@ -20,7 +20,7 @@ _GROUPS = ("base", "version")
 
 
 @dataclass(frozen=True)
-class Group:
+class PatternGroup:
     """A named group of a pattern, and the regular expression in it."""
 
     name: str
@@ -28,14 +28,14 @@ class Group:
 
 
 @lru_cache(maxsize=256)
-def parse_pattern(pattern: str) -> tuple[str | Group, ...]:
+def parse_pattern(pattern: str) -> tuple[str | PatternGroup, ...]:
     """Split a pattern into plain text and its outermost named groups.
 
     Examples:
         >>> parse_pattern("(?P<base>.+)_v_(?P<version>[0-9]+)")
-        (Group(name='base', text='.+'), '_v_', Group(name='version', text='[0-9]+'))
+        (PatternGroup(name='base', text='.+'), '_v_', PatternGroup(name='version', text='[0-9]+'))
     """
-    parts: list[str | Group] = []
+    parts: list[str | PatternGroup] = []
     # `name` is the named group that the loop is in; `depth` counts the open parentheses, that of the named group included.
     name, depth, text = "", 0, ""
     for piece in TOKEN.findall(pattern):
@@ -45,7 +45,7 @@ def parse_pattern(pattern: str) -> tuple[str | Group, ...]:
             continue
         depth += (piece.startswith("(") if depth else 0) - (piece == ")" and depth > 0)
         if name and not depth:
-            parts.append(Group(name, text))
+            parts.append(PatternGroup(name, text))
             name, text = "", ""
         else:
             text += piece
@@ -123,7 +123,7 @@ def pattern_problems(pattern: str) -> list[str]:
         ['the group (?P<version>...) is missing']
     """
     parts = parse_pattern(pattern)
-    named = [part.name for part in parts if isinstance(part, Group)]
+    named = [part.name for part in parts if isinstance(part, PatternGroup)]
     problems = [f"the group (?P<{name}>...) is missing" for name in _GROUPS if name not in named]
     problems += [f"the group {name} is there twice" for name in _GROUPS if named.count(name) > 1]
     problems += [f"the group {name} is unknown: there are base and version" for name in named if name not in _GROUPS]
@@ -132,7 +132,7 @@ def pattern_problems(pattern: str) -> list[str]:
         for part in parts
         if isinstance(part, str) and not all(map(is_table_character, part))
     ]
-    inner = [part.text for part in parts if isinstance(part, Group)]
+    inner = [part.text for part in parts if isinstance(part, PatternGroup)]
     problems += [problem for text in inner for problem in regex_problems(text)]
     if not problems and compiled(pattern).fullmatch(""):
         problems.append("it matches an empty name")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from onefold.core.names import problems_of_name
 from onefold.core.version_pattern import (
     DEFAULT_PATTERN,
-    Group,
+    PatternGroup,
     compiled,
     compiled_loosely,
     five_parts,
@@ -91,7 +91,7 @@ class VersionedNames:
             'com_acme_ad_click_1'
         """
         parts = {"base": base, "version": version}
-        return "".join(parts[part.name] if isinstance(part, Group) else part for part in parse_pattern(self.pattern))
+        return "".join(parts[part.name] if isinstance(part, PatternGroup) else part for part in parse_pattern(self.pattern))
 
     def version_of(self, base: str, table: str) -> str | None:
         """Return the version of a table, where the table is a version of this base name; None for any other table.

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from onefold.capture.requirements import CheckedPublisher, CheckedWarehouse
 from onefold.core.errors import OnefoldError
 from onefold.core.names import TableId, problems_of_name
 from onefold.doctor.check import Check, checked, not_checked
@@ -22,23 +23,6 @@ DEFAULT_TOPICS = {"topic_table_created": "table-created", "topic_change_records"
 _FURTHER_TOPICS = ("topic_schema_changes", "topic_dead_letter")
 
 
-class Warehouse(Protocol):
-    """What the checks need of a warehouse."""
-
-    project: str
-
-    @property
-    def member(self) -> str: ...
-
-    def dataset_problems(self, dataset: str) -> list[str]: ...
-
-
-class Publisher(Protocol):
-    """What the checks need of a publisher."""
-
-    def topic_problems(self, topic: str, who: str) -> list[str]: ...
-
-
 class Project(CheckedProject, Protocol):
     """What the checks need of a project of Google Cloud."""
 
@@ -51,9 +35,9 @@ class Clients(Protocol):
     def account(self) -> str:
         """Return the account of the credentials, after it was asked for a token."""
 
-    def warehouse(self, project: str) -> Warehouse: ...
+    def warehouse(self, project: str) -> CheckedWarehouse: ...
 
-    def publisher(self, project: str) -> Publisher: ...
+    def publisher(self, project: str) -> CheckedPublisher: ...
 
     def project(self, project: str) -> Project: ...
 
@@ -61,7 +45,7 @@ class Clients(Protocol):
 
 
 @dataclass(frozen=True)
-class Request:
+class Examination:
     """What is checked.
 
     Attributes:
@@ -79,7 +63,7 @@ class Request:
     prefix: str = ""
 
 
-def examine(request: Request, clients: Clients) -> Iterator[Check]:
+def examine(request: Examination, clients: Clients) -> Iterator[Check]:
     """Yield the result of each check as soon as it is known.
 
     Args:
@@ -104,7 +88,7 @@ def examine(request: Request, clients: Clients) -> Iterator[Check]:
     yield from _key_checks(request, settings, project, clients, is_emulated)
 
 
-def _settings(request: Request) -> tuple[Settings, Check]:
+def _settings(request: Examination) -> tuple[Settings, Check]:
     """Return the settings, or the default ones where they have problems, and the result."""
     try:
         return load_settings(request.environ, request.config), Check("settings", note="all settings are valid")
@@ -121,7 +105,7 @@ def _credentials(clients: Clients) -> Check:
 
 
 def _cloud_checks(
-    request: Request, settings: Settings, project: str, clients: Clients, is_emulated: bool
+    request: Examination, settings: Settings, project: str, clients: Clients, is_emulated: bool
 ) -> Iterator[Check]:
     datasets = _datasets(request, settings)
     views = tuple(dict.fromkeys(settings.view_of(TableId(project, name, "table")).dataset or name for name in datasets))
@@ -140,7 +124,9 @@ def _cloud_checks(
         yield from _project_checks(clients, Place(project, request.prefix, datasets, views))
 
 
-def _key_checks(request: Request, settings: Settings, project: str, clients: Clients, is_emulated: bool) -> Iterator[Check]:
+def _key_checks(
+    request: Examination, settings: Settings, project: str, clients: Clients, is_emulated: bool
+) -> Iterator[Check]:
     datasets = _datasets(request, settings)
     tables = [settings.key_table_of(TableId(project, name, "")) for name in datasets]
     place = Place(project, request.prefix, datasets, ())
@@ -150,7 +136,7 @@ def _key_checks(request: Request, settings: Settings, project: str, clients: Cli
             yield checked(f"key of captures.{source}", partial(check.problems, clients))
 
 
-def _datasets(request: Request, settings: Settings) -> tuple[str, ...]:
+def _datasets(request: Examination, settings: Settings) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*request.datasets, *sorted(settings.datasets or ()))))
 
 

@@ -104,7 +104,7 @@ class EventFile:
 
 
 @dataclass(frozen=True)
-class TableLoad:
+class EventTableLoad:
     """The rows of one run for one table.
 
     Attributes:
@@ -235,7 +235,7 @@ class EventWarehouse(Protocol):
             TryAgain: another process changed the table in another way; look at it again.
         """
 
-    def load(self, loads: Sequence[TableLoad], wait: float | None = None) -> Sequence[LoadResult]:
+    def load(self, loads: Sequence[EventTableLoad], wait: float | None = None) -> Sequence[LoadResult]:
         """Load the rows of one run into its tables, and record each table as `loaded`, with the columns of its files.
 
         Rows are loaded by the names of their columns: a column of the table that the files do not have stays NULL. Rows of a

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
 
 VENDOR, CLICK, PAGE = "com.acme", "ad_click", "page"
 BASE = "com_acme_ad_click"
@@ -20,7 +20,7 @@ AS_TEXT: Mapping[str, Any] = {"clicks": {"type": "string"}}
 _ENVELOPE = "iglu:com.snowplowanalytics.snowplow"
 
 
-def schema(name: str, version: str, properties: Mapping[str, Any], required: Sequence[str] = ()) -> Schema:
+def schema(name: str, version: str, properties: Mapping[str, Any], required: Sequence[str] = ()) -> JsonSchema:
     """Return a schema that allows these properties and no others.
 
     Args:
@@ -34,12 +34,12 @@ def schema(name: str, version: str, properties: Mapping[str, Any], required: Seq
     return parse_schema({**content, "required": list(required)} if required else content)
 
 
-def click(version: str, properties: Mapping[str, Any]) -> Schema:
+def click(version: str, properties: Mapping[str, Any]) -> JsonSchema:
     """Return a version of the schema of clicks."""
     return schema(CLICK, version, properties, ["ad"])
 
 
-def page(version: str = "1-0-0") -> Schema:
+def page(version: str = "1-0-0") -> JsonSchema:
     """Return the schema of the page on which something happens."""
     return schema(PAGE, version, {"path": {"type": "string"}})
 

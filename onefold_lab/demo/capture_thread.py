@@ -21,7 +21,7 @@ from onefold.capture.message_batcher import Publishing
 from onefold.capture.options import CaptureOptions
 from onefold.capture.outbox import Outbox
 from onefold.capture.run import Capture
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.capture.state import is_before
 from onefold.core.errors import TableRefused
 from onefold.core.names import versioned_name
@@ -133,7 +133,7 @@ class CaptureThread:
 
 @contextlib.contextmanager
 def capture_thread(
-    source: Source, listeners: Mapping[str, Listener], folder: Path, store: InMemoryCheckpoint, once: bool
+    source: CapturedSource, listeners: Mapping[str, Listener], folder: Path, store: InMemoryCheckpoint, once: bool
 ) -> Iterator[CaptureThread]:
     """Run a capture as `onefold capture --snapshot` does, until the block ends. Lines of its log become events.
 
@@ -157,7 +157,7 @@ def capture_thread(
 
 
 def _capture(
-    source: Source,
+    source: CapturedSource,
     topics: LocalTopics,
     sender: _IsolatingSender,
     folder: Path,

@@ -91,7 +91,7 @@ def _check_together(source: str | None, options_of_source: bool, options_of_tour
 
 
 def _run_capture_demo(console: Console, source: str, include: tuple[str, ...], exclude: tuple[str, ...], once: bool) -> int:
-    from onefold.capture.source import Source
+    from onefold.capture.source import CapturedSource
     from onefold.mysql.connection import Address
     from onefold_lab.demo.own_database import run_capture_demo
     from onefold_lab.demo.source import parse_source, patterns_of
@@ -100,7 +100,7 @@ def _run_capture_demo(console: Console, source: str, include: tuple[str, ...], e
     patterns = patterns_of(url, include, exclude)
     address = Address(url.host, url.port, url.user, _password(url, os.environ))
     # A server disconnects a replica when another one with the same number connects: so each demo has its own.
-    restricted = Source(address, patterns, server_id(uuid.uuid4().hex))
+    restricted = CapturedSource(address, patterns, server_id(uuid.uuid4().hex))
     return OK if run_capture_demo(console, restricted, once) else CHANGES
 
 

@@ -24,9 +24,9 @@ from onefold.core.names import TableId, quote
 from onefold.core.text import counted
 from onefold.events.load.announce import announcing
 from onefold.events.load.load import Loader
-from onefold.events.load.report import TableReport
-from onefold.events.load.runs import Runs, runs_address
-from onefold.events.registry.json_schema import Schema
+from onefold.events.load.report import EventTableReport
+from onefold.events.load.runs import FolderRuns, runs_address
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.open import store_at
 from onefold.events.registry.registry import Registry
 from onefold.events.registry.store import RegistryStore
@@ -93,12 +93,12 @@ class EventStages:
         finally:
             spark.stop()
 
-    def add(self, schema: Schema) -> None:
+    def add(self, schema: JsonSchema) -> None:
         """Add a schema to the registry."""
         self._store().add(schema)
         self._print(f"[bold]onefold schema add[/]: {schema.key.uri} is added")
 
-    def refuse(self, schema: Schema) -> None:
+    def refuse(self, schema: JsonSchema) -> None:
         """Try to add a schema that the registry refuses, and show the reasons.
 
         Raises:
@@ -113,7 +113,7 @@ class EventStages:
             return
         raise Rejected(f"the registry has taken {schema.key.uri}, which breaks its rules")
 
-    def add_past_the_rules(self, schema: Schema) -> None:
+    def add_past_the_rules(self, schema: JsonSchema) -> None:
         """Add a schema as a registry without rules would."""
         address = str(self.folder / "registry")
         RegistryStore(address, writable_objects_at(address), lambda *_: ()).add(schema)
@@ -127,7 +127,7 @@ class EventStages:
         verb = "arrives" if len(lines) == 1 else "arrive"
         self._print(f"{counted(len(lines), 'event')} {verb} in [bold]events/{name}[/]")
 
-    def shred(self, bad: bool = False, meanwhile: Schema | None = None) -> None:
+    def shred(self, bad: bool = False, meanwhile: JsonSchema | None = None) -> None:
         """Run the shredder over the files that no run has read.
 
         Args:
@@ -142,7 +142,7 @@ class EventStages:
         arguments = ShredArguments(
             (str(self.folder / "events"), *folders), str(self.folder / "registry"), str(runs), "parquet", "enriched-json"
         )
-        added: list[Schema] = []
+        added: list[JsonSchema] = []
 
         def registry() -> Registry:
             found = read_registry(arguments.registry, None)
@@ -232,7 +232,7 @@ class EventStages:
     def _loader(self) -> Loader:
         address = runs_address(str(self.folder / "runs"))
         announce = announcing(self.topics, "table-created", DATASET)
-        return Loader(Runs(address, run_objects_at(address)), BigQueryEventTables(self.warehouse, DATASET), announce)
+        return Loader(FolderRuns(address, run_objects_at(address)), BigQueryEventTables(self.warehouse, DATASET), announce)
 
     def _print(self, text: str) -> None:
         self.console.print(text, highlight=False, soft_wrap=True)
@@ -256,7 +256,7 @@ def _errors_in(path: Path) -> Iterator[None]:
             sys.stderr.write(path.read_text(errors="replace"))
 
 
-def _loaded(table: TableReport) -> str:
+def _loaded(table: EventTableReport) -> str:
     made = "created" if table.action == "create" else f"gets {', '.join(table.added)}" if table.added else "as it was"
     recovery = "; a recovery table, which the log reports as CRITICAL" if table.is_new_recovery else ""
     return f"{table.table}: {made}, {counted(table.rows, 'row')}{recovery}"

@@ -17,7 +17,7 @@ from onefold.adapters.connect import connect
 from onefold.adapters.pulled_files import FolderFiles
 from onefold.core.shutdown import Stop, ended_in_order
 from onefold.pull.read.inspect import Choice, choices, draft
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.settings.environment import Settings, load_settings
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn
 from onefold_lab.demo.clean_views import DemoCleanViews
@@ -51,7 +51,7 @@ def run_loads_demo(console: Console) -> None:
         settings = _settings(console, source, folder)
         console.print("Starting the embedded BigQuery, and the function [bold]refresh_view[/] ...")
         topics = stack.enter_context(_warehouse(settings, folder))
-        to = Destination(FolderFiles(), (folder / "files").as_uri())
+        to = FileDestination(FolderFiles(), (folder / "files").as_uri())
         pulls = DemoPulls(console, source, settings, to, topics)
         _play(console, source, pulls)
         _play_views_and_checks(console, source, pulls, folder / _CONFIG)

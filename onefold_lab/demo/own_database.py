@@ -16,8 +16,8 @@ from rich.markup import escape
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.connect import connect
-from onefold.capture.quarantine import Problem
-from onefold.capture.source import Source
+from onefold.capture.quarantine import TableProblem
+from onefold.capture.source import CapturedSource
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId, table_name, versioned_name
 from onefold.core.shutdown import ended_in_order
@@ -58,7 +58,7 @@ _COLOURS = {"CRITICAL": "red", "ERROR": "red", "WARNING": "yellow"}
 _SHOWN_OTHERWISE = ("table_announced", "captured", "copied")
 
 
-def run_capture_demo(console: Console, source: Source, once: bool) -> bool:
+def run_capture_demo(console: Console, source: CapturedSource, once: bool) -> bool:
     """Copy the tables of a source, show their views, and follow changes until Ctrl-C.
 
     Args:
@@ -95,7 +95,7 @@ def run_capture_demo(console: Console, source: Source, once: bool) -> bool:
     return not demo.different and not demo.uncompared
 
 
-def _check(console: Console, source: Source) -> Sequence[Problem]:
+def _check(console: Console, source: CapturedSource) -> Sequence[TableProblem]:
     """Check the server, and return the problems of single tables."""
     address = source.address
     console.print(f"Asking {address.host}:{address.port} as {address.user} ...", highlight=False, markup=False)
@@ -134,7 +134,7 @@ class _OwnDatabaseDemo:
     """The state of the demo: what was compared, and what has changed since."""
 
     console: Console
-    source: Source
+    source: CapturedSource
     """The source without the tables that are left out."""
     listeners: Mapping[str, Listener]
     folder: Path

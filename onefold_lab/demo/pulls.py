@@ -25,7 +25,7 @@ from onefold.core.text import counted
 from onefold.ports.warehouse import StoredView
 from onefold.pull.load.run_log import LOG_TABLE
 from onefold.pull.read.clock import time_of
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.pull.read.plan import PullRequest
 from onefold.pull.read.planner import Planner
 from onefold.pull.read.pull import Pull
@@ -60,7 +60,7 @@ class DemoPulls:
     console: Console
     source: PulledSource
     settings: Settings
-    to: Destination
+    to: FileDestination
     topics: LocalTopics
     warehouse: BigQueryWarehouse = field(default_factory=lambda: connect(DEFAULT_PROJECT))
     _skipped: set[str] = field(default_factory=set)

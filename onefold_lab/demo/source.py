@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import pymysql
 
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.mysql.catalog import TableName, structures
 from onefold.mysql.connection import query, quoted, variables
@@ -101,14 +101,14 @@ def _all_of(database: str) -> str:
     return f"{glob.escape(database)}.*"
 
 
-def server_settings(source: Source) -> tuple[str, Mapping[str, str]]:
+def server_settings(source: CapturedSource) -> tuple[str, Mapping[str, str]]:
     """Return the version of the server, and its settings of the binary log."""
     with closing(source.connect()) as connection:
         found = variables(connection)
     return found.get("version", ""), {name: found.get(name, "") for name in SETTINGS}
 
 
-def choose(source: Source, quarantined: Collection[TableName] = ()) -> TableChoice:
+def choose(source: CapturedSource, quarantined: Collection[TableName] = ()) -> TableChoice:
     """Choose the tables of the demo.
 
     Args:
@@ -138,7 +138,7 @@ def choose(source: Source, quarantined: Collection[TableName] = ()) -> TableChoi
     return TableChoice(tables, rows, left_out)
 
 
-def without(source: Source, left_out: Mapping[TableName, str]) -> Source:
+def without(source: CapturedSource, left_out: Mapping[TableName, str]) -> CapturedSource:
     """Return the source without some tables. Tables that are created later are captured."""
     names = (f"{glob.escape(name.database)}.{glob.escape(name.table)}" for name in left_out)
     patterns = source.patterns

@@ -19,7 +19,7 @@ from onefold.check.report import CheckReport
 from onefold.check.request import CheckRequest
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.pull.read.python_reader import PythonReader
 from onefold.settings.environment import Settings
 from onefold.spark.check.checks import checks_of
@@ -49,7 +49,7 @@ class DemoChecks:
     console: Console
     source: PulledSource
     settings: Settings
-    to: Destination
+    to: FileDestination
     topics: LocalTopics
     warehouse: BigQueryWarehouse
 

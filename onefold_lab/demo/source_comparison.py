@@ -15,7 +15,7 @@ from typing import Any
 import pymysql
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
 from onefold.compare.findings import Comparison
 from onefold.compare.rows import compare_rows
@@ -59,7 +59,7 @@ class SourceComparison:
 
 
 def compare_with_source(
-    warehouse: BigQueryWarehouse, dataset: str, name: str, source: Source, table: TableName
+    warehouse: BigQueryWarehouse, dataset: str, name: str, source: CapturedSource, table: TableName
 ) -> SourceComparison | None:
     """Bring the views of a table up to date, and compare the current view with the source.
 
@@ -106,7 +106,7 @@ def _refusal(error: Rejected) -> str:
     return f"the embedded BigQuery cannot run the view: {str(error).splitlines()[0][:_MAX_ERROR_LENGTH]}"
 
 
-def read_source(source: Source, table: TableName) -> tuple[VersionedTable, list[Row]] | None:
+def read_source(source: CapturedSource, table: TableName) -> tuple[VersionedTable, list[Row]] | None:
     """Return the rows of a table of the source with the columns and values that BigQuery's client would return.
 
     Returns:

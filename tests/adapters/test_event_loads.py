@@ -12,7 +12,7 @@ from onefold.adapters.bigquery.load_jobs import as_long_as_it_takes
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import OnefoldError, Rejected, TryAgain
 from onefold.core.names import TableId
-from onefold.ports.event_tables import EventFile, EventTable, TableLoad
+from onefold.ports.event_tables import EventFile, EventTable, EventTableLoad
 
 TABLE = TableId(PROJECT, "events", "com_acme_click_1")
 RUN = "gs://acme/shredded/run=2026-11-23-08-00-00"
@@ -29,7 +29,7 @@ class Scene:
     def load(self, run: str = RUN, wait: float | None = None) -> str:
         table = EventTable(TABLE.table, (("id", "INT64"), ("tags", "ARRAY<STRUCT<a STRING>>")))
         files = (EventFile(f"{run}/part-0", 1, 100),)
-        load = TableLoad(run, datetime(2026, 11, 23, tzinfo=UTC), table, files, "snappy")
+        load = EventTableLoad(run, datetime(2026, 11, 23, tzinfo=UTC), table, files, "snappy")
         return self.jobs.append_parquet(TABLE, load, as_long_as_it_takes if wait is None else lambda: wait)
 
     @property
@@ -118,6 +118,8 @@ def test_a_table_may_wait_for_its_repair_for_any_number_of_messages(scene: Scene
 
 def test_more_files_than_a_job_takes_are_refused(scene: Scene) -> None:
     file = EventFile(f"{RUN}/part-0", 1, 100)
-    load = TableLoad(RUN, datetime(2026, 11, 23, tzinfo=UTC), EventTable("t", (("id", "INT64"),)), 10_001 * (file,), "none")
+    load = EventTableLoad(
+        RUN, datetime(2026, 11, 23, tzinfo=UTC), EventTable("t", (("id", "INT64"),)), 10_001 * (file,), "none"
+    )
     with pytest.raises(Rejected, match=r"10,001 files for .*, and a job takes 10,000"):
         scene.jobs.append_parquet(TABLE, load, as_long_as_it_takes)

@@ -17,7 +17,7 @@ from onefold.adapters.google_errors import (
     DATAPROC,
     PUBSUB,
     STORAGE_WRITE,
-    Failure,
+    ApiFailure,
     Service,
     failure_of,
 )
@@ -203,4 +203,4 @@ def test_the_caller_may_say_what_a_404_means(
 
 
 def test_every_failure_has_an_error_for_every_service() -> None:
-    assert all(issubclass(service.kind(failure), OnefoldError) for service in SERVICES for failure in Failure)
+    assert all(issubclass(service.kind(failure), OnefoldError) for service in SERVICES for failure in ApiFailure)

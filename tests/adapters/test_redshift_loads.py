@@ -10,7 +10,7 @@ from support.redshift_server import SCHEMA, RedshiftServer
 
 from onefold.adapters.redshift import loads as redshift_loads
 from onefold.core.errors import LimitExceeded, NotFound, Rejected, TryAgain
-from onefold.ports.event_tables import EventTable, FoundTable, TableLoad
+from onefold.ports.event_tables import EventTable, EventTableLoad, FoundTable
 
 
 def test_a_run_is_loaded_and_recorded_once(redshift: RedshiftServer) -> None:
@@ -208,7 +208,7 @@ def test_a_file_that_is_missing_is_an_error_of_its_table(redshift: RedshiftServe
 
 def test_files_that_tasks_left_are_not_loaded(redshift: RedshiftServer) -> None:
     load = stored(1, TABLE, [{"id_": "a"}], [{"id_": "left"}])
-    whole = TableLoad(load.run, load.registry_read_at, load.table, load.files[:1], load.compression)
+    whole = EventTableLoad(load.run, load.registry_read_at, load.table, load.files[:1], load.compression)
     load_all([whole])
     assert [row[0] for row in rows(redshift)] == ["a"]
 
@@ -217,8 +217,8 @@ def test_what_copy_cannot_read_is_refused_before_it(redshift: RedshiftServer) ->
     load = stored(1, TABLE, [{"id_": "a"}])
     to = warehouse()
     to.prepare()
-    snappy = TableLoad(load.run, READ_AT, TABLE, load.files, "snappy")
-    elsewhere = TableLoad("gs://bucket/run=1", READ_AT, TABLE, load.files, "none")
+    snappy = EventTableLoad(load.run, READ_AT, TABLE, load.files, "snappy")
+    elsewhere = EventTableLoad("gs://bucket/run=1", READ_AT, TABLE, load.files, "none")
     assert "expected a compression of none, gzip, zstd, got snappy" in str(to.load([snappy])[0].error)
     assert "expected files in S3" in str(to.load([elsewhere])[0].error)
     assert not any(text.startswith("LOCK") for text in redshift.log)

@@ -16,7 +16,7 @@ from support.source_database import SourceDatabase, end_of_log, numbers, on
 
 from onefold.capture.cascades import Cascades, cascades_of, read_cascades
 from onefold.capture.checkpoint import Progress
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.catalog import TableName
@@ -127,7 +127,7 @@ def test_foreign_keys_that_a_grant_shows_are_followed_from_then_on(
     bench.once(snapshot=True)
     (line,) = [one for one in map(json.loads, capsys.readouterr().out.splitlines()) if one["event"] == "foreign_keys_hidden"]
     assert (line["severity"], line["tables"]) == ("WARNING", [f"{hidden}.middle"])
-    remedy = Source(bench.server.reader, bench.patterns, 1).hidden_foreign_keys()[0].partition("run: ")[2]
+    remedy = CapturedSource(bench.server.reader, bench.patterns, 1).hidden_foreign_keys()[0].partition("run: ")[2]
     assert remedy == f"GRANT SELECT ON `{hidden}`.`middle` TO '{user}'@'%'"
     source.run(remedy, "DELETE FROM parent WHERE id = 1")
     assert latest(copies(bench.once())[4:]) == shown(source, "child")

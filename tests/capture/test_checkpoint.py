@@ -13,7 +13,7 @@ from support.capture_checkpoint import FULL, POSITION
 from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress, RuledTable, check_owner
 from onefold.capture.checkpoint_json import from_json, to_json
 from onefold.capture.epochs import epoch_with_copies
-from onefold.capture.quarantine import DroppedColumns, KnownStructure, Problem, Quarantined
+from onefold.capture.quarantine import DroppedColumns, KnownStructure, Quarantined, TableProblem
 from onefold.core.errors import InvalidInput
 from onefold.landing.row_writer import AppliedRules
 from onefold.mysql.binlog.events import LogPosition
@@ -47,7 +47,7 @@ T, COLUMNS = TableName("shop", "t"), frozenset({"a", "b"})
 STRUCTURE = Structure("t", (SourceColumn("id", SourceType("int")),), ("id",))
 EVERY = replace(
     FULL, reached=replace(FULL.reached, as_of=1_700_000_000), saved_at=1_700_000_001,
-    quarantine=(Quarantined(Problem(T, "grant", "why", "do"), POSITION, POSITION),),
+    quarantine=(Quarantined(TableProblem(T, "grant", "why", "do"), POSITION, POSITION),),
     structures=((T, KnownStructure("abc", POSITION, STRUCTURE)),), owners=(("a_b", "a b"),),
     dropped_columns=(DroppedColumns(T, COLUMNS, POSITION),),
     rules=AppliedRules((ColumnRules("t", ("a",), ("b",), ("c",)),), "key", ((T, ColumnRules("", ("d",))),)),
@@ -138,7 +138,7 @@ def test_the_document_of_a_checkpoint_stays_byte_for_byte_the_same() -> None:
     table = TableName("shop", "t")
     checkpoint = replace(
         FULL,
-        quarantine=(Quarantined(Problem(table, "rows", "why", "what"), POSITION),),
+        quarantine=(Quarantined(TableProblem(table, "rows", "why", "what"), POSITION),),
         structures=((table, KnownStructure("0123", POSITION)),),
         owners=(("a_b", "a b"),),
     )

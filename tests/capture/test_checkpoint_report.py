@@ -11,11 +11,11 @@ from support.capture_checkpoint import FULL, POSITION
 from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.checkpoint_json import from_json, to_json
 from onefold.capture.checkpoint_report import CheckpointReport
-from onefold.capture.quarantine import Problem, Quarantined
+from onefold.capture.quarantine import Quarantined, TableProblem
 from onefold.mysql.catalog import TableName
 
 NOON = 1_700_000_000
-ENTRY = Quarantined(Problem(TableName("shop", "t"), "grant", "SELECT is missing", "run: GRANT ..."), POSITION)
+ENTRY = Quarantined(TableProblem(TableName("shop", "t"), "grant", "SELECT is missing", "run: GRANT ..."), POSITION)
 
 
 def saved(as_of: int | None, saved_at: int | None, **changes: Any) -> Checkpoint:

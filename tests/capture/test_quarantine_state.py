@@ -11,7 +11,7 @@ import pytest
 from onefold.capture import quarantine_state as quarantine_state_module
 from onefold.capture.checkpoint import Checkpoint, CopyRequest, Progress
 from onefold.capture.checkpoint_json import from_json, to_json
-from onefold.capture.quarantine import KnownStructure, Problem, Quarantined, shape_of
+from onefold.capture.quarantine import KnownStructure, Quarantined, TableProblem, shape_of
 from onefold.capture.quarantine_state import QuarantineState
 from onefold.capture.state import CaptureState
 from onefold.core.errors import SchemaConflict
@@ -32,7 +32,7 @@ def at(offset: int, epoch: int = 1) -> LogPosition:
 
 
 def entry_of(table: TableName = T, since: int = 10, until: int | None = None) -> Quarantined:
-    problem = Problem(table, "structure", "t.a is COMPRESSED", "run: ALTER TABLE t")
+    problem = TableProblem(table, "structure", "t.a is COMPRESSED", "run: ALTER TABLE t")
     return Quarantined(problem, at(since), None if until is None else at(until))
 
 

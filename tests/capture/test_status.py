@@ -11,7 +11,7 @@ from support.capture_checkpoint import FULL, POSITION
 
 from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.message_batcher import MessageBatcher
-from onefold.capture.quarantine import Problem, Quarantined
+from onefold.capture.quarantine import Quarantined, TableProblem
 from onefold.capture.state import CaptureState
 from onefold.capture.status import log_status, status_of
 from onefold.mysql.catalog import TableName
@@ -52,7 +52,7 @@ def test_a_lag_that_is_unknown_is_left_out(capsys: pytest.CaptureFixture[str]) -
 
 def test_the_line_names_the_first_hundred_tables_in_quarantine(capsys: pytest.CaptureFixture[str]) -> None:
     tables = [TableName("shop", f"t{number:03}") for number in range(150)]
-    entries = tuple(Quarantined(Problem(table, "rows", "why", "what"), POSITION) for table in tables)
+    entries = tuple(Quarantined(TableProblem(table, "rows", "why", "what"), POSITION) for table in tables)
     line = line_of(replace(FULL, quarantine=entries), capsys)
     assert line["tables_in_quarantine"] == 150
     assert line["quarantine"] == [f"shop.t{number:03}" for number in range(100)]

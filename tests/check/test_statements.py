@@ -19,7 +19,7 @@ from onefold.check.log import CHECK_COLUMNS, CHECK_TABLE, CheckLog
 from onefold.check.request import CheckedTable, CheckRequest
 from onefold.core.names import TableId
 from onefold.pull.load.run_log import LOG_COLUMNS, LOG_TABLE
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.pull.read.plan import KeyRange, LoadState
 from onefold.pull.read.pulled_table import pulled_table
 from onefold.schema.columns import Column, Schema
@@ -88,7 +88,7 @@ def test_a_full_table_is_counted_against_its_newest_full_load(warehouse: Evaluat
     foreign = {**tenant, "database_name": "'another'"}
     warehouse.put(str(VIEW), full_table().shown, [{"id": "1", **tenant}, {"id": "2", **tenant}, {"id": "3", **foreign}])
     comparer = ChunkComparer(cast(Any, None), cast(Any, None), cast(Any, None), cast(Any, warehouse), cast(Any, None))
-    counter = RowCounter(cast(Any, None), Destination(MemoryFiles(), "gs://pulled"), comparer)
+    counter = RowCounter(cast(Any, None), FileDestination(MemoryFiles(), "gs://pulled"), comparer)
     assert counter.count(full_table()) == RowCounts("load", 3, 2)
 
 

@@ -15,10 +15,10 @@ from support.cli import Run
 from onefold.adapters.gcs import GcsObjects
 from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.checkpoint_store import store_at
-from onefold.capture.quarantine import Problem, Quarantined
+from onefold.capture.quarantine import Quarantined, TableProblem
 from onefold.mysql.catalog import TableName
 
-ENTRY = Quarantined(Problem(TableName("shop", "t"), "grant", "SELECT is missing", "run: GRANT ..."), POSITION)
+ENTRY = Quarantined(TableProblem(TableName("shop", "t"), "grant", "SELECT is missing", "run: GRANT ..."), POSITION)
 
 
 def fresh(**changes: Any) -> Checkpoint:

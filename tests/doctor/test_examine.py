@@ -18,7 +18,7 @@ from onefold.adapters.google_project import GoogleProject
 from onefold.adapters.pubsub import PubSub
 from onefold.core.errors import Rejected
 from onefold.doctor.check import Check
-from onefold.doctor.examine import Request, examine
+from onefold.doctor.examine import Examination, examine
 
 ENVIRON = {"ONEFOLD_PROJECT": "my-project", "ONEFOLD_DATASETS": "shop", "ONEFOLD_TOPIC_DEAD_LETTER": "dead-letter"}
 SHOP = "//bigquery.googleapis.com/projects/my-project/datasets/shop"
@@ -78,11 +78,11 @@ class Scene:
         return BigQueryHashKeys(self.bigquery.client())
 
     def problems(self, **more: object) -> dict[str, tuple[str, ...]]:
-        checks = examine(Request(self.environ, **more), self)  # type: ignore[arg-type]
+        checks = examine(Examination(self.environ, **more), self)  # type: ignore[arg-type]
         return {check.name: check.problems for check in checks if check.problems}
 
     def checks(self) -> dict[str, Check]:
-        return {check.name: check for check in examine(Request(self.environ), self)}
+        return {check.name: check for check in examine(Examination(self.environ), self)}
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_all_problems_are_reported_at_once_each_with_its_command(scene: Scene) -
 
 def test_wrong_settings_are_problems_and_stop_no_other_check(scene: Scene) -> None:
     scene.environ |= {"ONEFOLD_VIEW_NAME": "all", "ONEFOLD_TOPICS": "x", "ONEFOLD_BATCH_REGION": "?"}
-    checks = examine(Request(scene.environ, project="my-project", datasets=("shop",)), scene)
+    checks = examine(Examination(scene.environ, project="my-project", datasets=("shop",)), scene)
     found = {check.name: check.problems for check in checks}
     assert len(found["settings"]) == 3
     assert found["dataset shop"] == found["APIs"] == ()

@@ -19,7 +19,7 @@ from support.database_servers import READER
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.capture.checkpoint import Checkpoint, Progress
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
@@ -117,8 +117,8 @@ def test_every_problem_of_the_source_is_reported_before_anything_is_started(
     assert (done.code, done.err.count("SET GLOBAL"), "Starting" in done.out) == (1, 2, False)
 
 
-def own(source: SourceDatabase, *exclude: str) -> Source:
-    return Source(source.server.reader, TableFilter((f"{source.name}.*",), exclude), 1)
+def own(source: SourceDatabase, *exclude: str) -> CapturedSource:
+    return CapturedSource(source.server.reader, TableFilter((f"{source.name}.*",), exclude), 1)
 
 
 def test_tables_that_are_too_large_are_left_out_with_a_reason(source: SourceDatabase) -> None:
@@ -149,7 +149,7 @@ def test_without_a_table_there_is_nothing_to_show(source: SourceDatabase) -> Non
 
 def test_a_database_that_does_not_exist_is_answered_with_those_that_do(source: SourceDatabase) -> None:
     source.run("CREATE TABLE small (a INT PRIMARY KEY)")
-    wrong = Source(source.server.reader, TableFilter((f"{source.name}x.*",)), 1)
+    wrong = CapturedSource(source.server.reader, TableFilter((f"{source.name}x.*",)), 1)
     with pytest.raises(NotFound, match=rf"no database is named {source.name}x; the user sees (.*, )?{source.name}(,|\n|$)"):
         choose(wrong)
 

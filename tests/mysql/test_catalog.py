@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, on
 
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.mysql.catalog import structures, tables
 from onefold.mysql.connection import connect, query
 from onefold.mysql.table_filter import TableFilter
@@ -30,9 +30,9 @@ class Large:
 
     server: DatabaseServer
 
-    def peak(self, work: Callable[[Source], object], *include: str, exclude: tuple[str, ...] = ()) -> int:
+    def peak(self, work: Callable[[CapturedSource], object], *include: str, exclude: tuple[str, ...] = ()) -> int:
         """The most bytes that Python holds while work is done."""
-        source = Source(self.server.address, TableFilter(include, exclude), 77)
+        source = CapturedSource(self.server.address, TableFilter(include, exclude), 77)
         work(source)  # what is made once: modules, patterns, caches of names
         tracemalloc.start()
         try:
@@ -59,11 +59,11 @@ def large(request: pytest.FixtureRequest) -> Iterator[Large]:
         yield Large(server)
 
 
-def check(source: Source) -> None:
+def check(source: CapturedSource) -> None:
     assert source.check().problems == ()
 
 
-def cascades(source: Source) -> None:
+def cascades(source: CapturedSource) -> None:
     assert [len(links) for links in source.cascades().links.values()] == [1]
 
 
@@ -80,12 +80,12 @@ def test_a_check_of_all_tables_keeps_each_structure_once(large: Large) -> None:
 
 
 def test_listing_tables_and_foreign_keys_keeps_nothing_of_others(large: Large) -> None:
-    assert large.peak(Source.tables, *FEW) < 60_000
+    assert large.peak(CapturedSource.tables, *FEW) < 60_000
     assert large.peak(cascades, *FEW, "linked.child_0") < 60_000
 
 
 def test_a_check_of_a_whole_server_sees_each_table(large: Large) -> None:
-    assert len(Source(large.server.address, TableFilter(), 77).check().tables) == 2 * TABLES + 4 + LINKS
+    assert len(CapturedSource(large.server.address, TableFilter(), 77).check().tables) == 2 * TABLES + 4 + LINKS
 
 
 @given(_PATTERNS, _PATTERNS, st.text("ab.", min_size=1, max_size=3), st.text("ab.", min_size=1, max_size=3))

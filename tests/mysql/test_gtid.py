@@ -17,7 +17,7 @@ from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, end_of_log, on
 
 from onefold.capture.checkpoint import Progress
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.core.errors import InvalidInput
 from onefold.mysql.binlog.events import Committed, Gtid, LogPosition, RowsChanged
 from onefold.mysql.binlog.stream import follow
@@ -121,7 +121,7 @@ def test_the_user_of_capture_may_ask_what_the_server_has(source: SourceDatabase)
         f"GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO {source.name}@'127.0.0.1'",
         CREATE,
     )
-    asked = Source(Address("127.0.0.1", source.server.port, source.name, "x"), TableFilter(), next(_server_ids))
+    asked = CapturedSource(Address("127.0.0.1", source.server.port, source.name, "x"), TableFilter(), next(_server_ids))
     executed = read_executed(source.executed())
     assert (asked.log_end(1).executed, asked.lost(executed)) == (executed, GtidSet())
     assert str(asked.lost(read_executed("7-7-7"))) == "7-7-7"
@@ -244,7 +244,7 @@ def test_the_end_of_the_log_has_exactly_the_transactions_executed_before_it(
         looks: how often the end of the log is read.
     """
     source.run(CREATE, "FLUSH BINARY LOGS")
-    asked = Source(source.server.address, TableFilter(), next(_server_ids))
+    asked = CapturedSource(source.server.address, TableFilter(), next(_server_ids))
     with concurrent_writes(source, pause):
         ends = [asked.log_end(1) for _ in range(looks)]
     quiet = asked.log_end(1)

@@ -11,7 +11,7 @@ from support.snapshot import chunks, everything, fold, fresh, rows_of
 from support.source_database import SourceDatabase, end_of_log, numbers, on
 from support.writers import in_the_log_only, writers_at_work
 
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.core.errors import TryAgain
 from onefold.mysql.connection import connect
 from onefold.mysql.snapshot import consistent_read
@@ -116,7 +116,7 @@ def test_a_logged_transaction_that_tables_do_not_show_yet_is_not_lost(source: So
     with in_the_log_only(source, f"UPDATE {source.name}.t SET v = 'new'"):
         naive = end_of_log(source.connection)
         assert source.rows("SELECT v FROM t") == [("old",)]
-        start = Source(source.server.address, TableFilter(), 1).end_position(1)
+        start = CapturedSource(source.server.address, TableFilter(), 1).end_position(1)
         read = list(chunks(source, 9))
     (_, change) = source.changes()
     assert start.offset <= change.position.offset, "reading begins before what no copy shows"

@@ -23,7 +23,7 @@ from onefold.capture.options import CaptureOptions
 from onefold.capture.outbox import Outbox
 from onefold.capture.requirements import Requirement
 from onefold.capture.run import Capture
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.changelog.position import Position
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
@@ -140,7 +140,7 @@ class Bench:
         large = LargeRowsFolder(self.folder / "large")
         publishing = Publishing(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)
         return Capture(
-            Source(self.server.reader, self.patterns, next(_server_ids)),
+            CapturedSource(self.server.reader, self.patterns, next(_server_ids)),
             FolderStore(self.folder / "checkpoint"),
             publishing,
             self.warehouse,

@@ -34,7 +34,7 @@ from onefold.capture.message_batcher import Publishing
 from onefold.capture.options import CaptureOptions
 from onefold.capture.outbox import Outbox
 from onefold.capture.run import Capture
-from onefold.capture.source import Source
+from onefold.capture.source import CapturedSource
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.compare.findings import findings
 from onefold.compare.rows import compare_rows
@@ -184,7 +184,7 @@ class Flow:
         announcer = Announcer(Destination(self.warehouse, self._courier, self.dataset.name, TABLE_CREATED), stop)
         outbox = Outbox(self._courier, CHANGE_RECORDS, stop)
         Capture(
-            Source(
+            CapturedSource(
                 self.source.server.reader,
                 TableFilter(tuple(f"{database}.{table}" for database in self.databases for table in self.tables)),
                 next(_server_ids),

@@ -16,9 +16,9 @@ from onefold.adapters.bigquery.event_tables import BigQueryEventTables
 from onefold.adapters.connect import connect
 from onefold.adapters.folder_objects import FolderObjects
 from onefold.events.load.load import Loader
-from onefold.events.load.plan import TablePlan
+from onefold.events.load.plan import EventTablePlan
 from onefold.events.load.report import RunReport
-from onefold.events.load.runs import Runs, runs_address
+from onefold.events.load.runs import FolderRuns, runs_address
 from onefold.ports.event_tables import EventWarehouse
 
 TABLE = "com_acme_click_1"
@@ -30,14 +30,14 @@ class EventScene:
 
     dataset: EmulatedDataset
     folder: Path
-    announced: list[TablePlan] = field(default_factory=list)
+    announced: list[EventTablePlan] = field(default_factory=list)
 
     @property
     def warehouse(self) -> BigQueryEventTables:
         return BigQueryEventTables(connect(None), self.dataset.name)
 
     def loader(self, warehouse: EventWarehouse | None = None) -> Loader:
-        runs = Runs(runs_address(str(self.folder)), FolderObjects(self.folder))
+        runs = FolderRuns(runs_address(str(self.folder)), FolderObjects(self.folder))
         return Loader(runs, warehouse or self.warehouse, self.announced.append)
 
     def load(self) -> list[RunReport]:

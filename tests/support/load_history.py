@@ -13,7 +13,7 @@ from support.turns import Killed, Turns, any_order
 
 from onefold.core.errors import TryAgain
 from onefold.pull.load.run import TableLoads
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.pull.read.plan import TablePlan
 from onefold.pull.read.watermark import Window
 from onefold.settings.sources import TableLoad
@@ -53,7 +53,7 @@ class History:
     now: datetime = FIRST
     loads: list[Landed] = field(default_factory=list)
 
-    make_puller: Callable[[MemorySource, Destination], Puller] = lambda source, to: Puller(
+    make_puller: Callable[[MemorySource, FileDestination], Puller] = lambda source, to: Puller(
         source, to, load=TableLoad("incremental")
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from onefold.core.errors import TryAgain
-from onefold.ports.event_tables import Columns, EventTable, FoundTable, KnownColumns, LoadResult, TableLoad
+from onefold.ports.event_tables import Columns, EventTable, EventTableLoad, FoundTable, KnownColumns, LoadResult
 from onefold.schema.growth import grown
 
 
@@ -79,7 +79,7 @@ class MemoryWarehouse:
         assert after.columns[: len(before.columns)] or not before.columns
         self.state.tables[name] = FoundTable(after.columns, after.uri, after.labels)
 
-    def load(self, loads: Sequence[TableLoad], wait: float | None = None) -> Sequence[LoadResult]:  # noqa: ARG002
+    def load(self, loads: Sequence[EventTableLoad], wait: float | None = None) -> Sequence[LoadResult]:  # noqa: ARG002
         results = []
         for load in loads:
             name = load.table.name

@@ -28,7 +28,7 @@ from onefold.pull.load.deletion_files import StoredDeletions
 from onefold.pull.load.missing_keys import LOOKED_UP, KeyColumns, Landed
 from onefold.pull.load.run import TableLoads
 from onefold.pull.load.tables import Announcements
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.pull.read.pulled import PulledFile, PulledFiles
 from onefold.pull.read.watermark import NO_DAY
 from onefold.schema.columns import Column
@@ -55,7 +55,7 @@ class MemoryWorld:
     def process(self, now: Callable[[], datetime], step: Callable[[], None] = lambda: None) -> TableLoads:
         """The loads of a process, which calls `step` before each of its steps."""
         announcements = Announcements(_Warehouse(self, step), self.publisher, TOPIC)
-        deletions = StoredDeletions(Destination(self.files, "gs://pulled"))
+        deletions = StoredDeletions(FileDestination(self.files, "gs://pulled"))
         log = MemoryLog(self.log, step)
         return TableLoads(announcements, _Jobs(self, step), log, lambda base: _Days(self, step, base), deletions, now)
 
@@ -238,6 +238,6 @@ def _place(sequence: str) -> tuple[int, ...]:
     return tuple(int(section, 16) for section in sequence.split("/"))
 
 
-def files_of(world: MemoryWorld) -> Destination:
+def files_of(world: MemoryWorld) -> FileDestination:
     """Where the pulls of a world write."""
-    return Destination(world.files, "gs://pulled")
+    return FileDestination(world.files, "gs://pulled")

@@ -12,7 +12,7 @@ from onefold.mysql.binlog.rows import Row
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.pull.read.clock import micros
 from onefold.pull.read.days import row_day
-from onefold.pull.read.part import Block, Destination, pulled_files, write_part
+from onefold.pull.read.part import Block, FileDestination, pulled_files, write_part
 from onefold.pull.read.plan import LoadState, PullRequest, TablePlan
 from onefold.pull.read.present_rows import Key, PresentRow, PresentRows
 from onefold.pull.read.pulled import Loads, PulledFiles
@@ -78,7 +78,7 @@ class Puller:
     """Pulls the table of a source."""
 
     source: MemorySource
-    to: Destination
+    to: FileDestination
     watermark: Watermark | None = CHANGED_AT
     load: TableLoad = field(default_factory=lambda: TableLoad("incremental"))
 

@@ -16,7 +16,7 @@ from onefold.adapters.pulled_files import FolderFiles
 from onefold.core.names import TableId
 from onefold.mysql.connection import connect
 from onefold.pull.read.key_ranges import PART_ROWS
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.pull.read.plan import LoadState, PullRequest, TablePlan
 from onefold.pull.read.planner import Planner
 from onefold.pull.read.present_rows import PresentRows
@@ -101,7 +101,7 @@ class PullScene:
         self.at += timedelta(minutes=15)
         request = replace(PullRequest("fraud", self.database.name, window, at=self.at), **changes)
         source = Source("fraud", "localhost", databases=(self.database.name,), time_zone=self.time_zone, tables=self.tables)
-        to = Destination(FolderFiles(), self.folder.as_uri())
+        to = FileDestination(FolderFiles(), self.folder.as_uri())
         planner = Planner(source, request, to, lambda _: self.keys, self.loads, self.part_rows)
         return Pull(planner, self.connect, PythonReader(self.connect, to), self.loads)
 

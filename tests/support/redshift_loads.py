@@ -10,7 +10,7 @@ from support.redshift_runs import event_table
 from support.redshift_server import CONNECTION, SCHEMA, RedshiftServer
 
 from onefold.adapters.redshift.event_tables import RedshiftEventTables
-from onefold.ports.event_tables import EventTable, LoadResult, TableLoad
+from onefold.ports.event_tables import EventTable, EventTableLoad, LoadResult
 
 TABLE = event_table(n="INT", text="VARCHAR(20)")
 FULL = f"{CONNECTION.database}.{SCHEMA}"
@@ -32,7 +32,7 @@ def recorded(redshift: RedshiftServer, state: str = "loaded") -> list[tuple[Any,
     )
 
 
-def load_all(loads: Sequence[TableLoad]) -> Sequence[LoadResult]:
+def load_all(loads: Sequence[EventTableLoad]) -> Sequence[LoadResult]:
     """Do what the loader does for a run whose tables are as their files, or are absent."""
     to = warehouse()
     to.prepare()

@@ -9,7 +9,7 @@ from typing import Any
 
 import boto3
 
-from onefold.ports.event_tables import EventFile, EventTable, TableLoad
+from onefold.ports.event_tables import EventFile, EventTable, EventTableLoad
 
 BUCKET = "acme-events"
 READ_AT = datetime(2026, 11, 23, 8, 0, 0, 250_000, tzinfo=UTC)
@@ -58,7 +58,7 @@ def csv_text(table: EventTable, rows: Sequence[Row]) -> str:
     return "".join(lines)
 
 
-def stored(run: int, table: EventTable, *files: Sequence[Row] | bytes, gzipped: bool = False) -> TableLoad:
+def stored(run: int, table: EventTable, *files: Sequence[Row] | bytes, gzipped: bool = False) -> EventTableLoad:
     """Write the files of a table of a run, and return its load."""
     s3 = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
@@ -69,4 +69,4 @@ def stored(run: int, table: EventTable, *files: Sequence[Row] | bytes, gzipped: 
         address = f"{run_address(run)}/name={table.name}/part-{number}"
         s3.put_object(Bucket=BUCKET, Key=address.removeprefix(f"s3://{BUCKET}/"), Body=data)
         made.append(EventFile(address, 1 if isinstance(rows, bytes) else len(rows), len(data)))
-    return TableLoad(run_address(run), READ_AT, table, tuple(made), "gzip" if gzipped else "none")
+    return EventTableLoad(run_address(run), READ_AT, table, tuple(made), "gzip" if gzipped else "none")

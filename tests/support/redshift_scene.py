@@ -21,9 +21,9 @@ from onefold.adapters.redshift.event_tables import RedshiftEventTables
 from onefold.core.errors import TryAgain
 from onefold.events.load.load import Loader
 from onefold.events.load.report import RunReport
-from onefold.events.load.runs import Runs
+from onefold.events.load.runs import FolderRuns
 from onefold.events.shred.counts import EVENTS
-from onefold.events.shred.manifest import MANIFEST, Manifest, ShreddedFile, ShreddedTable
+from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedFile, ShreddedTable
 from onefold.ports.event_tables import EventTable, EventWarehouse
 
 RUNS = f"s3://{BUCKET}/shredded"
@@ -51,7 +51,7 @@ class RedshiftScene:
         return RedshiftEventTables(CONNECTION, sleep=lambda seconds: time.sleep(min(seconds, 0.02)))
 
     def loader(self, warehouse: EventWarehouse | None = None) -> Loader:
-        return Loader(Runs(RUNS, run_objects_at(RUNS)), warehouse or self.warehouse)
+        return Loader(FolderRuns(RUNS, run_objects_at(RUNS)), warehouse or self.warehouse)
 
     def load(self) -> list[RunReport]:
         return list(self.loader().load())
@@ -71,7 +71,7 @@ class RedshiftScene:
         started = datetime.strptime(run, "%Y-%m-%d-%H-%M-%S").replace(tzinfo=UTC)
         events = sum(table.rows for table in written if table.name == EVENTS) or sum(table.rows for table in written)
         usual: dict[str, Any] = {"format": "csv", "compression": "none", "bad": {}, "events": events}
-        manifest = Manifest(
+        manifest = RunManifest(
             run=run, registry="/registry", inputs=(), tables=written, started_at=started, completed_at=started,
             schemas=tuple(sorted({table.uri for table in written if table.uri})), **{**usual, **fields},
         )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 
 from onefold.adapters.folder_objects import FolderObjects
 from onefold.adapters.gcs import GcsObjects
-from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
 from onefold.events.registry.order import Rules, check_addition
 from onefold.events.registry.store import RegistryStore
 from onefold.ports.objects import ObjectWriter, StoredObject
@@ -24,11 +24,11 @@ def document(version: str = "1-0-0", name: str = "ad_click", vendor: str = "com.
     return {"self": own, "type": "object", "properties": {**PROPERTIES, **properties}, "additionalProperties": False}
 
 
-def schema(version: str = "1-0-0", name: str = "ad_click", vendor: str = "com.acme", **properties: Any) -> Schema:
+def schema(version: str = "1-0-0", name: str = "ad_click", vendor: str = "com.acme", **properties: Any) -> JsonSchema:
     return parse_schema(document(version, name, vendor, **properties))
 
 
-def history(name: str = "ad_click", additions: int = 3, vendor: str = "com.acme") -> Iterator[Schema]:
+def history(name: str = "ad_click", additions: int = 3, vendor: str = "com.acme") -> Iterator[JsonSchema]:
     """Versions 1-0-0, 1-0-1 and so on; each has one optional property more."""
     for number in range(additions):
         yield schema(f"1-0-{number}", name, vendor, **{f"p{more}": {"type": "string"} for more in range(number)})

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
 from onefold.events.registry.order import Rules, allowed_versions
 from onefold.events.registry.schema_key import SchemaVer
 
@@ -17,13 +17,13 @@ NAMES = ("a", "b", "fooBar", "Größe", "URLPath", "c-d", "x.y", "id2", "日本"
 """Names of properties: two of them, fooBar and foo_bar, want the same column."""
 
 
-def described(schema: Json, version: str = "1-0-0", name: str = "ad_click") -> Schema:
+def described(schema: Json, version: str = "1-0-0", name: str = "ad_click") -> JsonSchema:
     """Return a schema with its identity."""
     own = {"vendor": "com.acme", "name": name, "format": "jsonschema", "version": version}
     return parse_schema({"self": own, **schema})
 
 
-def versions(*schemas: Json, numbers: Sequence[str] = ()) -> list[Schema]:
+def versions(*schemas: Json, numbers: Sequence[str] = ()) -> list[JsonSchema]:
     """Return versions of one model, in the order in which they are given; 1-0-0, 1-0-1, ... by default."""
     named = numbers or [f"1-0-{number}" for number in range(len(schemas))]
     return [described(schema, number) for schema, number in zip(schemas, named, strict=True)]
@@ -83,7 +83,7 @@ def _array(child: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
 
 
 @st.composite
-def histories(draw: st.DrawFn, names: Sequence[str] = NAMES) -> list[Schema]:
+def histories(draw: st.DrawFn, names: Sequence[str] = NAMES) -> list[JsonSchema]:
     """Return the versions of one model in a random order of addition, each like the one before it, or quite different."""
     schema = draw(objects(names))
     history = [described(schema)]
@@ -106,6 +106,6 @@ def _next(schema: Json, other: Json, change: str) -> Json:
     return schema
 
 
-def _number(draw: st.DrawFn, history: list[Schema]) -> SchemaVer:
+def _number(draw: st.DrawFn, history: list[JsonSchema]) -> SchemaVer:
     known = [schema.key.version for schema in history]
     return draw(st.sampled_from([version for version in allowed_versions(known, Rules()) if version.model == 1]))

@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
 from onefold.events.registry.registry import Registry
 
 TEXTS = [
@@ -78,12 +78,12 @@ def data_of(chance: random.Random, schema: dict[str, Any], wrong: float = 0.0) -
     return chance.choice(valid[: 1 + chance.randrange(len(valid))])
 
 
-def parsed(source: dict[str, Any], version: str = "1-0-0", name: str = "ad_click", vendor: str = "com.acme") -> Schema:
+def parsed(source: dict[str, Any], version: str = "1-0-0", name: str = "ad_click", vendor: str = "com.acme") -> JsonSchema:
     own = {"vendor": vendor, "name": name, "format": "jsonschema", "version": version}
     return parse_schema({**source, "self": own})
 
 
-def registry_of(*schemas: Schema) -> Registry:
+def registry_of(*schemas: JsonSchema) -> Registry:
     """Return a registry with schemas in the order of their addition."""
     models = {
         schema.key.model_key: tuple(one for one in schemas if one.key.model_key == schema.key.model_key)

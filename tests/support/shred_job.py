@@ -15,7 +15,7 @@ from support.registries import document, folder_store
 
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.events.registry.json_schema import parse_schema
-from onefold.events.shred.manifest import MANIFEST, Manifest, ShreddedTable, parse_manifest
+from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedTable, parse_manifest
 from onefold.events.shred.report import ShredReport
 from onefold.spark.shred.job import shred
 from onefold.spark.shred.registry import read_registry
@@ -69,22 +69,22 @@ class ShredScene:
         arguments = ShredArguments.parse(self.words(*more, events=events, **changed))
         return shred(spark, arguments, lambda: read_registry(arguments.registry, None))
 
-    def manifests(self) -> list[Manifest]:
+    def manifests(self) -> list[RunManifest]:
         """The manifests of all finished runs, the oldest first."""
         paths = sorted(self.output.glob(f"run=*/{MANIFEST}"))
         return [parse_manifest(path.read_text(), str(path)) for path in paths]
 
-    def rows(self, manifest: Manifest, name: str) -> list[dict[str, Any]]:
+    def rows(self, manifest: RunManifest, name: str) -> list[dict[str, Any]]:
         """The rows of the files of a table that a manifest lists; values of CSV are texts, NULL is None."""
         (table,) = (one for one in manifest.tables if one.name == name)
         found = [row for path in self.files(manifest, table) for row in _read(path, manifest.format, table)]
         assert len(found) == table.rows
         return found
 
-    def files(self, manifest: Manifest, table: ShreddedTable) -> list[Path]:
+    def files(self, manifest: RunManifest, table: ShreddedTable) -> list[Path]:
         return [self.output / manifest.folder / table.folder / file.name for file in table.files]
 
-    def bad_rows(self, manifest: Manifest) -> list[dict[str, Any]]:
+    def bad_rows(self, manifest: RunManifest) -> list[dict[str, Any]]:
         """The bad rows of a run: one JSON object a line."""
         paths = sorted((self.output / manifest.folder / "bad").glob("part-*.json"))
         return [json.loads(line) for path in paths for line in path.read_text().split("\n") if line]

@@ -10,7 +10,7 @@ from typing import Any
 from support.shred_events import parsed, registry_of
 from support.shred_oracle import csv_cells
 
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.shred.event_fields import EVENT_FIELDS
 from onefold.events.shred.manifest import Format
 from onefold.events.shred.plan import InputForm, ShredPlan, plan_shred
@@ -24,12 +24,12 @@ LATER = parsed({"type": "object", "properties": {"id": INTEGER, "label": TEXT, "
 PAGE = parsed({"type": "object", "properties": {"url": TEXT}}, name="page")
 
 
-def plan(*schemas: Schema, format_: Format = "csv", form: InputForm = "self-describing") -> ShredPlan:
+def plan(*schemas: JsonSchema, format_: Format = "csv", form: InputForm = "self-describing") -> ShredPlan:
     made: ShredPlan = pickle.loads(pickle.dumps(plan_shred(registry_of(*schemas), format_, form, START)))
     return made
 
 
-def entity(schema: Schema, **data: Any) -> dict[str, Any]:
+def entity(schema: JsonSchema, **data: Any) -> dict[str, Any]:
     return {"schema": schema.key.uri, "data": data}
 
 

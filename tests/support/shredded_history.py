@@ -11,7 +11,7 @@ from typing import Any
 
 from support.shredded_runs import write_run
 
-from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
 from onefold.events.registry.registry import Registry
 from onefold.events.shred.manifest import ShreddedTable
 from onefold.events.shred.plan import PlannedTable, plan_shred
@@ -35,7 +35,7 @@ class History:
     """A registry that grows, and the data of every event by its id."""
 
     chance: random.Random
-    versions: dict[str, list[Schema]] = field(default_factory=dict)
+    versions: dict[str, list[JsonSchema]] = field(default_factory=dict)
     events: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     """By the id of an event, the name of its schema and its data."""
 
@@ -46,7 +46,7 @@ class History:
         own = {"vendor": "com.acme", "name": name, "format": "jsonschema", "version": f"1-0-{len(known)}"}
         known.append(parse_schema(json.dumps({"self": own, "type": "object", "properties": properties})))
 
-    def shred(self, folder: Path, run: str, registry: dict[str, list[Schema]], count: int) -> None:
+    def shred(self, folder: Path, run: str, registry: dict[str, list[JsonSchema]], count: int) -> None:
         """Write a run of events of any version that a state of the registry has."""
         models = {versions[0].key.model_key: tuple(versions) for versions in registry.values() if versions}
         plan = plan_shred(Registry(models, "memory"), "parquet", "self-describing")

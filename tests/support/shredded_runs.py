@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onefold.events.shred.counts import EVENTS
-from onefold.events.shred.manifest import MANIFEST, Manifest, ShreddedFile, ShreddedTable
+from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedFile, ShreddedTable
 from onefold.schema.types import Array, Scalar, Struct, Type, parse_type
 
 ENVELOPE = (
@@ -54,7 +54,7 @@ def envelope(id_: str) -> dict[str, Any]:
 
 def write_run(
     folder: Path, run: str, tables: Sequence[tuple[ShreddedTable, Sequence[Row]]], *, complete: bool = True, **fields: Any
-) -> Manifest:
+) -> RunManifest:
     """Write a run with one file for each table, two where there are several rows; the registry was read at its start."""
     home = folder / f"run={run}"
     home.mkdir(parents=True)
@@ -65,7 +65,7 @@ def write_run(
     usual: dict[str, Any] = {"format": "parquet", "compression": "snappy", "completed_at": started}
     usual |= {"events": good + sum(bad.values()), "bad": bad}
     schemas = tuple(sorted({table.uri for table in written if table.uri}))
-    manifest = Manifest(
+    manifest = RunManifest(
         run=run, registry="/registry", inputs=(f"/in/{run}",), schemas=schemas, tables=written,
         started_at=started, **{**usual, **fields},
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from onefold.adapters.google_errors import BIGQUERY, Failure, Service
+from onefold.adapters.google_errors import BIGQUERY, ApiFailure, Service
 from onefold.adapters.rest import RestApi
 from onefold.core.errors import AccessChanged, NotFound, Rejected
 from onefold.ports.access import (
@@ -29,7 +29,7 @@ _SERVICE = Service(
     BIGQUERY.name,
     BIGQUERY.emulator,
     BIGQUERY.start,
-    {**BIGQUERY.errors, Failure.CHANGED: AccessChanged, Failure.CONFLICT: AccessChanged, Failure.DENIED: Rejected},
+    {**BIGQUERY.errors, ApiFailure.CHANGED: AccessChanged, ApiFailure.CONFLICT: AccessChanged, ApiFailure.DENIED: Rejected},
 )
 
 

@@ -13,7 +13,7 @@ from onefold.adapters.bigquery.load_jobs import APPEND, BigQueryLoadJobs, Load, 
 from onefold.adapters.bigquery.schema import rest_field
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
-from onefold.ports.event_tables import TableLoad
+from onefold.ports.event_tables import EventTableLoad
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 
@@ -37,7 +37,7 @@ class EventLoadJobs(BigQueryLoadJobs):
     repair it sees one more with each message. So the last attempt is found by halving, and their number has no limit.
     """
 
-    def append_parquet(self, table: TableId, load: TableLoad, wait: Wait) -> str:
+    def append_parquet(self, table: TableId, load: EventTableLoad, wait: Wait) -> str:
         """Append the rows of a run to a table, once, and return the identifier of the job.
 
         The job names the columns of the files: those that the table has beyond them stay NULL. A schema with some of the

@@ -32,7 +32,7 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import NotFound, OnefoldError, Rejected, TryAgain
 from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
 from onefold.core.names import TableId, check_names
-from onefold.ports.event_tables import MANIFEST_TABLE, EventTable, FoundTable, KnownColumns, LoadResult, TableLoad
+from onefold.ports.event_tables import MANIFEST_TABLE, EventTable, EventTableLoad, FoundTable, KnownColumns, LoadResult
 from onefold.schema.columns import Column
 from onefold.schema.growth import grown
 from onefold.schema.types import parse_type
@@ -125,7 +125,7 @@ class BigQueryEventTables:
             # The update has the etag of the table as its condition.
             self._client.update_table(table, ["schema", "description", "labels"], retry=_RETRY, timeout=TIMEOUT)
 
-    def load(self, loads: Sequence[TableLoad], wait: float | None = None) -> Sequence[LoadResult]:
+    def load(self, loads: Sequence[EventTableLoad], wait: float | None = None) -> Sequence[LoadResult]:
         left, begun = _time_left(wait), self._begin(loads)
         with ThreadPoolExecutor(min(_JOBS_AT_ONCE, len(loads))) as pool:
             results = list(pool.map(lambda load: self._load(load, begun.get(load.table.name), left), loads))
@@ -138,7 +138,7 @@ class BigQueryEventTables:
     def finish(self, run: str) -> None:
         self._record([Step(run, "finished")])
 
-    def _begin(self, loads: Sequence[TableLoad]) -> Mapping[str, datetime]:
+    def _begin(self, loads: Sequence[EventTableLoad]) -> Mapping[str, datetime]:
         """Record that loads begin, and return when the first loader began each of them that the manifest table knows of.
 
         Each loader records this before it sends a job, and reads afterwards. So the job of any loader that is at work is
@@ -148,7 +148,7 @@ class BigQueryEventTables:
         rows = self._fetch(begun_query(self._manifest, loads[0].run, [load.table.name for load in loads]))
         return {row["table_name"]: row["begun_at"] for row in rows}
 
-    def _load(self, load: TableLoad, begun: datetime | None, left: Wait) -> LoadResult:
+    def _load(self, load: EventTableLoad, begun: datetime | None, left: Wait) -> LoadResult:
         name = load.table.name
         try:
             if begun is None:

@@ -18,7 +18,7 @@ from google.rpc import code_pb2, status_pb2
 from onefold.adapters.bigquery.append_connections import Connection, ConnectionBroken, ConnectionPool
 from onefold.adapters.bigquery.proto_rows import ProtoRows
 from onefold.adapters.call_counter import CallCounter
-from onefold.adapters.google_errors import STORAGE_WRITE, Failure, failure_of
+from onefold.adapters.google_errors import STORAGE_WRITE, ApiFailure, failure_of
 from onefold.core.errors import InvalidRecord, OnefoldError, TryAgain
 from onefold.core.names import TableId
 from onefold.schema.columns import Column
@@ -171,8 +171,8 @@ class StorageTableWriter:
     def _error(self, status: status_pb2.Status) -> OnefoldError:
         text = f"{self._id}: {code_pb2.Code.Name(status.code)}: {status.message}"
         error = api.from_grpc_status(status.code, status.message)  # type: ignore[no-untyped-call]
-        failure = failure_of(error) or Failure.TRANSIENT
-        if failure is Failure.NOT_FOUND or _has_unknown_column(status):
+        failure = failure_of(error) or ApiFailure.TRANSIENT
+        if failure is ApiFailure.NOT_FOUND or _has_unknown_column(status):
             self._owner.forget(self._id)
             return TryAgain(text)
         return STORAGE_WRITE.kind(failure)(text)

@@ -35,7 +35,7 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StatementOutcome:
     """What became of a statement, or of the statements of a transaction.
 
     Attributes:
@@ -84,7 +84,7 @@ class DataApi:
         """
         return list(self._rows(self._finished(sql).id))
 
-    def transaction(self, statements: Sequence[str], wait: float | None = None) -> Outcome:
+    def transaction(self, statements: Sequence[str], wait: float | None = None) -> StatementOutcome:
         """Run statements in one transaction: all of them, or none.
 
         Args:
@@ -103,7 +103,7 @@ class DataApi:
             raise LimitExceeded(f"expected at most {MAX_BATCH} statements in a transaction, got {len(statements)}")
         return self._tried(statements, wait)
 
-    def _finished(self, sql: str) -> Outcome:
+    def _finished(self, sql: str) -> StatementOutcome:
         outcome = self._tried([sql], _PATIENCE)
         if outcome.is_running:
             self._cancel(outcome.id)
@@ -112,7 +112,7 @@ class DataApi:
             raise Rejected(f"Redshift: {outcome.error}: {_short(sql)}")
         return outcome
 
-    def _tried(self, statements: Sequence[str], wait: float | None) -> Outcome:
+    def _tried(self, statements: Sequence[str], wait: float | None) -> StatementOutcome:
         """Run statements, again where the error may pass: then nothing of them was committed.
 
         Raises:
@@ -135,7 +135,7 @@ class DataApi:
             return str(self._call("execute_statement", Sql=statements[0], **arguments)["Id"])
         return str(self._call("batch_execute_statement", Sqls=list(statements), **arguments)["Id"])
 
-    def _awaited(self, id_: str, wait: float | None) -> Outcome:
+    def _awaited(self, id_: str, wait: float | None) -> StatementOutcome:
         end = None if wait is None else time.monotonic() + wait
         for pause in POLLS.pauses():
             found = self._call("describe_statement", Id=id_)
@@ -144,7 +144,7 @@ class DataApi:
             if end is not None and time.monotonic() >= end:
                 break
             self._sleep(pause)
-        return Outcome(id_, is_running=True)
+        return StatementOutcome(id_, is_running=True)
 
     def _rows(self, id_: str) -> Iterator[Row]:
         token: dict[str, str] = {}
@@ -219,14 +219,14 @@ def _check_lengths(statements: Sequence[str]) -> None:
             )
 
 
-def _outcome(id_: str, found: dict[str, Any]) -> Outcome:
+def _outcome(id_: str, found: dict[str, Any]) -> StatementOutcome:
     if found["Status"] == "FINISHED":
-        return Outcome(id_)
+        return StatementOutcome(id_)
     parts = found.get("SubStatements") or []
     failed = next((index for index, part in enumerate(parts) if part.get("Status") == "FAILED"), None)
     part = found if failed is None else parts[failed]
     error = part.get("Error") or found.get("Error") or f"the statement is {found['Status']}"
-    return Outcome(id_, error=str(error), failed=failed, query=part.get("RedshiftQueryId"))
+    return StatementOutcome(id_, error=str(error), failed=failed, query=part.get("RedshiftQueryId"))
 
 
 def _value(field: dict[str, Any]) -> Any:

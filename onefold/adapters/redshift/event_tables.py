@@ -16,10 +16,10 @@ from onefold.core.names import quote_redshift
 from onefold.ports.event_tables import (
     MANIFEST_TABLE,
     EventTable,
+    EventTableLoad,
     FoundTable,
     KnownColumns,
     LoadResult,
-    TableLoad,
 )
 from onefold.schema.redshift_catalog import catalog_type, grown_type
 from onefold.schema.redshift_ddl import ENVELOPE, comment_on, create_events_table, create_table, table_sql
@@ -142,7 +142,7 @@ class RedshiftEventTables:
         if after.uri and after.uri != before.uri:
             self._api.execute(comment_on(name, after.uri, self._schema))
 
-    def load(self, loads: Sequence[TableLoad], wait: float | None = None) -> Sequence[LoadResult]:
+    def load(self, loads: Sequence[EventTableLoad], wait: float | None = None) -> Sequence[LoadResult]:
         """Load the rows of one run into its tables, and record them, in one transaction.
 
         Raises:

@@ -9,9 +9,9 @@ from typing import Any
 
 from onefold.adapters.redshift import statements
 from onefold.adapters.redshift.connection import RedshiftConnection
-from onefold.adapters.redshift.data_api import MAX_BATCH, DataApi, Outcome, connect
+from onefold.adapters.redshift.data_api import MAX_BATCH, DataApi, StatementOutcome, connect
 from onefold.core.errors import LimitExceeded, OnefoldError, Rejected, TryAgain
-from onefold.ports.event_tables import LoadResult, TableLoad
+from onefold.ports.event_tables import EventTableLoad, LoadResult
 
 _FIRST = 2
 """The lock and the check come before the statements of the tables."""
@@ -38,7 +38,7 @@ class RunLoader:
         self._recorded = recorded
         self._s3: Any = None
 
-    def load(self, loads: Sequence[TableLoad], wait: float | None) -> Sequence[LoadResult]:
+    def load(self, loads: Sequence[EventTableLoad], wait: float | None) -> Sequence[LoadResult]:
         """Load tables of one run, at most `TABLES` in one transaction.
 
         Raises:
@@ -50,7 +50,7 @@ class RunLoader:
             done |= self._load(list(loads[start : start + TABLES]), end)
         return [done[load.table.name] for load in loads]
 
-    def _load(self, loads: list[TableLoad], end: float | None) -> dict[str, LoadResult]:
+    def _load(self, loads: list[EventTableLoad], end: float | None) -> dict[str, LoadResult]:
         """Load tables in one transaction; again without those that fail, or that somebody has loaded meanwhile."""
         done: dict[str, LoadResult] = {}
         copies = dict(self._copies(loads, done))
@@ -60,14 +60,14 @@ class RunLoader:
             done |= self._results(pending, outcome)
         return done
 
-    def _copies(self, loads: Sequence[TableLoad], done: dict[str, LoadResult]) -> Iterator[tuple[str, str]]:
+    def _copies(self, loads: Sequence[EventTableLoad], done: dict[str, LoadResult]) -> Iterator[tuple[str, str]]:
         for load in loads:
             try:
                 yield load.table.name, self._copy(load)
             except (Rejected, LimitExceeded) as error:
                 done[load.table.name] = LoadResult(load.table.name, error=error)
 
-    def _copy(self, load: TableLoad) -> str:
+    def _copy(self, load: EventTableLoad) -> str:
         """Write the list of the files, and return the statement that loads them; an empty one where no file has rows.
 
         Every loader writes the same list to the same place, so that it does not matter who does.
@@ -79,7 +79,7 @@ class RunLoader:
         self._put(files, statements.copy_manifest(load))
         return statements.copy(load, files, self._connection.role, self._schema)
 
-    def _transaction(self, loads: Sequence[TableLoad], copies: dict[str, str]) -> list[str]:
+    def _transaction(self, loads: Sequence[EventTableLoad], copies: dict[str, str]) -> list[str]:
         names = [load.table.name for load in loads]
         made = [
             statements.lock_manifest(self._schema),
@@ -91,10 +91,10 @@ class RunLoader:
             made.append(self._record(load))
         return made
 
-    def _record(self, load: TableLoad) -> str:
+    def _record(self, load: EventTableLoad) -> str:
         return statements.record(load.run, "loaded", self._schema, load.registry_read_at, of=load.table, rows=load.rows)
 
-    def _results(self, loads: Sequence[TableLoad], outcome: Outcome) -> dict[str, LoadResult]:
+    def _results(self, loads: Sequence[EventTableLoad], outcome: StatementOutcome) -> dict[str, LoadResult]:
         """Return the results that a transaction gives; none for tables that another transaction has to load.
 
         Raises:
@@ -114,7 +114,7 @@ class RunLoader:
         failed = loads[number]
         return {failed.table.name: LoadResult(failed.table.name, outcome.id, self._error(failed, step, outcome))}
 
-    def _error(self, load: TableLoad, step: int, outcome: Outcome) -> OnefoldError:
+    def _error(self, load: EventTableLoad, step: int, outcome: StatementOutcome) -> OnefoldError:
         where = f"{self._connection.database}.{self._schema}.{load.table.name}"
         if step == _CHECK:
             return Rejected(
@@ -123,7 +123,7 @@ class RunLoader:
             )
         return Rejected(f"{where}: {outcome.error}{self._first_row(outcome)}; run {load.run}")
 
-    def _first_row(self, outcome: Outcome) -> str:
+    def _first_row(self, outcome: StatementOutcome) -> str:
         """Return where the first row is that COPY could not load, as far as Redshift says it."""
         if outcome.query is None:
             return ""
@@ -157,6 +157,6 @@ class RunLoader:
             raise TryAgain(f"{address}: S3 does not answer: {error}") from error
 
 
-def _running(load: TableLoad, id_: str) -> LoadResult:
+def _running(load: EventTableLoad, id_: str) -> LoadResult:
     error = TryAgain(f"{load.table.name}: statement {id_} still loads run {load.run}: try again later")
     return LoadResult(load.table.name, id_, error)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from onefold.adapters.redshift.connection import DEFAULT_ROLE
 from onefold.core.errors import LimitExceeded, Rejected
 from onefold.core.names import quote_redshift, quote_redshift_text
-from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventTable, State, TableLoad
+from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventTable, EventTableLoad, State
 from onefold.schema.redshift_ddl import table_sql
 
 _MAX_COLUMNS_TEXT = 60_000
@@ -128,7 +128,7 @@ def parse_columns(text: str) -> Columns:
     return tuple((str(name), str(type_)) for name, type_ in json.loads(text))
 
 
-def copy(load: TableLoad, files: str, role: str, schema: str) -> str:
+def copy(load: EventTableLoad, files: str, role: str, schema: str) -> str:
     r"""Return the statement that loads files.
 
     The statement names the columns, so that files of before a migration load after it. Compression of the columns stays as
@@ -156,7 +156,7 @@ def copy(load: TableLoad, files: str, role: str, schema: str) -> str:
     )
 
 
-def copy_manifest(load: TableLoad) -> bytes:
+def copy_manifest(load: EventTableLoad) -> bytes:
     """Return the list of the files of a load: exactly these, each of them mandatory.
 
     Others in the same folder are left by tasks that failed.

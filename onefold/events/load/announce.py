@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onefold.events.load.load import Announce, announce_nothing
-from onefold.events.load.plan import TablePlan
+from onefold.events.load.plan import EventTablePlan
 from onefold.messages.table_created import dataset_message, table_message
 from onefold.ports.publisher import Message, Publisher
 
@@ -24,7 +24,7 @@ def announcing(publisher: Publisher, topic: str | None, dataset: str) -> Announc
     if topic is None:
         return announce_nothing
 
-    def announce(plan: TablePlan) -> None:
+    def announce(plan: EventTablePlan) -> None:
         base, version = plan.table.labels
         if base:
             publisher.publish(topic, [Message(table_message(dataset, base, version))])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from onefold.core.errors import NotFound, OnefoldError, Rejected, TryAgain
 from onefold.core.text import counted
 from onefold.events.load.load import Loader
-from onefold.events.load.report import RunReport, TableReport
+from onefold.events.load.report import EventTableReport, RunReport
 from onefold.events.shred.manifest import MANIFEST
 from onefold.messages.consumer import CountsCalls, MessageLog, consume
 from onefold.messages.envelope import Delivery
@@ -82,7 +82,7 @@ def _log(report: RunReport, message_log: MessageLog) -> None:
         )
 
 
-def _log_table(run: str, table: TableReport, message_log: MessageLog) -> None:
+def _log_table(run: str, table: EventTableReport, message_log: MessageLog) -> None:
     fields = {"run": run, "table": table.table, "rows": table.rows}
     if table.is_new_recovery:
         text = f"{table.table}: a version of the schema does not fit into the table of its model, and has this table"

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 
 from onefold.core.errors import InvalidInput, OnefoldError, TryAgain
 from onefold.core.text import counted
-from onefold.events.load.plan import TablePlan, Wanted
-from onefold.events.load.report import RunReport, TableReport, TableState
-from onefold.events.load.runs import Runs, file_address
+from onefold.events.load.plan import EventTablePlan, Wanted
+from onefold.events.load.report import EventTableReport, RunReport, TableState
+from onefold.events.load.runs import FolderRuns, file_address
 from onefold.events.load.tables import Planned, TableMigrations
-from onefold.events.shred.manifest import Manifest, ShreddedTable
-from onefold.ports.event_tables import EventFile, EventTable, EventWarehouse, LoadResult, TableLoad
+from onefold.events.shred.manifest import RunManifest, ShreddedTable
+from onefold.ports.event_tables import EventFile, EventTable, EventTableLoad, EventWarehouse, LoadResult
 
-Announce = Callable[[TablePlan], None]
+Announce = Callable[[EventTablePlan], None]
 """Says that a table is new, or has new columns. It is called at least once for each, before rows are loaded."""
 
 
-def announce_nothing(plan: TablePlan) -> None:
+def announce_nothing(plan: EventTablePlan) -> None:
     """Say nothing: nobody waits for tables of a warehouse without views."""
 
 
@@ -40,7 +40,7 @@ class Loader:
         clock: the seconds by which the time is measured.
     """
 
-    runs: Runs
+    runs: FolderRuns
     warehouse: EventWarehouse
     announce: Announce = announce_nothing
     seconds: float | None = None
@@ -78,7 +78,7 @@ class Loader:
         recorded = self.warehouse.recorded(runs) if runs else frozenset[tuple[str, str]]()
         return [run for run in runs if (run, "") not in recorded]
 
-    def _run(self, run: str, work: Callable[[str, Manifest], RunReport]) -> RunReport | None:
+    def _run(self, run: str, work: Callable[[str, RunManifest], RunReport]) -> RunReport | None:
         """Return the report of one run; None where it is not complete yet."""
         try:
             manifest = self.runs.manifest(run)
@@ -89,26 +89,26 @@ class Loader:
         except OnefoldError as error:
             return RunReport(run, error=error)
 
-    def _check_format(self, run: str, manifest: Manifest) -> None:
+    def _check_format(self, run: str, manifest: RunManifest) -> None:
         if manifest.tables and manifest.format != self.warehouse.format:
             raise InvalidInput(
                 f"{run} has {manifest.format} files, and {self.warehouse.place} takes {self.warehouse.format}: shred with "
                 f"--format {self.warehouse.format}, or load the run elsewhere"
             )
 
-    def _loaded(self, run: str, manifest: Manifest, *, wait: float | None) -> RunReport:
+    def _loaded(self, run: str, manifest: RunManifest, *, wait: float | None) -> RunReport:
         tables = [table for table in manifest.tables if table.files]
         rest = self._not_recorded(run, tables)
         migrated = TableMigrations(self.warehouse, run).migrate([_wanted(manifest, table) for table in rest])
         failed = self._announced(migrated)
-        loads = [_table_load(run, manifest, table) for table in rest if isinstance(failed[table.name], TablePlan)]
+        loads = [_table_load(run, manifest, table) for table in rest if isinstance(failed[table.name], EventTablePlan)]
         results = {result.table: result for result in (self.warehouse.load(loads, wait) if loads else ())}
         reports = tuple(_report(table, migrated.get(table.name), failed, results) for table in tables)
         if not any(report.error for report in reports):
             self.warehouse.finish(run)
         return RunReport(run, reports, sum(manifest.bad.values()))
 
-    def _planned(self, run: str, manifest: Manifest) -> RunReport:
+    def _planned(self, run: str, manifest: RunManifest) -> RunReport:
         tables = [table for table in manifest.tables if table.files]
         rest = self._not_recorded(run, tables)
         planned = TableMigrations(self.warehouse, run).plan([_wanted(manifest, table) for table in rest])
@@ -123,7 +123,7 @@ class Loader:
         """Announce what is new, and return the plans; an error of an announcement takes the place of a plan."""
         done = dict(migrated)
         for name, plan in migrated.items():
-            if isinstance(plan, TablePlan) and plan.is_announced:
+            if isinstance(plan, EventTablePlan) and plan.is_announced:
                 try:
                     self.announce(plan)
                 except OnefoldError as error:
@@ -131,7 +131,7 @@ class Loader:
         return done
 
 
-def _wanted(manifest: Manifest, table: ShreddedTable) -> Wanted:
+def _wanted(manifest: RunManifest, table: ShreddedTable) -> Wanted:
     return Wanted(_event_table(table), manifest.started_at)
 
 
@@ -139,26 +139,26 @@ def _event_table(table: ShreddedTable) -> EventTable:
     return EventTable(table.name, table.columns, table.uri, table.base, table.version)
 
 
-def _table_load(run: str, manifest: Manifest, table: ShreddedTable) -> TableLoad:
+def _table_load(run: str, manifest: RunManifest, table: ShreddedTable) -> EventTableLoad:
     files = tuple(EventFile(file_address(run, table, file.name), file.rows, file.bytes) for file in table.files)
-    return TableLoad(run, manifest.started_at, _event_table(table), files, manifest.compression)
+    return EventTableLoad(run, manifest.started_at, _event_table(table), files, manifest.compression)
 
 
 def _report(
-    table: ShreddedTable, plan: TablePlan | OnefoldError | None, plans: Planned, results: Mapping[str, LoadResult]
-) -> TableReport:
+    table: ShreddedTable, plan: EventTablePlan | OnefoldError | None, plans: Planned, results: Mapping[str, LoadResult]
+) -> EventTableReport:
     name = table.name
     if plan is None:
-        return TableReport(name, table.version, "loaded before", table.rows)
+        return EventTableReport(name, table.version, "loaded before", table.rows)
     outcome, result = plans[name], results.get(name)
     error = outcome if isinstance(outcome, OnefoldError) else result.error if result else None
     state: TableState = (
         "running" if isinstance(error, TryAgain) else "failed" if error else "loaded" if result else "to load"
     )
     job = result.job if result else ""
-    if not isinstance(plan, TablePlan):
-        return TableReport(name, table.version, state, table.rows, error=error)
-    return TableReport(name, table.version, state, table.rows, plan.action, plan.added, plan.is_news, job, error)
+    if not isinstance(plan, EventTablePlan):
+        return EventTableReport(name, table.version, state, table.rows, error=error)
+    return EventTableReport(name, table.version, state, table.rows, plan.action, plan.added, plan.is_news, job, error)
 
 
 def summary(reports: Sequence[RunReport]) -> str:

@@ -52,7 +52,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class TablePlan:
+class EventTablePlan:
     """What a table needs.
 
     Attributes:
@@ -89,7 +89,7 @@ class TablePlan:
         return tuple(name for name, type_ in self.table.columns if has.get(name) != type_)
 
 
-def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> TablePlan:
+def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePlan:
     """Return what a table needs for the rows of a run: the columns of the run, and no more.
 
     Args:
@@ -113,7 +113,7 @@ def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> TablePlan:
     loaded = [one.columns for one in facts.after if one.is_loaded]
     # Also its schema: a loader of an older run with the same columns would set the description of the table back.
     is_listed = bool(known) and contains(known, columns, grown) and wanted.table.uri in {one.uri for one in facts.after}
-    return TablePlan(_action(table, facts.found), table, facts.found, is_listed, columns not in loaded)
+    return EventTablePlan(_action(table, facts.found), table, facts.found, is_listed, columns not in loaded)
 
 
 def _action(table: EventTable, found: FoundTable | None) -> Action:

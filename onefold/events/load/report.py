@@ -13,7 +13,7 @@ RunState = Literal["loaded", "to load", "unfinished", "refused"]
 
 
 @dataclass(frozen=True)
-class TableReport:
+class EventTableReport:
     """What became of the rows of a run for one table.
 
     Attributes:
@@ -70,7 +70,7 @@ class RunReport:
     """
 
     run: str
-    tables: tuple[TableReport, ...] = ()
+    tables: tuple[EventTableReport, ...] = ()
     bad: int = 0
     error: OnefoldError | None = None
     dry: bool = False

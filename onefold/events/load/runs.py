@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from onefold.core.errors import InvalidInput, NotFound
-from onefold.events.shred.manifest import MANIFEST, Manifest, ShreddedTable, parse_manifest, run_folder
+from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedTable, parse_manifest, run_folder
 from onefold.ports.objects import FolderLister, ObjectFinder
 
 _RUN = re.compile(r"run=[0-9]{4}(?:-[0-9]{2}){5}")
@@ -21,7 +21,7 @@ class RunObjects(ObjectFinder, FolderLister, Protocol):
 
 
 @dataclass(frozen=True)
-class Runs:
+class FolderRuns:
     """The runs below one folder.
 
     Attributes:
@@ -44,7 +44,7 @@ class Runs:
             raise InvalidInput(f"{self.address}: there is no such folder: name the --output of the shredder") from error
         return [f"{self.address}/{name}" for name in sorted(names) if _RUN.fullmatch(name)]
 
-    def manifest(self, run: str) -> Manifest | None:
+    def manifest(self, run: str) -> RunManifest | None:
         """Return the manifest of a run; None where the run is not complete.
 
         Args:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from onefold.core.errors import OnefoldError, TryAgain
-from onefold.events.load.plan import Facts, TablePlan, Wanted, plan_table
+from onefold.events.load.plan import EventTablePlan, Facts, Wanted, plan_table
 from onefold.ports.event_tables import EventWarehouse, FoundTable, KnownColumns
 
 _ROUNDS = 5
 """Looks at a table that other loaders change at the same time."""
 
-Planned = Mapping[str, TablePlan | OnefoldError]
+Planned = Mapping[str, EventTablePlan | OnefoldError]
 """The plan of each table by its name, or why there is none."""
 
 
@@ -46,7 +46,7 @@ class TableMigrations:
         Args:
             wanted: the tables as the run has them.
         """
-        done: dict[str, TablePlan | OnefoldError] = {}
+        done: dict[str, EventTablePlan | OnefoldError] = {}
         rest = list(wanted)
         for _ in range(_ROUNDS):
             if not rest:
@@ -68,7 +68,7 @@ class TableMigrations:
         found: FoundTable | OnefoldError | None,
         before: Mapping[str, Sequence[KnownColumns]],
         after: Mapping[str, Sequence[KnownColumns]],
-    ) -> TablePlan | OnefoldError:
+    ) -> EventTablePlan | OnefoldError:
         if isinstance(found, OnefoldError):
             return found
         name = wanted.table.name
@@ -79,11 +79,13 @@ class TableMigrations:
 
     def _record(self, wanted: Iterable[Wanted], planned: Planned) -> None:
         plans = [(one, planned[one.table.name]) for one in wanted]
-        new = [(one, plan.table) for one, plan in plans if isinstance(plan, TablePlan) and not plan.is_listed]
+        new = [(one, plan.table) for one, plan in plans if isinstance(plan, EventTablePlan) and not plan.is_listed]
         if new:
             self.warehouse.record_plan(self.run, new[0][0].registry_read_at, [table for _, table in new])
 
-    def _change(self, plan: TablePlan | OnefoldError, name: str, done: dict[str, TablePlan | OnefoldError]) -> bool:
+    def _change(
+        self, plan: EventTablePlan | OnefoldError, name: str, done: dict[str, EventTablePlan | OnefoldError]
+    ) -> bool:
         """Change a table; return whether it has to be looked at again, because somebody has changed it."""
         if isinstance(plan, OnefoldError):
             done[name] = plan
@@ -97,9 +99,9 @@ class TableMigrations:
         except OnefoldError as error:
             done[name] = error
             return isinstance(error, TryAgain)
-        done[name] = first if isinstance(first, TablePlan) else plan
+        done[name] = first if isinstance(first, EventTablePlan) else plan
         return plan.action != "none"
 
 
-def _busy(name: str, last: TablePlan | OnefoldError | None) -> OnefoldError:
+def _busy(name: str, last: EventTablePlan | OnefoldError | None) -> OnefoldError:
     return last if isinstance(last, OnefoldError) else TryAgain(f"{name}: other loaders change this table: load it again")

@@ -16,7 +16,7 @@ from onefold.events.registry.bigquery_table import (
     PropertySource,
 )
 from onefold.events.registry.columns import ENVELOPE
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.leaves import is_nested, null_below, same_json
 from onefold.events.registry.schema_key import SchemaVer, snake
 from onefold.events.registry.subschemas import Json
@@ -58,7 +58,7 @@ _Key = tuple[str, bool]
 _Level = dict[_Key, _Node]
 
 
-def bigquery_table(versions: Sequence[Schema]) -> BigQueryTable:
+def bigquery_table(versions: Sequence[JsonSchema]) -> BigQueryTable:
     """Return the table of a model in BigQuery.
 
     Args:
@@ -66,7 +66,7 @@ def bigquery_table(versions: Sequence[Schema]) -> BigQueryTable:
     """
     key = versions[0].key.model_key
     level: _Level = {}
-    last: Schema | None = None
+    last: JsonSchema | None = None
     recovered: list[BigQueryRecovery] = []
     mixed: list[MixedItems] = []
     for schema in versions:
@@ -93,7 +93,7 @@ def _sources(level: _Level) -> tuple[PropertySource, ...]:
     return tuple(PropertySource(*key, _sources(node.fields), node.json) for key, node in level.items())
 
 
-def _recovery(schema: Schema, misfits: tuple[BigQueryMisfit, ...]) -> BigQueryRecovery:
+def _recovery(schema: JsonSchema, misfits: tuple[BigQueryMisfit, ...]) -> BigQueryRecovery:
     columns, version = bigquery_table([schema]).columns, schema.key.version
     types = [(one.column.name, str(one.column.type)) for one in columns]
     name = recovery_table(schema.key.model_key.table, version.revision, version.addition, types)

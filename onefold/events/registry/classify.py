@@ -10,7 +10,7 @@ from onefold.events.registry.bigquery_columns import bigquery_table
 from onefold.events.registry.columns import Merge, ModelTable, table_of
 from onefold.events.registry.containment import narrowings
 from onefold.events.registry.ddl import TARGETS, Target
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.leaves import leaf_changes, place_in, place_of
 from onefold.schema.redshift import RedshiftType, merged_type
 
@@ -64,7 +64,9 @@ class Change:
         return tuple(reason for reason in self.reasons if reason.kind > claimed)
 
 
-def classify(old: Schema, new: Schema, earlier: Sequence[Schema] = (), warehouses: Collection[Target] = TARGETS) -> Change:
+def classify(
+    old: JsonSchema, new: JsonSchema, earlier: Sequence[JsonSchema] = (), warehouses: Collection[Target] = TARGETS
+) -> Change:
     """Return the class of the change from one version to another.
 
     Args:
@@ -90,7 +92,7 @@ def classify(old: Schema, new: Schema, earlier: Sequence[Schema] = (), warehouse
     return Change(max((reason.kind for reason in reasons), default=ChangeClass.ADDITION), tuple(reasons))
 
 
-def _of_columns(earlier: tuple[Schema, ...], new: Schema, warehouses: Collection[Target]) -> Iterator[Reason]:
+def _of_columns(earlier: tuple[JsonSchema, ...], new: JsonSchema, warehouses: Collection[Target]) -> Iterator[Reason]:
     found = list(_of_leaves(earlier, new, merged_type if "redshift" in warehouses else _any_type))
     yield from found
     if "bigquery" in warehouses:
@@ -103,7 +105,7 @@ def _any_type(existing: RedshiftType, new: RedshiftType) -> RedshiftType:  # noq
     return existing
 
 
-def _in_bigquery(earlier: tuple[Schema, ...], new: Schema) -> Iterator[Reason]:
+def _in_bigquery(earlier: tuple[JsonSchema, ...], new: JsonSchema) -> Iterator[Reason]:
     before, after = bigquery_table(earlier), bigquery_table((*earlier, new))
     for recovery in after.recovered[len(before.recovered) :]:
         for misfit in recovery.misfits:
@@ -113,7 +115,7 @@ def _in_bigquery(earlier: tuple[Schema, ...], new: Schema) -> Iterator[Reason]:
         yield Reason(kind, place_in(new.json, mixed.path), f"in BigQuery {mixed}")
 
 
-def _of_leaves(earlier: tuple[Schema, ...], new: Schema, merged: Merge) -> Iterator[Reason]:
+def _of_leaves(earlier: tuple[JsonSchema, ...], new: JsonSchema, merged: Merge) -> Iterator[Reason]:
     before, after = table_of(earlier, merged), table_of((*earlier, new), merged)
     for recovery in after.recovered[len(before.recovered) :]:
         for misfit in recovery.misfits:
@@ -133,12 +135,12 @@ def _of_growth(before: ModelTable, after: ModelTable) -> Iterator[Reason]:
             yield Reason(ChangeClass.REVISION, place, f"the column {old.name} holds {types} now, too")
 
 
-def _of_removed(old: Schema, new: Schema) -> Iterator[Reason]:
+def _of_removed(old: JsonSchema, new: JsonSchema) -> Iterator[Reason]:
     for change in leaf_changes(old.json, new.json):
         if change.new is None:
             yield Reason(ChangeClass.REVISION, place_of(change.path), "the property is removed; its column stays")
 
 
-def _of_validity(old: Schema, new: Schema) -> Iterator[Reason]:
+def _of_validity(old: JsonSchema, new: JsonSchema) -> Iterator[Reason]:
     for one in narrowings(old.json, new.json):
         yield Reason(ChangeClass.REVISION, one.path, one.problem, one.decided)

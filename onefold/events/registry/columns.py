@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from onefold.events.registry.json_schema import Schema
-from onefold.events.registry.leaves import Leaf, LeafChange, Path, column_name, leaf_changes, leaf_order
+from onefold.events.registry.json_schema import JsonSchema
+from onefold.events.registry.leaves import LeafChange, Path, SchemaLeaf, column_name, leaf_changes, leaf_order
 from onefold.events.registry.schema_key import ModelKey, SchemaVer
 from onefold.events.registry.subschemas import Json
 from onefold.schema.json_types import compact_json, json_types
@@ -109,7 +109,7 @@ class ModelTable:
         return self.key.at(self.version).uri
 
 
-def table_of(versions: Sequence[Schema], merged: Merge = merged_type) -> ModelTable:
+def table_of(versions: Sequence[JsonSchema], merged: Merge = merged_type) -> ModelTable:
     """Return the table of a model.
 
     Args:
@@ -152,7 +152,7 @@ class _Builder:
         version = self._version or SchemaVer(self._key.model, 0, 0)
         return ModelTable(self._key, tuple(self._columns), version, tuple(self._recovered))
 
-    def add(self, schema: Schema) -> None:
+    def add(self, schema: JsonSchema) -> None:
         version, changes = schema.key.version, list(leaf_changes(self._json, schema.json))
         misfits = self._misfits(changes)
         if misfits:
@@ -191,7 +191,7 @@ class _Builder:
             nullable=column.nullable or change.new.nullable,
         )
 
-    def _append(self, leaf: Leaf, version: SchemaVer) -> None:
+    def _append(self, leaf: SchemaLeaf, version: SchemaVer) -> None:
         name = _unique_name(leaf.path, self._names)
         self._names.add(name)
         self._places[leaf.path] = len(self._columns)
@@ -201,7 +201,7 @@ class _Builder:
         self._columns.append(ModelColumn(name, leaf.path, type_, types, nullable, version))
 
 
-def _recovery(schema: Schema, misfits: tuple[Misfit, ...]) -> RecoveryTable:
+def _recovery(schema: JsonSchema, misfits: tuple[Misfit, ...]) -> RecoveryTable:
     builder = _Builder(schema.key.model_key)
     builder.add(schema)
     columns, version = builder.table().columns, schema.key.version

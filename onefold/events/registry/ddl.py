@@ -11,7 +11,7 @@ from onefold.core.names import TableId
 from onefold.events.registry.bigquery_columns import bigquery_table
 from onefold.events.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable
 from onefold.events.registry.columns import ENVELOPE, ModelColumn, ModelTable, RecoveryTable, table_of
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.schema.bigquery import MAX_COLUMNS, create_statement
 from onefold.schema.columns import Column
 from onefold.schema.redshift_ddl import create_table
@@ -23,7 +23,7 @@ TARGETS: tuple[Target, ...] = ("redshift", "bigquery")
 _PARTITION = "root_tstamp"
 
 
-def build_table(versions: Sequence[Schema], target: Target, name: str | None = None) -> ModelTable | BigQueryTable:
+def build_table(versions: Sequence[JsonSchema], target: Target, name: str | None = None) -> ModelTable | BigQueryTable:
     """Return the table of a model for a target.
 
     Args:

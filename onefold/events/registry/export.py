@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from onefold.core.errors import NotFound, Rejected
-from onefold.events.registry.index import INDEX_PATH, Entry, Index, digest_of, parse_index, schema_path, schema_text
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.index import INDEX_PATH, Index, IndexEntry, digest_of, parse_index, schema_path, schema_text
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.registry.sources import SchemaSource
 from onefold.events.registry.store import SchemaReader
@@ -41,7 +41,7 @@ def export(source: SchemaSource, keys: Sequence[SchemaKey], target: str, objects
     return index
 
 
-def _schemas(source: SchemaSource, keys: Sequence[SchemaKey]) -> list[Schema]:
+def _schemas(source: SchemaSource, keys: Sequence[SchemaKey]) -> list[JsonSchema]:
     """Return the schemas of a registry.
 
     Raises:
@@ -55,10 +55,10 @@ def _schemas(source: SchemaSource, keys: Sequence[SchemaKey]) -> list[Schema]:
     return [schema for schema in found if schema]
 
 
-def _entries(source: SchemaSource, schemas: Sequence[Schema]) -> list[Entry]:
+def _entries(source: SchemaSource, schemas: Sequence[JsonSchema]) -> list[IndexEntry]:
     times = {entry.key: entry.added for entry in source.index().entries} if isinstance(source, SchemaReader) else {}
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return [Entry(schema.key, digest_of(schema), times.get(schema.key, now)) for schema in schemas]
+    return [IndexEntry(schema.key, digest_of(schema), times.get(schema.key, now)) for schema in schemas]
 
 
 def _check_continues(old: Index, new: Index, target: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, SchemaInvalid
 from onefold.events.registry.index import INDEX_PATH, Index, digest_of, parse_index
-from onefold.events.registry.json_schema import FORMAT, Schema, parse_schema
+from onefold.events.registry.json_schema import FORMAT, JsonSchema, parse_schema
 from onefold.events.registry.registry import Registry, certain_order, check_no_order, in_order, no_such_model
 from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
 
@@ -29,7 +29,7 @@ class FolderScan:
         index: the schemas that were added, in the order of addition; None where there is no index.
     """
 
-    schemas: tuple[Schema, ...]
+    schemas: tuple[JsonSchema, ...]
     problems: tuple[str, ...]
     broken: tuple[str, ...]
     changed: tuple[SchemaKey, ...]
@@ -52,7 +52,7 @@ def read_folder(folder: Path, below: Sequence[str] = (), order: Sequence[SchemaV
     if scan.index:
         check_no_order(order, str(folder))
     problems = list(scan.problems)
-    models: dict[ModelKey, tuple[Schema, ...]] = {}
+    models: dict[ModelKey, tuple[JsonSchema, ...]] = {}
     for key, schemas in _by_addition(by_model(scan.schemas), scan.index):
         try:
             models[key] = _ordered(schemas, scan.index, order)
@@ -79,7 +79,7 @@ def scan_folder(folder: Path, below: Sequence[str] = ()) -> FolderScan:
     root = folder / "schemas"
     if not root.is_dir():
         raise NotFound(f"{folder} has no folder schemas: expected schemas/<vendor>/<name>/<format>/<version>")
-    schemas: list[Schema] = []
+    schemas: list[JsonSchema] = []
     problems: list[str] = []
     broken: list[str] = []
     for path in _files(root, below):
@@ -93,15 +93,15 @@ def scan_folder(folder: Path, below: Sequence[str] = ()) -> FolderScan:
     return FolderScan(_with_pending(schemas, index, below), tuple(problems), tuple(broken), changed, index)
 
 
-def by_model(schemas: Sequence[Schema]) -> dict[ModelKey, list[Schema]]:
+def by_model(schemas: Sequence[JsonSchema]) -> dict[ModelKey, list[JsonSchema]]:
     """Return schemas by their models."""
-    models: dict[ModelKey, list[Schema]] = defaultdict(list)
+    models: dict[ModelKey, list[JsonSchema]] = defaultdict(list)
     for schema in schemas:
         models[schema.key.model_key].append(schema)
     return dict(models)
 
 
-def _by_addition(models: dict[ModelKey, list[Schema]], index: Index | None) -> list[tuple[ModelKey, list[Schema]]]:
+def _by_addition(models: dict[ModelKey, list[JsonSchema]], index: Index | None) -> list[tuple[ModelKey, list[JsonSchema]]]:
     """Return models in the order in which their first versions were added, which decides who has a name of tables."""
     places = {key.model_key: place for place, key in reversed(list(enumerate(index.keys if index else ())))}
     return sorted(models.items(), key=lambda one: places.get(one[0], len(places)))
@@ -121,7 +121,7 @@ def _named(root: Path) -> set[str]:
     return {(path.parent / path.name.partition("-")[0]).as_posix() for path in paths}
 
 
-def _schema(path: Path, root: Path) -> Schema:
+def _schema(path: Path, root: Path) -> JsonSchema:
     """Return the schema of a file.
 
     Raises:
@@ -153,7 +153,7 @@ def _read_index(path: Path) -> Index | None:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _with_pending(schemas: list[Schema], index: Index | None, below: Sequence[str]) -> tuple[Schema, ...]:
+def _with_pending(schemas: list[JsonSchema], index: Index | None, below: Sequence[str]) -> tuple[JsonSchema, ...]:
     """Return schemas with the last one that was added, whose file may not be written yet: the index has its text.
 
     Raises:
@@ -165,14 +165,14 @@ def _with_pending(schemas: list[Schema], index: Index | None, below: Sequence[st
     return (*(schema for schema in schemas if schema.key != key), parse_schema(text))
 
 
-def _changed(schemas: Iterable[Schema], index: Index) -> Iterator[SchemaKey]:
+def _changed(schemas: Iterable[JsonSchema], index: Index) -> Iterator[SchemaKey]:
     digests = {entry.key: entry.digest for entry in index.entries}
     for schema in schemas:
         if digests.get(schema.key, digest_of(schema)) != digest_of(schema):
             yield schema.key
 
 
-def _ordered(schemas: list[Schema], index: Index | None, order: Sequence[SchemaVer]) -> tuple[Schema, ...]:
+def _ordered(schemas: list[JsonSchema], index: Index | None, order: Sequence[SchemaVer]) -> tuple[JsonSchema, ...]:
     """Return the versions of a model in the order of their addition.
 
     Raises:

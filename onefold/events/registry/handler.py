@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from onefold.core.errors import OnefoldError, SchemaInvalid
 from onefold.core.log import log
 from onefold.events.registry.api_keys import ApiKey, find_key, is_below
-from onefold.events.registry.http import MAX_BODY, Refusal, Request, Response, found, told
-from onefold.events.registry.index import Entry, Index
-from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.http import MAX_BODY, ApiRequest, Refusal, Response, found, told
+from onefold.events.registry.index import Index, IndexEntry
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
 from onefold.events.registry.schema_key import SchemaKey, part_problems
-from onefold.events.registry.store import Outcome, RegistryStore, SchemaExists
+from onefold.events.registry.store import AdditionOutcome, RegistryStore, SchemaExists
 
 _SCHEMAS = "/api/schemas"
 _VALIDATION = f"{_SCHEMAS}/validation/schema/jsonschema"
@@ -43,7 +43,7 @@ class RegistryHandler:
     keys: Callable[[], Iterable[ApiKey]]
     public: tuple[str, ...] = ()
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: ApiRequest) -> Response:
         """Return the answer to a request; an error of the store is answered by 503, and logged."""
         try:
             return self._route(request)
@@ -53,7 +53,7 @@ class RegistryHandler:
             log("ERROR", f"the registry does not work: {error}", event="registry_failed", reason=str(error))
             return told(503, "The registry does not work now; its log says why", {"Retry-After": "10"})
 
-    def _route(self, request: Request) -> Response:
+    def _route(self, request: ApiRequest) -> Response:
         path = request.path.removesuffix("/")
         if path == _HEALTH:
             _check_method(request, _READS)
@@ -73,7 +73,7 @@ class RegistryHandler:
             return self._list(request, parts)
         return self._add(request, key) if request.method == "PUT" else self._get(request, key)
 
-    def _get(self, request: Request, key: SchemaKey) -> Response:
+    def _get(self, request: ApiRequest, key: SchemaKey) -> Response:
         self._check_reader(request, key.vendor)
         index = self.store.index()
         entry = index.find(key)
@@ -82,7 +82,7 @@ class RegistryHandler:
         shown = _representation(request, "canonical")
         return found(self._shown(entry, index, shown), request.if_none_match)
 
-    def _list(self, request: Request, parts: tuple[str, ...]) -> Response:
+    def _list(self, request: ApiRequest, parts: tuple[str, ...]) -> Response:
         """Answer with the schemas below a path, in the order of addition: those that the request may read.
 
         Raises:
@@ -101,7 +101,7 @@ class RegistryHandler:
             self.store.schemas(entries, index)  # at the same time, where they are not known yet
         return found([self._shown(entry, index, shown) for entry in entries], request.if_none_match)
 
-    def _shown(self, entry: Entry, index: Index, shown: str) -> Any:
+    def _shown(self, entry: IndexEntry, index: Index, shown: str) -> Any:
         if shown == "uri":
             return entry.key.uri
         schema = self.store.schema(entry, index)
@@ -110,7 +110,7 @@ class RegistryHandler:
         public = is_below(entry.key.vendor, self.public)
         return {**schema.json, "metadata": {"createdAt": entry.added, "isPublic": public, "sha256": entry.digest}}
 
-    def _validate(self, request: Request) -> Response:
+    def _validate(self, request: ApiRequest) -> Response:
         """Answer whether a schema could be added now, with every reason where it could not; nothing is added."""
         self._check_key(request)
         schema = _parsed(request)
@@ -118,7 +118,7 @@ class RegistryHandler:
         _by_rules(lambda: self.store.check(schema))
         return told(200, f"The schema {schema.key} is valid and can be added")
 
-    def _add(self, request: Request, key: SchemaKey | None) -> Response:
+    def _add(self, request: ApiRequest, key: SchemaKey | None) -> Response:
         presented = self._check_key(request)
         if key:
             _check_writer(presented, key.vendor)
@@ -135,10 +135,10 @@ class RegistryHandler:
             outcome=outcome,
             key=presented.name,
         )
-        status = 201 if outcome is Outcome.ADDED else 200
-        return told(status, _SENTENCES[outcome], updated=outcome is Outcome.PATCHED, location=schema.key.uri)
+        status = 201 if outcome is AdditionOutcome.ADDED else 200
+        return told(status, _SENTENCES[outcome], updated=outcome is AdditionOutcome.PATCHED, location=schema.key.uri)
 
-    def _presented(self, request: Request) -> ApiKey | None:
+    def _presented(self, request: ApiRequest) -> ApiKey | None:
         """Return the key of a request; None where it presents none.
 
         Raises:
@@ -151,7 +151,7 @@ class RegistryHandler:
             raise Refusal(401, "The key in the header apikey is unknown")
         return key
 
-    def _check_key(self, request: Request) -> ApiKey:
+    def _check_key(self, request: ApiRequest) -> ApiKey:
         key = self._presented(request)
         if key is None:
             raise Refusal(401, "Expected a key in the header apikey")
@@ -160,7 +160,7 @@ class RegistryHandler:
     def _may_read(self, key: ApiKey | None, vendor: str) -> bool:
         return is_below(vendor, self.public) or (key is not None and key.reads(vendor))
 
-    def _check_reader(self, request: Request, vendor: str) -> None:
+    def _check_reader(self, request: ApiRequest, vendor: str) -> None:
         """Check the right to read a vendor's schemas, whether or not there are any.
 
         Raises:
@@ -175,9 +175,9 @@ class RegistryHandler:
 
 
 _SENTENCES = {
-    Outcome.ADDED: "Schema created",
-    Outcome.UNCHANGED: "The registry has this schema already",
-    Outcome.PATCHED: "Schema updated",
+    AdditionOutcome.ADDED: "Schema created",
+    AdditionOutcome.UNCHANGED: "The registry has this schema already",
+    AdditionOutcome.PATCHED: "Schema updated",
 }
 
 
@@ -204,12 +204,12 @@ def _check_writer(key: ApiKey, vendor: str) -> None:
         raise Refusal(403, f"The key {key.name} may not add schemas of {vendor}")
 
 
-def _check_method(request: Request, allowed: tuple[str, ...]) -> None:
+def _check_method(request: ApiRequest, allowed: tuple[str, ...]) -> None:
     if request.method not in allowed:
         raise Refusal(405, f"Expected {' or '.join(allowed)}, got {request.method[:20]}", {"Allow": ", ".join(allowed)})
 
 
-def _parsed(request: Request) -> Schema:
+def _parsed(request: ApiRequest) -> JsonSchema:
     body = request.read_body(MAX_BODY + 1)
     if len(body) > MAX_BODY:
         raise Refusal(413, f"The body has more than {MAX_BODY:,} bytes: split the schema")
@@ -219,7 +219,7 @@ def _parsed(request: Request) -> Schema:
         raise Refusal(400, _INVALID, report=_report(error)) from error
 
 
-def _representation(request: Request, default: str) -> str:
+def _representation(request: ApiRequest, default: str) -> str:
     shown = request.query.get("repr", default)
     if shown not in _REPRESENTATIONS:
         raise Refusal(400, f"repr: expected one of {', '.join(_REPRESENTATIONS)}")

@@ -13,7 +13,7 @@ MAX_BODY = 1_000_000
 
 
 @dataclass(frozen=True)
-class Request:
+class ApiRequest:
     """A request.
 
     Attributes:

@@ -15,7 +15,7 @@ from typing import Any
 
 from onefold.core.errors import InvalidInput, InvalidName
 from onefold.core.text import shortened
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.schema_key import SchemaKey
 
 INDEX_PATH = "schemas/index.json"
@@ -34,18 +34,18 @@ def schema_path(key: SchemaKey) -> str:
     return f"schemas/{key.path}"
 
 
-def digest_of(schema: Schema) -> str:
+def digest_of(schema: JsonSchema) -> str:
     """Return the SHA-256 of a schema's canonical text: layout and the order of keys make no difference."""
     return hashlib.sha256(schema.canonical.encode()).hexdigest()
 
 
-def schema_text(schema: Schema) -> str:
+def schema_text(schema: JsonSchema) -> str:
     """Return a schema as its object holds it: JSON for people, with the keys in the order in which they were given."""
     return json.dumps(schema.json, ensure_ascii=False, indent=2) + "\n"
 
 
 @dataclass(frozen=True)
-class Entry:
+class IndexEntry:
     """A schema of a registry.
 
     Attributes:
@@ -68,7 +68,7 @@ class Index:
         pending: the last schema that was added or replaced, and its text, whose object may not be written yet.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[IndexEntry, ...] = ()
     pending: tuple[SchemaKey, str] | None = None
 
     @property
@@ -76,7 +76,7 @@ class Index:
         """All schemas in the order of addition."""
         return tuple(entry.key for entry in self.entries)
 
-    def find(self, key: SchemaKey) -> Entry | None:
+    def find(self, key: SchemaKey) -> IndexEntry | None:
         """Return the entry of a schema; None where the registry does not have it."""
         return next((entry for entry in self.entries if entry.key == key), None)
 
@@ -84,9 +84,9 @@ class Index:
         """Return the text of a schema whose object may not be written yet."""
         return self.pending[1] if self.pending and self.pending[0] == key else None
 
-    def with_schema(self, schema: Schema, added: str) -> Index:
+    def with_schema(self, schema: JsonSchema, added: str) -> Index:
         """Return the index with one more schema at the end, or with another text of a schema at its old place."""
-        entry = Entry(schema.key, digest_of(schema), added)
+        entry = IndexEntry(schema.key, digest_of(schema), added)
         old = self.find(schema.key)
         entries = tuple(replace(one, digest=entry.digest) if one is old else one for one in self.entries)
         return Index(entries if old else (*entries, entry), (schema.key, schema_text(schema)))
@@ -98,7 +98,7 @@ class Index:
         return f'{{"form": {_FORM}, "schemas": [\n{lines}\n],\n"pending": {json.dumps(pending)}}}\n'.encode()
 
 
-def _as_dict(entry: Entry) -> dict[str, str]:
+def _as_dict(entry: IndexEntry) -> dict[str, str]:
     return {"key": entry.key.path, "sha256": entry.digest, "added": entry.added}
 
 
@@ -127,13 +127,13 @@ def parse_index(data: bytes, place: str) -> Index:
     return Index(entries, pending)
 
 
-def _entries(rows: list[Any], problems: list[str]) -> Iterator[Entry]:
+def _entries(rows: list[Any], problems: list[str]) -> Iterator[IndexEntry]:
     for number, row in enumerate(rows, start=1):
         key = _key(row, problems, f"schema {number}")
         if key is None:
             continue
         if isinstance(row.get("sha256"), str) and _DIGEST.fullmatch(row["sha256"]) and isinstance(row.get("added"), str):
-            yield Entry(key, row["sha256"], row["added"])
+            yield IndexEntry(key, row["sha256"], row["added"])
         else:
             problems.append(f"schema {number}: expected sha256 with 64 digits, and the time added")
 
@@ -159,7 +159,7 @@ def _key(row: object, problems: list[str], where: str) -> SchemaKey | None:
         return None
 
 
-def _twice(entries: tuple[Entry, ...]) -> Iterator[SchemaKey]:
+def _twice(entries: tuple[IndexEntry, ...]) -> Iterator[SchemaKey]:
     seen: set[SchemaKey] = set()
     for entry in entries:
         if entry.key in seen:

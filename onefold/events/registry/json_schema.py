@@ -50,7 +50,7 @@ _ALLOWED = {
 
 
 @dataclass(frozen=True)
-class Schema:
+class JsonSchema:
     """A self-describing schema.
 
     Attributes:
@@ -67,7 +67,7 @@ class Schema:
         return json.dumps(self.json, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def parse_schema(source: str | bytes | Json) -> Schema:
+def parse_schema(source: str | bytes | Json) -> JsonSchema:
     """Return the schema of a JSON text, or of a JSON object that was read already.
 
     Examples:
@@ -89,7 +89,7 @@ def parse_schema(source: str | bytes | Json) -> Schema:
     if violations:
         raise SchemaInvalid(violations)
     own = value["self"]
-    return Schema(SchemaKey(own["vendor"], own["name"], own["format"], SchemaVer.parse(own["version"])), value)
+    return JsonSchema(SchemaKey(own["vendor"], own["name"], own["format"], SchemaVer.parse(own["version"])), value)
 
 
 def _self_violations(schema: Json) -> Iterator[Violation]:

@@ -15,7 +15,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Leaf:
+class SchemaLeaf:
     """A value of a schema that has a column of its own.
 
     Attributes:
@@ -34,8 +34,8 @@ class LeafChange:
     """A leaf that differs between two versions: `old` is None where it is new, `new` where it is gone."""
 
     path: Path
-    old: Leaf | None
-    new: Leaf | None
+    old: SchemaLeaf | None
+    new: SchemaLeaf | None
 
 
 def column_name(path: Path) -> str:
@@ -74,7 +74,7 @@ def is_nested(schema: Json) -> bool:
     return "$ref" not in schema and bool(schema.get("properties")) and (not types or "object" in types)
 
 
-def leaves(schema: Json) -> list[Leaf]:
+def leaves(schema: Json) -> list[SchemaLeaf]:
     """Return the leaves of a schema in the order of its columns: NOT NULL first, then by name.
 
     Examples:
@@ -85,7 +85,7 @@ def leaves(schema: Json) -> list[Leaf]:
     return sorted(_below(schema, (), allows_null(schema)), key=leaf_order) if is_nested(schema) else []
 
 
-def leaf_order(leaf: Leaf) -> tuple[bool, str, Path]:
+def leaf_order(leaf: SchemaLeaf) -> tuple[bool, str, Path]:
     """Return what the columns of one version are sorted by."""
     return leaf.nullable, column_name(leaf.path), leaf.path
 
@@ -164,20 +164,20 @@ def _changes(name: str, old: tuple[Json | None, bool], new: tuple[Json | None, b
             yield LeafChange(path, former, now)
 
 
-def _by_path(name: str, schema: Json | None, optional: bool) -> dict[Path, Leaf]:
+def _by_path(name: str, schema: Json | None, optional: bool) -> dict[Path, SchemaLeaf]:
     return {leaf.path: leaf for leaf in _leaf_or_below(schema, (name,), optional)} if schema is not None else {}
 
 
-def _leaf_or_below(schema: Json, path: Path, optional: bool) -> Iterator[Leaf]:
+def _leaf_or_below(schema: Json, path: Path, optional: bool) -> Iterator[SchemaLeaf]:
     nested = is_nested(schema)
     if not nested or json_types(schema) - {"object"}:
         # The column of a union is NULL where the value is an object, whose properties have columns.
-        yield Leaf(path, schema, nested or optional or allows_null(schema))
+        yield SchemaLeaf(path, schema, nested or optional or allows_null(schema))
     if nested:
         yield from _below(schema, path, optional)
 
 
-def _below(schema: Json, path: Path, optional: bool) -> Iterator[Leaf]:
+def _below(schema: Json, path: Path, optional: bool) -> Iterator[SchemaLeaf]:
     nullable = optional or null_below(schema)
     required = frozenset(schema.get("required", ()))
     for name, child in schema["properties"].items():

@@ -41,7 +41,7 @@ class LegacyColumn:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ColumnDifference:
     """A difference between a table and what the registry would make.
 
     Attributes:
@@ -63,7 +63,7 @@ class Difference:
         return {"column": self.column, "severity": self.severity.name, "problem": self.problem, "remedy": self.remedy}
 
 
-def compare_redshift(table: ModelTable, legacy: Sequence[LegacyColumn], names: Mapping[str, str]) -> list[Difference]:
+def compare_redshift(table: ModelTable, legacy: Sequence[LegacyColumn], names: Mapping[str, str]) -> list[ColumnDifference]:
     """Return how a table in Redshift differs from the registry's, by the comparison of the loader.
 
     Args:
@@ -85,7 +85,7 @@ def compare_redshift(table: ModelTable, legacy: Sequence[LegacyColumn], names: M
     return [*(one for one in compared if one.severity > Severity.INFO or one.column not in named), *required]
 
 
-def compare_bigquery(table: BigQueryTable, legacy: Sequence[Column], names: Mapping[str, str]) -> list[Difference]:
+def compare_bigquery(table: BigQueryTable, legacy: Sequence[Column], names: Mapping[str, str]) -> list[ColumnDifference]:
     """Return how a table in BigQuery differs from the registry's; the arguments are those of `compare_redshift`.
 
     Raises:
@@ -112,12 +112,12 @@ class _Redshift:
     def grown(self, existing: str, new: str) -> str | None:
         return redshift_grown(existing, new)
 
-    def widened(self, column: str, gap: Gap) -> Difference:
+    def widened(self, column: str, gap: Gap) -> ColumnDifference:
         first = "ALTER TABLE ... ALTER COLUMN ENCODE ZSTD, then " if self.encodings.get(column) in FIXED_ENCODINGS else ""
         alter = f"{first}ALTER TABLE ... ALTER COLUMN TYPE {gap.wanted}"
         if gap.column in self.arrays and not first and parse_type(gap.found).length >= _OLD_ARRAY.length:
-            return Difference(column, Severity.INFO, f"arrays have {gap.found}", f"the loader does it: {alter}")
-        return Difference(column, Severity.WARNING, f"{gap.found} cannot hold {gap.wanted}", alter)
+            return ColumnDifference(column, Severity.INFO, f"arrays have {gap.found}", f"the loader does it: {alter}")
+        return ColumnDifference(column, Severity.WARNING, f"{gap.found} cannot hold {gap.wanted}", alter)
 
 
 class _BigQuery:
@@ -126,13 +126,15 @@ class _BigQuery:
     def grown(self, existing: str, new: str) -> str | None:
         return bigquery_grown(existing, new)
 
-    def widened(self, column: str, gap: Gap) -> Difference:
-        return Difference(column, Severity.WARNING, f"{gap.found} lacks fields of {gap.wanted}", "the loader adds them")
+    def widened(self, column: str, gap: Gap) -> ColumnDifference:
+        return ColumnDifference(
+            column, Severity.WARNING, f"{gap.found} lacks fields of {gap.wanted}", "the loader adds them"
+        )
 
 
 def _compared(
     found: Columns, wanted: Columns, names: Mapping[str, str], target: _Redshift | _BigQuery
-) -> Iterator[Difference]:
+) -> Iterator[ColumnDifference]:
     """Yield the differences that the loader finds, too, and the columns that have to be renamed before.
 
     Args:
@@ -145,13 +147,15 @@ def _compared(
     there = {fold_case(legacy): name for name, legacy in names.items() if name != legacy}
     for name in there.values():
         problem = f"it holds {name}, and rows are loaded by the names of columns"
-        yield Difference(names[name], Severity.WARNING, problem, f"ALTER TABLE ... RENAME COLUMN {names[name]} TO {name}")
+        yield ColumnDifference(
+            names[name], Severity.WARNING, problem, f"ALTER TABLE ... RENAME COLUMN {names[name]} TO {name}"
+        )
     renamed = tuple((there.get(fold_case(name), name), type_) for name, type_ in found)
     for gap in gaps(renamed, wanted, target.grown):
         yield _difference(names.get(gap.column, gap.column), gap, target)
 
 
-def _difference(column: str, gap: Gap, target: _Redshift | _BigQuery) -> Difference:
+def _difference(column: str, gap: Gap, target: _Redshift | _BigQuery) -> ColumnDifference:
     """Return a difference for people.
 
     Args:
@@ -162,18 +166,18 @@ def _difference(column: str, gap: Gap, target: _Redshift | _BigQuery) -> Differe
     if gap.kind == "grown":
         return target.widened(column, gap)
     if gap.kind in ("added", "missing") and gap.column in ENVELOPE:
-        return Difference(column, Severity.CRITICAL, "missing", f"it tells to which event a row belongs: {_COPY}")
+        return ColumnDifference(column, Severity.CRITICAL, "missing", f"it tells to which event a row belongs: {_COPY}")
     if gap.kind == "added":
         remedy = "the loader adds it, unless a column of another name holds it: name that one in the mapping"
-        return Difference(column, Severity.WARNING, f"missing, {gap.wanted}", remedy)
+        return ColumnDifference(column, Severity.WARNING, f"missing, {gap.wanted}", remedy)
     if gap.kind == "unknown":
         remedy = "it is NULL in new rows; drop it before the first run is loaded, or no version can add a column"
-        return Difference(column, Severity.INFO, f"no schema has it, {gap.found}", remedy)
+        return ColumnDifference(column, Severity.INFO, f"no schema has it, {gap.found}", remedy)
     problem = str(gap).removeprefix(f"column {gap.column}: ")
-    return Difference(column, Severity.CRITICAL, problem, _COPY)
+    return ColumnDifference(column, Severity.CRITICAL, problem, _COPY)
 
 
-def _not_null(table: ModelTable, legacy: Sequence[LegacyColumn], names: Mapping[str, str]) -> Iterator[Difference]:
+def _not_null(table: ModelTable, legacy: Sequence[LegacyColumn], names: Mapping[str, str]) -> Iterator[ColumnDifference]:
     """Yield the columns that are NOT NULL, and get rows without a value."""
     nullable = {fold_case(names.get(column.name, column.name)): column.nullable for column in table.columns}
     remedy = "Redshift cannot take NOT NULL away: copy it to a new column"
@@ -181,7 +185,7 @@ def _not_null(table: ModelTable, legacy: Sequence[LegacyColumn], names: Mapping[
         name = fold_case(column.name)
         if not column.nullable and name not in ENVELOPE and nullable.get(name, True):
             reason = "the value may be missing" if name in nullable else "no schema has it, so that new rows have no value"
-            yield Difference(column.name, Severity.CRITICAL, f"it is NOT NULL, and {reason}", remedy)
+            yield ColumnDifference(column.name, Severity.CRITICAL, f"it is NOT NULL, and {reason}", remedy)
 
 
 def _check_names(names: Mapping[str, str], expected: Sequence[str], found: Sequence[str]) -> None:

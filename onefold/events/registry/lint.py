@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from onefold.events.registry.folder import CHANGED, FolderScan
 from onefold.events.registry.index import Index
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.order import Rules, check_addition
 
 
@@ -44,14 +44,14 @@ def lint(scan: FolderScan, rules: Rules) -> LintReport:
     return LintReport(len(scan.schemas) + len(scan.broken), tuple(problems))
 
 
-def _by_name(schemas: Sequence[Schema]) -> dict[tuple[str, str, str], list[Schema]]:
-    names: dict[tuple[str, str, str], list[Schema]] = defaultdict(list)
+def _by_name(schemas: Sequence[JsonSchema]) -> dict[tuple[str, str, str], list[JsonSchema]]:
+    names: dict[tuple[str, str, str], list[JsonSchema]] = defaultdict(list)
     for schema in schemas:
         names[schema.key.vendor, schema.key.name, schema.key.format].append(schema)
     return dict(names)
 
 
-def _addition_problems(schemas: Sequence[Schema], index: Index | None, rules: Rules) -> Iterator[str]:
+def _addition_problems(schemas: Sequence[JsonSchema], index: Index | None, rules: Rules) -> Iterator[str]:
     """Yield what is wrong with the schemas of one name that were not added yet."""
     by_key = {schema.key: schema for schema in schemas}
     existing = [by_key[key] for key in (index.keys if index else ()) if key in by_key]
@@ -68,7 +68,7 @@ def _missing(scan: FolderScan) -> Iterator[str]:
             yield f"schemas/{key.path}: it is in the index, and has no file: restore it, schemas are never deleted"
 
 
-def _shared_names(schemas: Sequence[Schema], index: Index | None) -> Iterator[str]:
+def _shared_names(schemas: Sequence[JsonSchema], index: Index | None) -> Iterator[str]:
     """Yield the schemas that want the same names of tables, unless all of them were added: these have names of their own."""
     added = {key.model_key.schema for key in (index.keys if index else ())}
     bases: dict[str, set[str]] = defaultdict(set)

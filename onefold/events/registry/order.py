@@ -10,7 +10,7 @@ from onefold.core.errors import Violation
 from onefold.events.registry.classify import ChangeClass, classify
 from onefold.events.registry.columns import second_names, table_of
 from onefold.events.registry.ddl import TARGETS, Target
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.leaves import place_of
 from onefold.events.registry.schema_key import SchemaVer
 
@@ -35,7 +35,7 @@ class Rules:
     warehouses: tuple[Target, ...] = TARGETS
 
 
-def check_addition(existing: Sequence[Schema], new: Schema, rules: Rules) -> list[Violation]:
+def check_addition(existing: Sequence[JsonSchema], new: JsonSchema, rules: Rules) -> list[Violation]:
     """Return why a schema may not be added: an empty list where it may.
 
     Args:
@@ -89,14 +89,14 @@ def claimed_class(version: SchemaVer) -> ChangeClass:
     return ChangeClass.REVISION if version.revision else ChangeClass.MODEL
 
 
-def predecessor(version: SchemaVer, existing: Sequence[Schema]) -> Schema | None:
+def predecessor(version: SchemaVer, existing: Sequence[JsonSchema]) -> JsonSchema | None:
     """Return the schema that a version's number claims to change; None for the first version of a model."""
     before = [one for one in existing if one.key.version < version and one.key.version.model == version.model]
     return max(before, key=lambda schema: schema.key.version, default=None)
 
 
 def _content_violations(
-    existing: Sequence[Schema], new: Schema, rules: Rules, known: Sequence[SchemaVer]
+    existing: Sequence[JsonSchema], new: JsonSchema, rules: Rules, known: Sequence[SchemaVer]
 ) -> Iterator[Violation]:
     """Yield why the content of a schema breaks the rules.
 
@@ -127,7 +127,7 @@ def _next_number(kind: ChangeClass, version: SchemaVer, known: Sequence[SchemaVe
     return SchemaVer(version.model, max(one.revision for one in known if one.model == version.model) + 1, 0)
 
 
-def _name_violations(earlier: tuple[Schema, ...], new: Schema) -> Iterator[Violation]:
+def _name_violations(earlier: tuple[JsonSchema, ...], new: JsonSchema) -> Iterator[Violation]:
     """Yield the properties of a new schema whose columns could not have their names."""
     known = {column.path for column in table_of(earlier).columns} if earlier else set()
     for column in second_names(table_of((*earlier, new))):

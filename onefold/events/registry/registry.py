@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from onefold.core.errors import InvalidInput, NotFound
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.schema_key import ModelKey, SchemaVer
 
 
@@ -20,10 +20,10 @@ class Registry:
         place: where the registry is, for errors.
     """
 
-    models: Mapping[ModelKey, tuple[Schema, ...]]
+    models: Mapping[ModelKey, tuple[JsonSchema, ...]]
     place: str
 
-    def versions(self, key: ModelKey) -> tuple[Schema, ...]:
+    def versions(self, key: ModelKey) -> tuple[JsonSchema, ...]:
         """Return the versions of a model in the order of their addition.
 
         Raises:
@@ -33,7 +33,7 @@ class Registry:
             return found
         raise NotFound(no_such_model(self.place, key, [known.path for known in self.models]))
 
-    def up_to(self, key: ModelKey, version: SchemaVer) -> tuple[Schema, ...]:
+    def up_to(self, key: ModelKey, version: SchemaVer) -> tuple[JsonSchema, ...]:
         """Return the versions of a model that were added up to one of them.
 
         Raises:
@@ -69,7 +69,7 @@ def no_such_model(place: str, key: ModelKey, known: Iterable[str]) -> str:
     return f"{place} has no schema {key}" + (f"; did you mean {close[0]}?" if close else "")
 
 
-def in_order(schemas: Sequence[Schema], order: Sequence[SchemaVer]) -> tuple[Schema, ...]:
+def in_order(schemas: Sequence[JsonSchema], order: Sequence[SchemaVer]) -> tuple[JsonSchema, ...]:
     """Return the versions of one model in a given order of addition.
 
     Raises:
@@ -92,7 +92,7 @@ def in_order(schemas: Sequence[Schema], order: Sequence[SchemaVer]) -> tuple[Sch
     return tuple(by_version[version] for version in order)
 
 
-def certain_order(schemas: Sequence[Schema]) -> tuple[Schema, ...]:
+def certain_order(schemas: Sequence[JsonSchema]) -> tuple[JsonSchema, ...]:
     """Return the versions of one model in the order of addition, where their numbers leave only one.
 
     Raises:

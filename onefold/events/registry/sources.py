@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, Rejected, SchemaInvalid
 from onefold.core.text import shortened, shown_list
 from onefold.events.registry.index import INDEX_PATH, schema_path
-from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
 from onefold.events.registry.registry import Registry, certain_order, check_no_order, in_order
 from onefold.events.registry.schema_key import URI_PREFIX, ModelKey, SchemaKey, SchemaVer, part_problems
 from onefold.events.registry.store import SchemaReader
@@ -31,10 +31,10 @@ class SchemaSource(Protocol):
     def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
         """Return the versions of a model in the order of addition."""
 
-    def find(self, key: SchemaKey) -> Schema | None:
+    def find(self, key: SchemaKey) -> JsonSchema | None:
         """Return a schema; None where the registry does not have it."""
 
-    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[JsonSchema | None]:
         """Return several schemas; None for each that the registry does not have."""
 
 
@@ -53,10 +53,10 @@ class ServerSource:
         found = self._keys(f"schemas/{model.vendor}/{model.name}/{model.format}")
         return tuple(key for key in found if key.model_key == model)
 
-    def find(self, key: SchemaKey) -> Schema | None:
+    def find(self, key: SchemaKey) -> JsonSchema | None:
         return _found(self._objects, f"{self._address}/{schema_path(key)}", key)
 
-    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[JsonSchema | None]:
         return find_each(self.find, keys)
 
     def _keys(self, path: str) -> tuple[SchemaKey, ...]:
@@ -109,13 +109,13 @@ class StaticSource:
         ordered = in_order(schemas, self._order) if self._order else certain_order(schemas)
         return tuple(schema.key for schema in ordered)
 
-    def find(self, key: SchemaKey) -> Schema | None:
+    def find(self, key: SchemaKey) -> JsonSchema | None:
         return _found(self._objects, f"{self._address}/{schema_path(key)}", key)
 
-    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[JsonSchema | None]:
         return find_each(self.find, keys)
 
-    def _schemas(self, model: ModelKey) -> Iterator[Schema]:
+    def _schemas(self, model: ModelKey) -> Iterator[JsonSchema]:
         asked = 0
         revision = addition = 0
         while asked < _MAX_VERSIONS:
@@ -130,13 +130,13 @@ class StaticSource:
                 return
 
 
-def find_each(find: Callable[[SchemaKey], Schema | None], keys: Sequence[SchemaKey]) -> list[Schema | None]:
+def find_each(find: Callable[[SchemaKey], JsonSchema | None], keys: Sequence[SchemaKey]) -> list[JsonSchema | None]:
     """Return what `find` returns for each key; a server that takes long is asked for some at the same time."""
     with ThreadPoolExecutor(_READERS) as pool:
         return list(pool.map(find, keys))
 
 
-def _found(objects: ObjectFinder, place: str, key: SchemaKey) -> Schema | None:
+def _found(objects: ObjectFinder, place: str, key: SchemaKey) -> JsonSchema | None:
     """Return the schema of an object; None where there is no object.
 
     Args:
@@ -220,7 +220,7 @@ def read_all(source: SchemaSource, place: str) -> Registry:
     missing = [str(key) for key, schema in zip(keys, found, strict=True) if schema is None]
     if missing:
         raise NotFound(f"{place} lists {shown_list(missing)}, and does not have them: restore them")
-    models: dict[ModelKey, list[Schema]] = {}
+    models: dict[ModelKey, list[JsonSchema]] = {}
     for schema in found:
         if schema is not None:
             models.setdefault(schema.key.model_key, []).append(schema)

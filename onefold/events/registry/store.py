@@ -16,8 +16,8 @@ from enum import StrEnum
 
 from onefold.core.errors import OnefoldError, Rejected, SchemaInvalid, TryAgain, Violation
 from onefold.core.retry import Backoff
-from onefold.events.registry.index import INDEX_PATH, Entry, Index, digest_of, parse_index, schema_path
-from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.index import INDEX_PATH, Index, IndexEntry, digest_of, parse_index, schema_path
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
 from onefold.events.registry.schema_key import ModelKey, SchemaKey
 from onefold.events.registry.table_names import name_violations
 from onefold.ports.objects import NEW, ObjectChanged, ObjectFinder, ObjectWriter
@@ -30,7 +30,7 @@ _MAX_KNOWN = 5_000
 """Schemas that are kept parsed; a model of 500 columns has some 100 KB."""
 
 
-AdditionCheck = Callable[[Sequence[Schema], Schema], Sequence[Violation]]
+AdditionCheck = Callable[[Sequence[JsonSchema], JsonSchema], Sequence[Violation]]
 """Takes all versions of a schema in the order of addition, and a new one or a patch; returns what the latter violates."""
 
 
@@ -38,7 +38,7 @@ class SchemaExists(Rejected):
     """The registry has another schema under this key."""
 
 
-class Outcome(StrEnum):
+class AdditionOutcome(StrEnum):
     """What became of an addition."""
 
     ADDED = "added"
@@ -60,7 +60,7 @@ class SchemaReader:
     def __init__(self, address: str, objects: ObjectFinder) -> None:
         self.address = address.rstrip("/")
         self._objects = objects
-        self._known: dict[str, Schema] = {}
+        self._known: dict[str, JsonSchema] = {}
 
     def index(self) -> Index:
         """Return the index; an empty one where the registry has none.
@@ -71,7 +71,7 @@ class SchemaReader:
         """
         return self._state().index
 
-    def schema(self, entry: Entry, index: Index) -> Schema:
+    def schema(self, entry: IndexEntry, index: Index) -> JsonSchema:
         """Return a schema.
 
         Args:
@@ -91,7 +91,7 @@ class SchemaReader:
         self._known[entry.digest] = schema
         return schema
 
-    def schemas(self, entries: Sequence[Entry], index: Index) -> list[Schema]:
+    def schemas(self, entries: Sequence[IndexEntry], index: Index) -> list[JsonSchema]:
         """Return several schemas; a store that takes long for each is asked for some at the same time.
 
         Args:
@@ -104,7 +104,7 @@ class SchemaReader:
         with ThreadPoolExecutor(_READERS) as pool:
             return list(pool.map(lambda entry: self.schema(entry, index), entries))
 
-    def find(self, key: SchemaKey) -> Schema | None:
+    def find(self, key: SchemaKey) -> JsonSchema | None:
         """Return a schema; None where the registry does not have it.
 
         Raises:
@@ -114,7 +114,7 @@ class SchemaReader:
         entry = index.find(key)
         return self.schema(entry, index) if entry else None
 
-    def find_all(self, keys: Sequence[SchemaKey]) -> list[Schema | None]:
+    def find_all(self, keys: Sequence[SchemaKey]) -> list[JsonSchema | None]:
         """Return several schemas; None for each that the registry does not have.
 
         Raises:
@@ -151,7 +151,7 @@ class SchemaReader:
         found = self._objects.find(place)
         return _State(parse_index(found.data, place), found.generation) if found else _State(Index(), NEW)
 
-    def _read(self, entry: Entry, index: Index) -> Schema:
+    def _read(self, entry: IndexEntry, index: Index) -> JsonSchema:
         place = self.place(schema_path(entry.key))
         text: str | bytes | None = index.pending_text(entry.key)
         if text is None:
@@ -187,7 +187,7 @@ class RegistryStore(SchemaReader):
         self._sleep = sleep
         self._now = now
 
-    def check(self, schema: Schema) -> Outcome:
+    def check(self, schema: JsonSchema) -> AdditionOutcome:
         """Return what an addition would do, without adding anything.
 
         Raises:
@@ -197,7 +197,7 @@ class RegistryStore(SchemaReader):
         """
         return self._checked(schema, self._state().index)
 
-    def add(self, schema: Schema) -> Outcome:
+    def add(self, schema: JsonSchema) -> AdditionOutcome:
         """Add a schema at the end of the order. It may be repeated: what is there already is left as it is.
 
         Raises:
@@ -217,23 +217,23 @@ class RegistryStore(SchemaReader):
                 last = error
         raise TryAgain(f"{schema.key}: others added schemas during each of {_TRIES} tries; try again ({last})") from last
 
-    def _add(self, schema: Schema) -> Outcome:
+    def _add(self, schema: JsonSchema) -> AdditionOutcome:
         state = self._state()
         # What an earlier process left is finished first: the index holds the text of one schema only.
         self._publish(state.index)
         outcome = self._checked(schema, state.index)
-        if outcome is Outcome.ADDED:
+        if outcome is AdditionOutcome.ADDED:
             self._check_place(schema)
-        if outcome is not Outcome.UNCHANGED:
+        if outcome is not AdditionOutcome.UNCHANGED:
             new = state.index.with_schema(schema, self._now().strftime("%Y-%m-%dT%H:%M:%SZ"))
             self._writable.write(self.place(INDEX_PATH), new.to_json(), state.generation)
             self._publish(new)
         return outcome
 
-    def _checked(self, schema: Schema, index: Index) -> Outcome:
+    def _checked(self, schema: JsonSchema, index: Index) -> AdditionOutcome:
         entry = index.find(schema.key)
         if entry and entry.digest == digest_of(schema):
-            return Outcome.UNCHANGED
+            return AdditionOutcome.UNCHANGED
         if entry and not self._patches:
             raise SchemaExists(
                 f"{schema.key}: the registry has another schema under this key: add the change as a new version, "
@@ -244,9 +244,9 @@ class RegistryStore(SchemaReader):
         violations = [*name_violations(index.keys, schema.key), *self._check_addition(existing, schema)]
         if violations:
             raise SchemaInvalid(violations)
-        return Outcome.PATCHED if entry else Outcome.ADDED
+        return AdditionOutcome.PATCHED if entry else AdditionOutcome.ADDED
 
-    def _check_place(self, schema: Schema) -> None:
+    def _check_place(self, schema: JsonSchema) -> None:
         """Check that no other schema is where a new one will be written: somebody put it there without the index.
 
         Raises:
@@ -287,7 +287,7 @@ class RegistryStore(SchemaReader):
                 continue
 
 
-def _holds(data: bytes, schema: Schema) -> bool:
+def _holds(data: bytes, schema: JsonSchema) -> bool:
     try:
         return parse_schema(data).canonical == schema.canonical
     except SchemaInvalid:

@@ -13,7 +13,7 @@ _SHORTEST_DIGEST = 8
 
 
 @dataclass(frozen=True)
-class TableName:
+class EventTableName:
     """The names of a model.
 
     Attributes:
@@ -25,7 +25,7 @@ class TableName:
     base: str
 
 
-def table_names(models: Iterable[ModelKey]) -> dict[ModelKey, TableName]:
+def table_names(models: Iterable[ModelKey]) -> dict[ModelKey, EventTableName]:
     """Return the names of all models of a registry.
 
     The schema that was added first has the plain base, and the model that was added first the plain table; others have a
@@ -45,7 +45,7 @@ def table_names(models: Iterable[ModelKey]) -> dict[ModelKey, TableName]:
     bases: dict[str, str] = {}
     tables: dict[str, str] = {}
     return {
-        model: TableName(_take(model, f"_{model.model}", tables, model.path), _take(model, "", bases, model.schema))
+        model: EventTableName(_take(model, f"_{model.model}", tables, model.path), _take(model, "", bases, model.schema))
         for model in models
     }
 

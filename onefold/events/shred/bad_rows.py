@@ -18,7 +18,7 @@ no_table: the warehouse would refuse the table of the schema."""
 _FIELDS = frozenset({"kind", "reasons", "original"})
 
 
-class Problem(NamedTuple):
+class EventProblem(NamedTuple):
     """One reason why an event is bad."""
 
     kind: Kind
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
 class BadEvent(InvalidInput):
     """An event of which nothing becomes a row."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[EventProblem]) -> None:
         self.found = problems
         super().__init__([problem.reason for problem in problems])
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from onefold.core.text import shortened
-from onefold.events.shred.bad_rows import BadEvent, Problem
+from onefold.events.shred.bad_rows import BadEvent, EventProblem
 from onefold.events.shred.csv_values import TAB
 from onefold.events.shred.entities import check_characters, entities_of, read_text
 from onefold.events.shred.event import Event, check_id, root_maker
@@ -28,7 +28,7 @@ class _EnrichedReader:
         self._rows = EventsRow(format_)
         self._root = root_maker(format_)
 
-    def _root_of(self, id_: Any, time: Any, problems: list[Problem]) -> Any:
+    def _root_of(self, id_: Any, time: Any, problems: list[EventProblem]) -> Any:
         """Return what all rows of an event have in common; anything where a problem is added.
 
         Args:
@@ -37,7 +37,7 @@ class _EnrichedReader:
             problems: where problems are added.
         """
         missing = [name for name, value in ((EVENT_ID, id_), (EVENT_TIME, time)) if value is None]
-        problems += [Problem("invalid", f"{name} is missing") for name in missing]
+        problems += [EventProblem("invalid", f"{name} is missing") for name in missing]
         if id_ is not None:
             problems += check_id(id_)
         try:
@@ -58,9 +58,9 @@ class EnrichedTsvReader(_EnrichedReader):
         fields = record.split(TAB)
         if len(fields) != len(EVENT_FIELDS):
             expected = f"expected {len(EVENT_FIELDS)} tab separated fields, got {len(fields):,}"
-            raise BadEvent([Problem("unreadable", expected)])
+            raise BadEvent([EventProblem("unreadable", expected)])
         check_characters(record)
-        problems: list[Problem] = []
+        problems: list[EventProblem] = []
         entities: list[tuple[str, Any]] = []
         for name, number in _ENTITIES:
             if text := fields[number]:
@@ -86,7 +86,9 @@ class EnrichedJsonReader(_EnrichedReader):
         """
         found = read_text(record, "the record")
         if not isinstance(found, dict):
-            raise BadEvent([Problem("unreadable", f"expected an object with the fields of an event, got {shown(found)}")])
+            raise BadEvent(
+                [EventProblem("unreadable", f"expected an object with the fields of an event, got {shown(found)}")]
+            )
         problems = [_unknown_field(name) for name in found if name not in _NUMBERS and name not in _IGNORED]
         entities: list[tuple[str, Any]] = []
         for name in ENTITY_FIELDS:
@@ -106,8 +108,8 @@ def _is_column(name: str, value: Any) -> bool:
     return value is not None and name in _NUMBERS and name not in ENTITY_FIELDS
 
 
-def _unknown_field(name: str) -> Problem:
+def _unknown_field(name: str) -> EventProblem:
     if name.startswith(_WITHOUT_VERSION):
         remedy = "use contexts, unstruct_event and derived_contexts with self-describing JSON"
-        return Problem("invalid", f"the field {shortened(name)} has data without the version of its schema: {remedy}")
-    return Problem("invalid", f"the field {shortened(name)} is not a field of an enriched event: remove it")
+        return EventProblem("invalid", f"the field {shortened(name)} has data without the version of its schema: {remedy}")
+    return EventProblem("invalid", f"the field {shortened(name)} is not a field of an enriched event: remove it")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from onefold.core.text import shortened
-from onefold.events.shred.bad_rows import BadEvent, Problem
+from onefold.events.shred.bad_rows import BadEvent, EventProblem
 from onefold.events.shred.json_reader import HALF_A_PAIR, Unreadable, read_json
 from onefold.events.shred.values import shown
 
@@ -27,9 +27,9 @@ def read_text(text: str, place: str) -> Any:
     try:
         value = read_json(text)
     except Unreadable as error:
-        raise BadEvent([Problem("unreadable", f"{place}: {error}")]) from None
+        raise BadEvent([EventProblem("unreadable", f"{place}: {error}")]) from None
     if "\\u0000" in text and _has_nul(value):
-        raise BadEvent([Problem("does_not_fit", f"{place}: {_NUL}")])
+        raise BadEvent([EventProblem("does_not_fit", f"{place}: {_NUL}")])
     return value
 
 
@@ -40,11 +40,11 @@ def check_characters(record: str) -> None:
         BadEvent: the record has a character that no column holds.
     """
     if "\0" in record:
-        raise BadEvent([Problem("does_not_fit", _NUL)])
+        raise BadEvent([EventProblem("does_not_fit", _NUL)])
     try:
         record.encode()
     except UnicodeEncodeError:
-        raise BadEvent([Problem("unreadable", f"the record: {HALF_A_PAIR}")]) from None
+        raise BadEvent([EventProblem("unreadable", f"the record: {HALF_A_PAIR}")]) from None
 
 
 def _has_nul(value: Any) -> bool:
@@ -60,7 +60,7 @@ def _has_nul(value: Any) -> bool:
     return False
 
 
-def entities_of(name: str, value: Any, problems: list[Problem]) -> list[tuple[str, Any]]:
+def entities_of(name: str, value: Any, problems: list[EventProblem]) -> list[tuple[str, Any]]:
     """Return URI and data of the entities of a field.
 
     Args:
@@ -78,12 +78,12 @@ def entities_of(name: str, value: Any, problems: list[Problem]) -> list[tuple[st
         inner = [inner] if isinstance(inner, dict) else None
     if not isinstance(inner, list):
         what = "one entity" if name == "unstruct_event" else "a list of entities"
-        problems.append(Problem("unreadable", f"{name}: expected self-describing JSON of {what}, got {shown(outer)}"))
+        problems.append(EventProblem("unreadable", f"{name}: expected self-describing JSON of {what}, got {shown(outer)}"))
         return []
     return _checked(name, inner, problems)
 
 
-def _checked(name: str, entities: list[Any], problems: list[Problem]) -> list[tuple[str, Any]]:
+def _checked(name: str, entities: list[Any], problems: list[EventProblem]) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for number, entity in enumerate(entities):
         wrong = list(entity_problems(entity, f"{name}[{number}]"))
@@ -93,7 +93,7 @@ def _checked(name: str, entities: list[Any], problems: list[Problem]) -> list[tu
     return found
 
 
-def entity_problems(entity: Any, place: str, others: frozenset[str] = frozenset()) -> Iterator[Problem]:
+def entity_problems(entity: Any, place: str, others: frozenset[str] = frozenset()) -> Iterator[EventProblem]:
     """Yield why a value is not self-describing JSON.
 
     Args:
@@ -102,7 +102,7 @@ def entity_problems(entity: Any, place: str, others: frozenset[str] = frozenset(
         others: the keys that it may have besides schema and data.
     """
     if not isinstance(entity, dict) or not isinstance(entity.get("schema"), str) or "data" not in entity:
-        yield Problem("unreadable", f"{place}: expected an object with schema and data, got {shown(entity)}")
+        yield EventProblem("unreadable", f"{place}: expected an object with schema and data, got {shown(entity)}")
     elif unknown := entity.keys() - _KEYS - others:
         known, names = ", ".join(sorted(_KEYS | others)), ", ".join(map(shortened, sorted(unknown)))
-        yield Problem("unreadable", f"{place}: expected {known} only, got {names}")
+        yield EventProblem("unreadable", f"{place}: expected {known} only, got {names}")

@@ -11,7 +11,7 @@ from onefold.events.registry.columns import ENVELOPE
 from onefold.events.registry.json_text import pointer
 from onefold.events.registry.schema_key import SchemaKey, snake
 from onefold.events.registry.validator import validator_of
-from onefold.events.shred.bad_rows import Problem
+from onefold.events.shred.bad_rows import EventProblem
 from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.csv_rows import CsvRows
 from onefold.events.shred.csv_values import TAB, csv_field
@@ -78,16 +78,16 @@ class Entity:
 
         return values
 
-    def problems(self, data: Any) -> Iterator[Problem]:
+    def problems(self, data: Any) -> Iterator[EventProblem]:
         """Yield why data is not a row."""
         invalid = False
         for error in self._validator.iter_errors(data):
             invalid = True
             place = pointer(*error.instance_path)
-            yield Problem("invalid", f"{self._key}: {place or 'the data'}: {cut(error.message, _MOST_SHOWN)}")
+            yield EventProblem("invalid", f"{self._key}: {place or 'the data'}: {cut(error.message, _MOST_SHOWN)}")
         if not invalid:
             for problem in self._rows.problems(data):
-                yield Problem("does_not_fit", f"{self._key}: {problem}")
+                yield EventProblem("does_not_fit", f"{self._key}: {problem}")
 
 
 def _own_columns(key: SchemaKey) -> tuple[str, str, str, str]:

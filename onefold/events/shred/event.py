@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from onefold.events.shred.bad_rows import Problem
+from onefold.events.shred.bad_rows import EventProblem
 from onefold.events.shred.csv_values import TAB, csv_field
 from onefold.events.shred.event_fields import EVENT_ID
 from onefold.events.shred.manifest import Format
@@ -29,7 +29,7 @@ class Event(NamedTuple):
     row: Any
     entities: Sequence[tuple[str, Any]]
     plain: bool
-    problems: Sequence[Problem] = ()
+    problems: Sequence[EventProblem] = ()
 
 
 MakeRoot = Callable[[str, datetime], Any]
@@ -50,7 +50,7 @@ def root_maker(format_: Format) -> MakeRoot:
 _ID_BYTES = 36
 
 
-def check_id(id_: Any) -> list[Problem]:
+def check_id(id_: Any) -> list[EventProblem]:
     """Return why a value cannot be the id of an event: an empty list where it can.
 
     Examples:
@@ -60,4 +60,4 @@ def check_id(id_: Any) -> list[Problem]:
     if type(id_) is str and id_.isascii() and 0 < len(id_) <= _ID_BYTES and id_.isprintable() and " " not in id_:
         return []
     rule = f"expected 1 to {_ID_BYTES} ASCII characters without spaces"
-    return [Problem("does_not_fit", f"{EVENT_ID}: {rule}, got {shown(id_)}")]
+    return [EventProblem("does_not_fit", f"{EVENT_ID}: {rule}, got {shown(id_)}")]

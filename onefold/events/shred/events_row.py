@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import compress
 from typing import Any
 
-from onefold.events.shred.bad_rows import Problem
+from onefold.events.shred.bad_rows import EventProblem
 from onefold.events.shred.csv_values import NULL, TAB, csv_converter, surely_fitting
 from onefold.events.shred.event_fields import EVENT_FIELDS, FieldKind, field_types
 from onefold.events.shred.json_reader import Unreadable, read_json
@@ -56,13 +56,13 @@ class EventsRow:
         values = self._values(fields)
         return TAB.join(values) if self._is_csv else tuple(values)
 
-    def problems(self, fields: Iterable[tuple[int, Any]]) -> Iterator[Problem]:
+    def problems(self, fields: Iterable[tuple[int, Any]]) -> Iterator[EventProblem]:
         """Yield why columns cannot hold the values of some fields."""
         for number, value in fields:
             try:
                 self._converters[number](value)
             except DoesNotFit as error:
-                yield Problem("does_not_fit", f"{EVENT_FIELDS[number][0]}: {error}")
+                yield EventProblem("does_not_fit", f"{EVENT_FIELDS[number][0]}: {error}")
 
     def _values(self, fields: Iterable[tuple[int, Any]]) -> list[Any]:
         row = self._template.copy()

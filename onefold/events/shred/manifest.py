@@ -77,7 +77,7 @@ class ShreddedTable:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class RunManifest:
     """What a run of the shredder has written.
 
     Attributes:
@@ -128,7 +128,7 @@ def run_folder(run: str) -> str:
     return f"run={run}"
 
 
-def parse_manifest(text: str | bytes, place: str) -> Manifest:
+def parse_manifest(text: str | bytes, place: str) -> RunManifest:
     """Return the manifest that a file holds.
 
     Args:
@@ -156,11 +156,11 @@ def parse_manifest(text: str | bytes, place: str) -> Manifest:
     return _manifest(found)
 
 
-def _manifest(found: Mapping[str, Any]) -> Manifest:
+def _manifest(found: Mapping[str, Any]) -> RunManifest:
     times = {name: datetime.fromisoformat(found[name]) for name in ("started_at", "completed_at")}
     lists = {name: tuple(found[name]) for name in ("inputs", "schemas")}
     tables = tuple(_table(one) for one in found["tables"])
-    return Manifest(**{**found, **times, **lists, "tables": tables})
+    return RunManifest(**{**found, **times, **lists, "tables": tables})
 
 
 def _table(found: Mapping[str, Any]) -> ShreddedTable:

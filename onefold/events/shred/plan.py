@@ -11,11 +11,11 @@ from onefold.core.errors import LimitExceeded
 from onefold.events.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable, PropertySource
 from onefold.events.registry.columns import ModelColumn, ModelTable, RecoveryTable
 from onefold.events.registry.ddl import bigquery_columns, build_table, create_own, create_recovery, named_types
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.leaves import Path
 from onefold.events.registry.registry import Registry
 from onefold.events.registry.schema_key import SchemaKey
-from onefold.events.registry.table_names import TableName, table_names
+from onefold.events.registry.table_names import EventTableName, table_names
 from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.event_fields import event_columns
 from onefold.events.shred.manifest import Format
@@ -112,7 +112,7 @@ class _Planner:
         self.tables = [PlannedTable(EVENTS, EVENTS, "", "", event_columns(format_), EVENTS)]
         self.schemas: dict[str, PlannedSchema] = {}
 
-    def add(self, name: TableName, versions: Sequence[Schema]) -> None:
+    def add(self, name: EventTableName, versions: Sequence[JsonSchema]) -> None:
         table = build_table(versions, "redshift" if self._format == "csv" else "bigquery", name.table)
         recovered = {one.version: one for one in table.recovered}
         self._add_table(table, name.base, [one for one in versions if one.key.version not in recovered])
@@ -120,7 +120,7 @@ class _Planner:
             if recovery := recovered.get(schema.key.version):
                 self._add_recovery(table, name.base, recovery, schema)
 
-    def _add_table(self, table: ModelTable | BigQueryTable, base: str, versions: Sequence[Schema]) -> None:
+    def _add_table(self, table: ModelTable | BigQueryTable, base: str, versions: Sequence[JsonSchema]) -> None:
         if problem := _problem(lambda: create_own(table)):
             self._refuse(versions, problem)
             return
@@ -130,7 +130,7 @@ class _Planner:
         )
 
     def _add_recovery(
-        self, table: ModelTable | BigQueryTable, base: str, recovery: RecoveryTable | BigQueryRecovery, schema: Schema
+        self, table: ModelTable | BigQueryTable, base: str, recovery: RecoveryTable | BigQueryRecovery, schema: JsonSchema
     ) -> None:
         if problem := _problem(lambda: list(create_recovery(table, [recovery]))):
             self._refuse([schema], problem)
@@ -140,12 +140,12 @@ class _Planner:
         planned = PlannedTable(recovery.name, base, version, schema.key.uri, (), folder)
         self._place([schema], _planned(table, planned, recovery.columns))
 
-    def _place(self, versions: Sequence[Schema], table: PlannedTable) -> None:
+    def _place(self, versions: Sequence[JsonSchema], table: PlannedTable) -> None:
         for schema in versions:
             self.schemas[schema.key.uri] = PlannedSchema(schema.key, schema.canonical, len(self.tables))
         self.tables.append(table)
 
-    def _refuse(self, versions: Sequence[Schema], problem: str) -> None:
+    def _refuse(self, versions: Sequence[JsonSchema], problem: str) -> None:
         for schema in versions:
             self.schemas[schema.key.uri] = PlannedSchema(schema.key, schema.canonical, None, problem)
 

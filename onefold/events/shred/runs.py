@@ -24,7 +24,7 @@ ABANDONED_AFTER = timedelta(days=15)
 
 
 @dataclass(frozen=True)
-class Runs:
+class ShredRuns:
     """The runs below an output folder, by name.
 
     Attributes:

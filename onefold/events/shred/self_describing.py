@@ -6,7 +6,7 @@ import hashlib
 from datetime import UTC, datetime
 from typing import Any
 
-from onefold.events.shred.bad_rows import BadEvent, Problem
+from onefold.events.shred.bad_rows import BadEvent, EventProblem
 from onefold.events.shred.entities import entity_problems, read_text
 from onefold.events.shred.event import Event, check_id, root_maker
 from onefold.events.shred.event_fields import EVENT_ID, EVENT_TIME
@@ -47,7 +47,7 @@ class SelfDescribingReader:
         Raises:
             BadEvent: one of them is missing or not valid.
         """
-        problems: list[Problem] = []
+        problems: list[EventProblem] = []
         id_, time = found.get(EVENT_ID), self._time
         if id_ is None:
             id_ = _digest_id(record)
@@ -57,9 +57,9 @@ class SelfDescribingReader:
             try:
                 time = utc_time(found[EVENT_TIME])
             except DoesNotFit as error:
-                problems.append(Problem("does_not_fit", f"{EVENT_TIME}: {error}"))
+                problems.append(EventProblem("does_not_fit", f"{EVENT_TIME}: {error}"))
         elif time is None:
-            problems.append(Problem("invalid", f"{EVENT_TIME} is missing"))
+            problems.append(EventProblem("invalid", f"{EVENT_TIME} is missing"))
         if problems or time is None:
             raise BadEvent(problems)
         return id_, time

@@ -18,7 +18,7 @@ _END_OF_BZIP2, _END_BITS, _CHECKSUM_BITS = 0x177245385090, 48, 32
 
 
 @dataclass(frozen=True)
-class EventFile:
+class StoredFile:
     """A file of events as it is stored: its size in bytes, and when it was written, in milliseconds since 1970."""
 
     size: int
@@ -44,7 +44,7 @@ class SetAside:
     found_at: str
 
     @classmethod
-    def of(cls, address: str, file: EventFile, reason: str, now: datetime) -> SetAside:
+    def of(cls, address: str, file: StoredFile, reason: str, now: datetime) -> SetAside:
         """Return the record of a file that cannot be read.
 
         Args:
@@ -64,9 +64,9 @@ class SetAside:
         """Return the content of the record's file."""
         return json.dumps(asdict(self), ensure_ascii=False) + "\n"
 
-    def is_of(self, file: EventFile | None) -> bool:
+    def is_of(self, file: StoredFile | None) -> bool:
         """Return whether a file is still as it was: one that was replaced is read."""
-        return file == EventFile(self.size, self.modified)
+        return file == StoredFile(self.size, self.modified)
 
 
 def parse_set_aside(text: str) -> SetAside | None:
@@ -99,7 +99,7 @@ def problem_of_name(address: str) -> str | None:
     return None
 
 
-def problems_of_names(files: Mapping[str, EventFile]) -> dict[str, str]:
+def problems_of_names(files: Mapping[str, StoredFile]) -> dict[str, str]:
     """Return the files whose names tell that they cannot be read, each with the reason."""
     return {address: problem for address in files if (problem := problem_of_name(address))}
 

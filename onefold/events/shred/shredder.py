@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from onefold.core.errors import InvalidName
 from onefold.events.registry.schema_key import SchemaKey
-from onefold.events.shred.bad_rows import BadEvent, BadRow, Problem, original_of
+from onefold.events.shred.bad_rows import BadEvent, BadRow, EventProblem, original_of
 from onefold.events.shred.entity import Entity, Row
 from onefold.events.shred.event import Event
 from onefold.events.shred.input_forms import reader_of
@@ -55,32 +55,34 @@ class Shredder:
                 if entity.is_valid(data):
                     rows.append((entity.table, entity.row(event, data)))
                     continue
-                unexplained = Problem("invalid", f"{uri}: the data is not valid")
+                unexplained = EventProblem("invalid", f"{uri}: the data is not valid")
             except DoesNotFit as error:
-                unexplained = Problem("does_not_fit", f"{uri}: {error}")
+                unexplained = EventProblem("does_not_fit", f"{uri}: {error}")
             # An entity without a row has a reason in any case, so that no event loses an entity in silence.
             problems += list(entity.problems(data)) or [unexplained]
         if problems:
             raise BadEvent(problems)
         return rows
 
-    def _compiled(self, uri: str, problems: list[Problem]) -> Entity | None:
+    def _compiled(self, uri: str, problems: list[EventProblem]) -> Entity | None:
         schema = self._plan.schemas.get(uri)
         if schema is None:
             problems.append(self._unknown(uri))
             return None
         if schema.table is None:
-            problems.append(Problem("no_table", f"{uri}: {schema.problem}"))
+            problems.append(EventProblem("no_table", f"{uri}: {schema.problem}"))
             return None
         entity = Entity(schema, schema.table, self._plan.tables[schema.table], self._plan.format)
         self._entities[uri] = entity
         return entity
 
-    def _unknown(self, uri: str) -> Problem:
+    def _unknown(self, uri: str) -> EventProblem:
         try:
             key = SchemaKey.parse(uri)
         except InvalidName as error:
-            return Problem("invalid", str(error))
+            return EventProblem("invalid", str(error))
         if key.path.rpartition("/")[0] in self._names:
-            return Problem("newer_version", f"the registry had no {uri} at the start of the run: shred the bad row again")
-        return Problem("unknown_schema", f"the registry has no schema {uri}: add it, then shred the bad row again")
+            return EventProblem(
+                "newer_version", f"the registry had no {uri} at the start of the run: shred the bad row again"
+            )
+        return EventProblem("unknown_schema", f"the registry has no schema {uri}: add it, then shred the bad row again")

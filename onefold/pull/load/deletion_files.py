@@ -8,7 +8,7 @@ from datetime import date
 from itertools import islice
 
 from onefold.pull.read.layout import data_file
-from onefold.pull.read.part import Destination, table_folder
+from onefold.pull.read.part import FileDestination, table_folder
 from onefold.pull.read.pulled import PulledFile, PulledFiles
 from onefold.pull.read.writer import PartWriter
 
@@ -24,7 +24,7 @@ class StoredDeletions:
         to: where the files of the pull are.
     """
 
-    to: Destination
+    to: FileDestination
 
     def write(self, pulled: PulledFiles, day: date, lines: Iterable[str]) -> tuple[PulledFile, ...]:
         plan = pulled.plan

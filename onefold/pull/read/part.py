@@ -116,7 +116,7 @@ class PartResult:
 
 
 @dataclass(frozen=True)
-class Destination:
+class FileDestination:
     """Where the files of a pull go.
 
     Attributes:
@@ -133,7 +133,7 @@ class Destination:
         """Return the address of a name below the folder.
 
         Examples:
-            >>> [Destination(None, root).address("json/a%2Fb") for root in ("file:///x", "gs://bucket/")]
+            >>> [FileDestination(None, root).address("json/a%2Fb") for root in ("file:///x", "gs://bucket/")]
             ['file:///x/json/a%252Fb', 'gs://bucket/json/a%2Fb']
         """
         return f"{self.root.rstrip('/')}/{quote(name) if self.root.startswith('file:') else name}"
@@ -144,7 +144,7 @@ def table_folder(plan: TablePlan) -> str:
     return folder_of(plan.request.source, plan.request.database, plan.structure.table)
 
 
-def write_part(plan: TablePlan, part: int, blocks: Iterable[Block], to: Destination) -> PartResult:
+def write_part(plan: TablePlan, part: int, blocks: Iterable[Block], to: FileDestination) -> PartResult:
     """Write a range to files, and return them with what was counted.
 
     Args:
@@ -172,13 +172,13 @@ def write_part(plan: TablePlan, part: int, blocks: Iterable[Block], to: Destinat
         return result.plus(PartResult(), tuple(file for writer in writers.values() for file in writer.close()))
 
 
-def finished_part(plan: TablePlan, part: int, to: Destination) -> PartResult | None:
+def finished_part(plan: TablePlan, part: int, to: FileDestination) -> PartResult | None:
     """Return the result of a range of a first pull that was finished before; None for a range that has to be read."""
     found = to.store.find(_note(plan, part, to)) if plan.is_resumable else None
     return PartResult.from_json(found.data) if found else None
 
 
-def note_part(plan: TablePlan, part: int, result: PartResult, to: Destination) -> PartResult:
+def note_part(plan: TablePlan, part: int, result: PartResult, to: FileDestination) -> PartResult:
     """Note the files of a range of a first pull, so that it is not read again, and return them.
 
     Another process may have noted files of the same range before: then these are returned.
@@ -188,7 +188,7 @@ def note_part(plan: TablePlan, part: int, result: PartResult, to: Destination) -
     return finished_part(plan, part, to) or result
 
 
-def _note(plan: TablePlan, part: int, to: Destination) -> str:
+def _note(plan: TablePlan, part: int, to: FileDestination) -> str:
     return to.address(progress_file(table_folder(plan), plan.target.version, plan.attempt, part))
 
 

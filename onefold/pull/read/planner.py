@@ -30,7 +30,7 @@ from onefold.pull.read.dropped_columns import (
 from onefold.pull.read.key_ranges import PART_ROWS, key_ranges
 from onefold.pull.read.layout import progress_file, schema_file
 from onefold.pull.read.older_rows import has_filled, is_reordered
-from onefold.pull.read.part import Destination, table_folder
+from onefold.pull.read.part import FileDestination, table_folder
 from onefold.pull.read.plan import KeyRange, LoadState, PullRequest, TablePlan
 from onefold.pull.read.pulled import Loads
 from onefold.pull.read.pulled_table import pulled_table
@@ -84,7 +84,7 @@ class Planner:
 
     source: Source
     request: PullRequest
-    to: Destination
+    to: FileDestination
     keys_of: Callable[[TableId], Sequence[str]]
     loads: Loads
     part_rows: int = PART_ROWS

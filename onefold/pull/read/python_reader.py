@@ -16,7 +16,7 @@ from onefold.landing.row_writer import Landing
 from onefold.mysql.snapshot.select_list import read_selected
 from onefold.pull.read.clock import time_of
 from onefold.pull.read.days import row_day
-from onefold.pull.read.part import Block, Destination, PartResult, day_group, write_part
+from onefold.pull.read.part import Block, FileDestination, PartResult, day_group, write_part
 from onefold.pull.read.plan import TablePlan
 from onefold.pull.read.queries import python_query
 from onefold.pull.read.rows import json_line
@@ -35,7 +35,7 @@ class PythonReader:
     """
 
     connect: Callable[[], pymysql.Connection]
-    to: Destination
+    to: FileDestination
     landing: Landing | None = None
 
     def read(self, plan: TablePlan, part: int) -> PartResult:

@@ -23,7 +23,7 @@ SELECT AUTO_INCREMENT, CAST(CREATE_TIME AS CHAR) FROM information_schema.TABLES 
 
 
 @dataclass(frozen=True)
-class SourceTable:
+class TableCounter:
     """What the source says about a table.
 
     Attributes:
@@ -35,7 +35,7 @@ class SourceTable:
     created: str | None
 
 
-def source_table(connection: pymysql.Connection, name: TableName) -> SourceTable:
+def source_table(connection: pymysql.Connection, name: TableName) -> TableCounter:
     """Return what the source says about a table.
 
     Args:
@@ -44,11 +44,11 @@ def source_table(connection: pymysql.Connection, name: TableName) -> SourceTable
     """
     query(connection, _FRESH)
     ((counter, created),) = query(connection, _TABLE, (name.database, name.table)) or ((None, None),)
-    return SourceTable(None if counter is None else int(counter), created)
+    return TableCounter(None if counter is None else int(counter), created)
 
 
 def is_truncated(
-    source: SourceTable,
+    source: TableCounter,
     rows: Sequence[ColumnRow],
     watermark: Watermark | None,
     high: int | None,

@@ -18,7 +18,7 @@ from onefold.check.run import Checks
 from onefold.core.hash_key import HashKey
 from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.pull.load.deletion_files import StoredDeletions
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.pull.read.present_rows import SourceRows
 from onefold.pull.read.pull import Reader
 from onefold.pull.read.pulled import Loads
@@ -30,7 +30,7 @@ def checks_of(
     settings: Settings,
     connect: Callable[[], pymysql.Connection],
     reader: Reader,
-    to: Destination,
+    to: FileDestination,
     warehouse: BigQueryWarehouse,
     loads: Loads,
     columns: LandingRules = NO_RULES,

@@ -19,7 +19,7 @@ from onefold.check.run import first_line
 from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.ports.publisher import Publisher
 from onefold.pull.read.connection import connect_source
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.pull.read.pull import Reader
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source
@@ -27,7 +27,7 @@ from onefold.spark.check.checks import checks_of
 from onefold.spark.extract.loads import loads_of
 from onefold.spark.extract.places import destination_of, source_of
 
-ReaderOf = Callable[[Source, str, Callable[[], pymysql.Connection], Destination], Reader]
+ReaderOf = Callable[[Source, str, Callable[[], pymysql.Connection], FileDestination], Reader]
 """Returns the reader: of the source, its password, a function that opens connections, and where files go."""
 
 

@@ -22,7 +22,7 @@ from onefold.spark.compare.rows import SparkComparison, compare_sides
 from onefold.spark.io.base_output import open_output
 from onefold.spark.io.files import reading
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.io.manifest import SUCCESS, Manifest, find_finished
+from onefold.spark.io.manifest import SUCCESS, OutputManifest, find_finished
 
 
 def compare(spark: SparkSession, arguments: CompareArguments, connect: Callable[[], BigQueryWarehouse]) -> Summary:
@@ -89,7 +89,7 @@ def _write(
     if tables and output.table:
         tables.write(output.table, comparison.findings)
         return comparison.summary()
-    manifest = Manifest(_as_json(arguments), arguments.keys, Schema(Column(name, STRING) for name in FINDING_COLUMNS))
+    manifest = OutputManifest(_as_json(arguments), arguments.keys, Schema(Column(name, STRING) for name in FINDING_COLUMNS))
     with open_output(spark, output.text, manifest) as folder:
         rows = folder.write(comparison.findings)
         summary = comparison.summary()

@@ -11,14 +11,14 @@ from onefold.pull.load.deletion_files import StoredDeletions
 from onefold.pull.load.log_store import LoadLog
 from onefold.pull.load.run import TableLoads
 from onefold.pull.load.tables import Announcements
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.pull.read.pulled import Loads
 from onefold.settings.environment import Settings
 
 _TOPIC = "table-created"
 
 
-def loads_of(settings: Settings, dataset: str, to: Destination, publisher_of: Callable[[str], Publisher]) -> Loads:
+def loads_of(settings: Settings, dataset: str, to: FileDestination, publisher_of: Callable[[str], Publisher]) -> Loads:
     """Return the loads of the tables of a dataset.
 
     Args:

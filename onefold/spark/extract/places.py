@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onefold.adapters.pulled_files import files_at
 from onefold.core.errors import InvalidInput, InvalidSettings
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source
 
@@ -30,7 +30,7 @@ def source_of(settings: Settings, cluster: str, database: str) -> Source:
     return source
 
 
-def destination_of(settings: Settings) -> Destination:
+def destination_of(settings: Settings) -> FileDestination:
     """Return the folder of the files.
 
     Raises:
@@ -38,4 +38,4 @@ def destination_of(settings: Settings) -> Destination:
     """
     if settings.pulled_files is None:
         raise InvalidSettings(["ONEFOLD_PULLED_FILES is not set: name the bucket of pulled files, gs://BUCKET"])
-    return Destination(files_at(settings.pulled_files), settings.pulled_files)
+    return FileDestination(files_at(settings.pulled_files), settings.pulled_files)

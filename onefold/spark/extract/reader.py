@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from onefold.pull.read.part import Block, Destination, PartResult, write_part
+from onefold.pull.read.part import Block, FileDestination, PartResult, write_part
 from onefold.pull.read.plan import TablePlan
 from onefold.pull.read.queries import jdbc_query
 from onefold.spark.extract.blocks import blocks_of
@@ -35,7 +35,7 @@ class SparkReader:
 
     spark: SparkSession
     options: Mapping[str, str] = field(repr=False)
-    to: Destination = field()
+    to: FileDestination = field()
 
     def read(self, plan: TablePlan, part: int) -> PartResult:
         """Return the files of a range, which one task has written.
@@ -60,7 +60,7 @@ class SparkReader:
         return reader.option("fetchsize", FETCH_ROWS).option("dbtable", query).load()
 
 
-def _writer(plan: TablePlan, part: int, to: Destination) -> ArrowFunction:
+def _writer(plan: TablePlan, part: int, to: FileDestination) -> ArrowFunction:
     losses = loss_columns(plan)
 
     def blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:

@@ -14,7 +14,7 @@ from onefold.schema.types import STRING, Scalar, Type
 from onefold.spark.io.files import read_folder, reading, rows_in
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.frames import LandedFrame
-from onefold.spark.io.manifest import POSITIONS, Manifest, read_manifest
+from onefold.spark.io.manifest import POSITIONS, OutputManifest, read_manifest
 
 BASE_COLUMNS = (POSITION, DELETED)
 """The columns that a base has besides those of the source."""
@@ -25,7 +25,7 @@ class BaseFolder:
     """The rows of a base, and the manifest of the batch that wrote them (None: a plain copy of the source)."""
 
     frame: LandedFrame
-    manifest: Manifest | None = None
+    manifest: OutputManifest | None = None
 
     @property
     def columns(self) -> Schema:

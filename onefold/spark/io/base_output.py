@@ -21,7 +21,7 @@ from onefold.spark.io.manifest import (
     STAGED,
     SUCCESS,
     TEMPORARY,
-    Manifest,
+    OutputManifest,
     find_finished,
     parse_manifest,
 )
@@ -51,7 +51,7 @@ class BaseOutput:
     being read.
     """
 
-    def __init__(self, spark: SparkSession, uri: str, begun: Manifest) -> None:
+    def __init__(self, spark: SparkSession, uri: str, begun: OutputManifest) -> None:
         """Empty the folder, and write the manifest of the job that begins here.
 
         Raises:
@@ -89,7 +89,7 @@ class BaseOutput:
         _write(rows.observe(observation, F.count("*").alias("rows")), self.uri)
         return int(observation.get["rows"])
 
-    def finish(self, manifest: Manifest, rows: int, stored: StoredFiles | None = None) -> None:
+    def finish(self, manifest: OutputManifest, rows: int, stored: StoredFiles | None = None) -> None:
         """Make the folder a base.
 
         Args:
@@ -140,7 +140,7 @@ class BaseOutput:
 
 
 @contextmanager
-def open_output(spark: SparkSession, uri: str, begun: Manifest) -> Iterator[BaseOutput]:
+def open_output(spark: SparkSession, uri: str, begun: OutputManifest) -> Iterator[BaseOutput]:
     """Give a folder in which a base can be written. A job that fails leaves nothing there, a killed one its manifest.
 
     Args:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.core.errors import InvalidInput
-from onefold.spark.io.filesystem import Entry, Folder
+from onefold.spark.io.filesystem import Folder, FolderEntry
 from onefold.spark.io.frames import LandedFrame
 from onefold.spark.io.json_files import empty_columns, file_reader, read_json
 from onefold.spark.io.parquet_files import read_parquet
@@ -103,12 +103,12 @@ def read_folder(spark: SparkSession, uri: str, expected: Sequence[str] = ()) -> 
         raise InvalidInput(f"{uri} cannot be read: {_first_line(error)}") from error
 
 
-def rows_in(folder: Folder) -> list[Entry]:
+def rows_in(folder: Folder) -> list[FolderEntry]:
     """Return the files of a folder that hold rows."""
     return [entry for entry in folder.files() if not entry.hidden]
 
 
-def _kind(uri: str, entries: Sequence[Entry]) -> str:
+def _kind(uri: str, entries: Sequence[FolderEntry]) -> str:
     if not entries:
         raise InvalidInput(NO_ROWS.format(uri))
     kinds = {_KINDS.get(_suffix(entry.path)) for entry in entries}

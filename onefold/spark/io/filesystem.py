@@ -31,7 +31,7 @@ def _java_errors(what: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Entry:
+class FolderEntry:
     """A file below a folder: its path from that folder, its length in bytes, and its time in milliseconds since 1970."""
 
     path: str
@@ -84,7 +84,7 @@ class Folder:
         with self._java_errors("read"):
             return sorted(str(status.getPath().getName()) for status in self._system.listStatus(self._path))
 
-    def files(self) -> list[Entry]:
+    def files(self) -> list[FolderEntry]:
         """Return every file below the folder, sorted by path; a single file is its own only entry.
 
         Returns:
@@ -95,7 +95,7 @@ class Folder:
         with self._java_errors("read"):
             return sorted(self._entries(), key=lambda entry: entry.path)
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[FolderEntry]:
         listed = self._system.listFiles(self._path, True)
         # The file system's own spelling of the folder, which its paths of files begin with.
         prefix = self._system.makeQualified(self._path).toString()
@@ -103,7 +103,7 @@ class Folder:
             status = listed.next()
             path = status.getPath()
             inner = path.toString().removeprefix(prefix).lstrip("/")
-            yield Entry(inner or path.getName(), status.getLen(), status.getModificationTime())
+            yield FolderEntry(inner or path.getName(), status.getLen(), status.getModificationTime())
 
     def has(self, name: str) -> bool:
         with self._java_errors("read", name):

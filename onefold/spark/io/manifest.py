@@ -26,7 +26,7 @@ _WRITTEN_BY_JOBS = ("part-", TEMPORARY, ".", MANIFEST, OWNER_MARK)
 
 
 @dataclass(frozen=True)
-class Manifest:
+class OutputManifest:
     """What the rows of a folder were made of.
 
     arguments: the job's arguments.
@@ -65,7 +65,7 @@ class Manifest:
         return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
-def read_manifest(folder: Folder) -> Manifest | None:
+def read_manifest(folder: Folder) -> OutputManifest | None:
     """Return the manifest of a finished folder; None if no job has written there.
 
     Raises:
@@ -85,7 +85,7 @@ def read_manifest(folder: Folder) -> Manifest | None:
     return manifest
 
 
-def parse_manifest(folder: Folder) -> Manifest:
+def parse_manifest(folder: Folder) -> OutputManifest:
     """Return the manifest of a folder, finished or not.
 
     Raises:
@@ -97,12 +97,12 @@ def parse_manifest(folder: Folder) -> Manifest:
         landed_types = {column["name"]: tuple(map(parse_type, column["landed"])) for column in content["columns"]}
         keys, files = tuple(content["keys"]), tuple(content["files"])
         positions = content.get("positions", 1)  # releases that wrote positions in way 1 did not say so
-        return Manifest(content["arguments"], keys, columns, landed_types, files, content["report"], positions)
+        return OutputManifest(content["arguments"], keys, columns, landed_types, files, content["report"], positions)
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidInput(f"{folder.uri}/{MANIFEST} cannot be read: {error}") from error
 
 
-def find_finished(folder: Folder, arguments: Mapping[str, Any]) -> Manifest | None:
+def find_finished(folder: Folder, arguments: Mapping[str, Any]) -> OutputManifest | None:
     """Return the manifest of a job that has finished here with the same arguments, so that nothing is left to do.
 
     Returns:

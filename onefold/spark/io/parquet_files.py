@@ -18,7 +18,7 @@ from onefold.core.names import fold_case
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import join
 from onefold.schema.types import Array, Scalar, Struct, Type
-from onefold.spark.io.filesystem import Entry, Folder
+from onefold.spark.io.filesystem import Folder, FolderEntry
 from onefold.spark.io.frames import LandedFrame
 from onefold.spark.io.json_files import file_reader
 from onefold.spark.io.partitions import Partitions
@@ -43,7 +43,7 @@ class _Group:
     file: str
 
 
-def read_parquet(spark: SparkSession, uri: str, entries: Sequence[Entry], partitions: Partitions) -> LandedFrame:
+def read_parquet(spark: SparkSession, uri: str, entries: Sequence[FolderEntry], partitions: Partitions) -> LandedFrame:
     """Return the rows of a folder in Spark form.
 
     Args:
@@ -71,7 +71,7 @@ def read_parquet(spark: SparkSession, uri: str, entries: Sequence[Entry], partit
     return _united(uri, groups, partitions)
 
 
-def _groups(spark: SparkSession, uri: str, entries: Sequence[Entry], partitions: Partitions) -> Iterator[_Group]:
+def _groups(spark: SparkSession, uri: str, entries: Sequence[FolderEntry], partitions: Partitions) -> Iterator[_Group]:
     """Read the files of each schema together: Spark cannot merge two types of a column, not even two whole numbers."""
     files = _files(spark, uri, entries)
     with ThreadPoolExecutor(_PARALLEL_FOOTERS) as pool:
@@ -84,7 +84,7 @@ def _groups(spark: SparkSession, uri: str, entries: Sequence[Entry], partitions:
         yield _Group(in_spark_form(uri, rows, partitions), same[0])
 
 
-def _files(spark: SparkSession, uri: str, entries: Sequence[Entry]) -> list[str]:
+def _files(spark: SparkSession, uri: str, entries: Sequence[FolderEntry]) -> list[str]:
     folder = Folder(spark, uri)
     root = folder.qualified()
     if len(entries) == 1 and root.endswith(f"/{entries[0].path}"):  # a single file, which is its own entry

@@ -16,7 +16,7 @@ from onefold.core.errors import InvalidInput
 from onefold.core.names import fold_case
 from onefold.schema.types import Type
 from onefold.spark.columns import named
-from onefold.spark.io.filesystem import Entry, Folder
+from onefold.spark.io.filesystem import Folder, FolderEntry
 from onefold.spark.values.types import spark_type
 
 _PATH = "_metadata"
@@ -32,7 +32,7 @@ class Partitions:
     found: tuple[Partition, ...] = ()
 
     @classmethod
-    def of(cls, folder: Folder, entries: Sequence[Entry]) -> Partitions:
+    def of(cls, folder: Folder, entries: Sequence[FolderEntry]) -> Partitions:
         """Return the columns that the names of the folders give.
 
         Raises:
@@ -102,7 +102,7 @@ class Partitions:
             )
 
 
-def _root(uri: str, entry: Entry, entries: Sequence[Entry]) -> str:
+def _root(uri: str, entry: FolderEntry, entries: Sequence[FolderEntry]) -> str:
     """Return the folder that an entry's path begins at: the folder itself, or the one above a single file."""
     return uri.rpartition("/")[0] if [entry] == list(entries) and uri.endswith(f"/{entry.path}") else uri
 

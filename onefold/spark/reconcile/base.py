@@ -19,7 +19,7 @@ from onefold.schema.columns import Column, Schema
 from onefold.schema.recast import keeps_values
 from onefold.spark.columns import named
 from onefold.spark.io.base_folder import BASE_COLUMNS, BaseFolder, folded_names
-from onefold.spark.io.manifest import Manifest
+from onefold.spark.io.manifest import OutputManifest
 from onefold.spark.reconcile.modify_time import position_of
 from onefold.spark.values.casts import converted
 from onefold.spark.values.position import stored_as_text
@@ -47,7 +47,7 @@ def base_problems(base: BaseFolder, arguments: ReconcileArguments, unified: Sequ
     yield from _conversion_problems(base, Schema(unified))
 
 
-def _manifest_problems(manifest: Manifest, name: str, arguments: ReconcileArguments) -> Iterator[str]:
+def _manifest_problems(manifest: OutputManifest, name: str, arguments: ReconcileArguments) -> Iterator[str]:
     if folded_names(manifest.keys) != folded_names(arguments.keys):
         yield f"{name} was made by the keys {', '.join(manifest.keys)}, not {', '.join(arguments.keys)}"
     for option in ("format", "position"):

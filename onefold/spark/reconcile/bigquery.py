@@ -89,7 +89,7 @@ class TableLog:
         return self.rules.version_column is not None and unified.has(self.rules.version_column)
 
 
-class BigQueryTables:
+class BigQueryBases:
     """`onefold.spark.reconcile.job.JobWarehouse` over BigQuery. Nothing is written before the winners are known.
 
     Args:

@@ -24,7 +24,7 @@ from onefold.refresh.plan import Announce
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
 from onefold.spark.job import summary
-from onefold.spark.reconcile.bigquery import BigQueryTables
+from onefold.spark.reconcile.bigquery import BigQueryBases
 from onefold.spark.reconcile.job import reconcile
 from onefold.spark.reconcile.report import JobReport
 
@@ -35,7 +35,7 @@ TRIES = 3
 
 
 @dataclass(frozen=True)
-class TableReport:
+class MergedTableReport:
     """What became of one table.
 
     table: its name.
@@ -55,7 +55,7 @@ class DatasetReport:
     """What became of the tables of a dataset, by name."""
 
     dataset: str
-    tables: tuple[TableReport, ...]
+    tables: tuple[MergedTableReport, ...]
 
     def count(self, outcome: Outcome) -> int:
         """Return how many tables have this outcome."""
@@ -98,9 +98,9 @@ def reconcile_dataset(
 
     def merge(table: TableId) -> JobReport:
         with StagingTables(spark, warehouse.client) as tables:
-            return reconcile(spark, _arguments_of(table), BigQueryTables(warehouse, tables, settings, announce))
+            return reconcile(spark, _arguments_of(table), BigQueryBases(warehouse, tables, settings, announce))
 
-    def work(candidate: Candidate) -> TableReport:
+    def work(candidate: Candidate) -> MergedTableReport:
         return _report(candidate.table, lambda: has_new_rows(warehouse, candidate, settings), merge)
 
     with ThreadPoolExecutor(arguments.parallel, "table") as threads:
@@ -112,24 +112,26 @@ def _arguments_of(table: TableId) -> ReconcileArguments:
     return ReconcileArguments((changes,), base)
 
 
-def _report(table: TableId, is_due: Callable[[], bool], merge: Callable[[TableId], JobReport]) -> TableReport:
+def _report(table: TableId, is_due: Callable[[], bool], merge: Callable[[TableId], JobReport]) -> MergedTableReport:
     """Merge a table, and log what became of it. No error leaves this function, or it would stop the other tables."""
     name = table.table
     try:
         # A try that failed after its merge leaves no new rows, and all the same it has not done its work.
         merged = _retried(lambda: merge(table)) if _retried(is_due) else None
-        done = TableReport(name, "merged", merged, merged.warnings) if merged else TableReport(name, "up_to_date")
+        done = (
+            MergedTableReport(name, "merged", merged, merged.warnings) if merged else MergedTableReport(name, "up_to_date")
+        )
     except (KeyUnknown, NotFound) as error:
-        done = TableReport(name, "skipped", reasons=tuple(str(error).splitlines()))
+        done = MergedTableReport(name, "skipped", reasons=tuple(str(error).splitlines()))
     except OnefoldError as error:
-        done = TableReport(name, "failed", reasons=tuple(str(error).splitlines()))
+        done = MergedTableReport(name, "failed", reasons=tuple(str(error).splitlines()))
     except Exception as error:  # noqa: BLE001 Spark and BigQuery raise errors of many classes, each about one table
-        done = TableReport(name, "failed", reasons=(summary(error),))
+        done = MergedTableReport(name, "failed", reasons=(summary(error),))
     _log(table, done)
     return done
 
 
-def _log(table: TableId, done: TableReport) -> None:
+def _log(table: TableId, done: MergedTableReport) -> None:
     text = f"{table.dataset}.{table.table}: {': '.join([done.outcome.replace('_', ' '), *done.reasons])}"
     fields = {"dataset": table.dataset, "table": table.table, "outcome": done.outcome, "reasons": list(done.reasons)}
     doubtful: LogSeverity = "WARNING" if done.outcome == "merged" and done.reasons else "INFO"

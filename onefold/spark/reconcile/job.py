@@ -19,7 +19,7 @@ from onefold.spark.io.base_output import BaseOutput, StagedFiles, StoredFiles, o
 from onefold.spark.io.files import reading
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.frames import ChangeLog
-from onefold.spark.io.manifest import Manifest, find_finished
+from onefold.spark.io.manifest import OutputManifest, find_finished
 from onefold.spark.reconcile.base import base_rows
 from onefold.spark.reconcile.change_log import unified_rows, within_sequences
 from onefold.spark.reconcile.latest import BaseMerge, Winners, count_matches, find_winners, in_memory
@@ -76,7 +76,7 @@ def _carry_out(spark: SparkSession, plan: JobPlan, warehouse: JobWarehouse | Non
         # Without a window in the arguments there may be nothing new, which is no error: the next merge continues from here.
         with _winners_in_memory(plan, may_be_empty=arguments.whole) as winners:
             return warehouse.merge(winners, plan)
-    begun = Manifest(_as_json(arguments), plan.keys)
+    begun = OutputManifest(_as_json(arguments), plan.keys)
     with open_output(spark, str(arguments.output), begun) as output:
         return _write(plan, output)
 
@@ -203,7 +203,7 @@ def _base_was(arguments: ReconcileArguments) -> BaseWas:
 
 def _finish(plan: JobPlan, output: BaseOutput, report: JobReport, stored: StoredFiles | None = None) -> JobReport:
     landed_types = {column.name: plan.landed_types[fold_case(column.name)] for column in plan.columns}
-    manifest = Manifest(_as_json(plan.arguments), plan.keys, plan.columns, landed_types, report=asdict(report))
+    manifest = OutputManifest(_as_json(plan.arguments), plan.keys, plan.columns, landed_types, report=asdict(report))
     output.finish(manifest, report.rows, stored)
     return report
 

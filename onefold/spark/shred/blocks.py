@@ -18,7 +18,7 @@ TEXT_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Block:
+class EventBlock:
     """A part of a file, without the end that Spark's writer adds to it.
 
     Attributes:
@@ -37,10 +37,10 @@ class Block:
 class Blocks(Protocol):
     """Collects the rows of a task."""
 
-    def add(self, table: int, rows: Sequence[Any]) -> Iterator[Block]:
+    def add(self, table: int, rows: Sequence[Any]) -> Iterator[EventBlock]:
         """Take rows of a table, and yield blocks that are large enough."""
 
-    def rest(self) -> Iterator[Block]:
+    def rest(self) -> Iterator[EventBlock]:
         """Yield what is left."""
 
 
@@ -58,7 +58,7 @@ class TextBlocks:
     def __init__(self) -> None:
         self._tables: dict[int, _Lines] = {}
 
-    def add(self, table: int, rows: Sequence[str]) -> Iterator[Block]:
+    def add(self, table: int, rows: Sequence[str]) -> Iterator[EventBlock]:
         """Take lines of a table, and yield blocks that are large enough."""
         lines = self._tables.setdefault(table, _Lines())
         text = CSV.end.join(rows)
@@ -68,12 +68,12 @@ class TextBlocks:
         if lines.size >= TEXT_BLOCK:
             yield self._take(table, lines)
 
-    def rest(self) -> Iterator[Block]:
+    def rest(self) -> Iterator[EventBlock]:
         """Yield what is left."""
         yield from (self._take(table, lines) for table, lines in self._tables.items() if lines.rows)
 
-    def _take(self, table: int, lines: _Lines) -> Block:
-        block = Block(table, lines.blocks, lines.rows, CSV.end.join(lines.texts).encode())
+    def _take(self, table: int, lines: _Lines) -> EventBlock:
+        block = EventBlock(table, lines.blocks, lines.rows, CSV.end.join(lines.texts).encode())
         self._tables[table] = _Lines(blocks=lines.blocks + 1)
         return block
 

@@ -12,11 +12,11 @@ from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput, TryAgain
 from onefold.events.registry.registry import Registry
 from onefold.events.shred.counts import problems_of_counts
-from onefold.events.shred.manifest import Manifest, ShreddedTable
+from onefold.events.shred.manifest import RunManifest, ShreddedTable
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.report import ShredReport
 from onefold.events.shred.runs import not_taken, problems_of_input
-from onefold.events.shred.set_aside import EventFile, SetAside, problems_of_names
+from onefold.events.shred.set_aside import SetAside, StoredFile, problems_of_names
 from onefold.events.shred.tally import Tally
 from onefold.spark.shred.files import placed_tables
 from onefold.spark.shred.form import FORMS
@@ -71,7 +71,7 @@ class _Job:
     plan: ShredPlan
     started: datetime
 
-    def run(self, files: Mapping[str, EventFile], report: ShredReport) -> ShredReport:
+    def run(self, files: Mapping[str, StoredFile], report: ShredReport) -> ShredReport:
         """Shred files, but for those that cannot be read, which are set aside; return the report."""
         removed = () if self.arguments.dry_run else self._without_abandoned()
         named = problems_of_names(files)
@@ -95,10 +95,10 @@ class _Job:
             self.output.remove(run)
         return tuple(removed)
 
-    def _count(self, files: Mapping[str, EventFile]) -> _Written:
+    def _count(self, files: Mapping[str, StoredFile]) -> _Written:
         return _Written(count_records(self.spark, self.plan, files))
 
-    def _write(self, files: Mapping[str, EventFile]) -> _Written:
+    def _write(self, files: Mapping[str, StoredFile]) -> _Written:
         run = self.output.start(self.started)
         folder = self.output.run_folder(run)
         try:
@@ -108,7 +108,7 @@ class _Job:
             raise
         return _Written(tally, run, placed_tables(self.spark, folder, self.plan, tally))
 
-    def _finish(self, run: str, written: _Written, files: Mapping[str, EventFile]) -> None:
+    def _finish(self, run: str, written: _Written, files: Mapping[str, StoredFile]) -> None:
         """Write the manifest.
 
         Raises:
@@ -119,7 +119,7 @@ class _Job:
             raise TryAgain(f"{self.output.folder.uri}, run {run}: {'; '.join(problems)}: start the job again")
         registry = plain_address(self.arguments.registry)
         self.output.finish(
-            Manifest(
+            RunManifest(
                 run, self.plan.format, FORMS[self.plan.format].compression, registry, tuple(files),
                 tuple(sorted(tally.schemas)), written.tables, tally.events, bad, self.started, datetime.now(UTC),
             )
@@ -130,7 +130,7 @@ class _Job:
         return replace(report, events=tally.events, tables=tables, bad=dict(sorted(tally.bad.items())))
 
 
-def _check_inputs(found: Mapping[str, EventFile], output: Output) -> None:
+def _check_inputs(found: Mapping[str, StoredFile], output: Output) -> None:
     """Check that no file of a run is read as an event, but for bad rows of finished runs.
 
     Raises:

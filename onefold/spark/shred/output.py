@@ -23,8 +23,8 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import SparkSession
 
 from onefold.core.errors import TryAgain
-from onefold.events.shred.manifest import MANIFEST, Manifest, run_folder
-from onefold.events.shred.runs import STARTED, Runs, check_commit, inputs_of, manifest_path, run_name, run_of
+from onefold.events.shred.manifest import MANIFEST, RunManifest, run_folder
+from onefold.events.shred.runs import STARTED, ShredRuns, check_commit, inputs_of, manifest_path, run_name, run_of
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.new_file import create_file
 from onefold.spark.shred.places import hadoop_address
@@ -46,7 +46,7 @@ class Output:
         self._spark = spark
         self.folder = Folder(spark, hadoop_address(address))
         self._number = 0
-        self.runs = Runs(frozenset(), frozenset())
+        self.runs = ShredRuns(frozenset(), frozenset())
         self.quarantine = Quarantine(spark, self.folder.uri)
 
     def read(self) -> frozenset[str]:
@@ -60,7 +60,7 @@ class Output:
         with ThreadPoolExecutor(_READERS) as pool:
             inputs = dict(zip(names, pool.map(lambda run: self._inputs_of(run, committed), names), strict=True))
         finished = {run: found for run, found in inputs.items() if found is not None}
-        self.runs = Runs(frozenset(finished), frozenset(inputs) - frozenset(finished))
+        self.runs = ShredRuns(frozenset(finished), frozenset(inputs) - frozenset(finished))
         return frozenset(address for found in (*committed.values(), *finished.values()) for address in found)
 
     def _committed(self) -> Mapping[str, tuple[str, ...]]:
@@ -88,7 +88,7 @@ class Output:
         """Return the folder of a run."""
         return self._below(run_folder(run))
 
-    def finish(self, manifest: Manifest) -> None:
+    def finish(self, manifest: RunManifest) -> None:
         """Write the manifest of a run, unless another run has read some of its files.
 
         Raises:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from onefold.events.shred.plan import PlannedTable
 from onefold.events.shred.tally import BAD_ROWS
 from onefold.schema.types import Array, Struct, Type, parse_type
-from onefold.spark.shred.blocks import Block
+from onefold.spark.shred.blocks import EventBlock
 from onefold.spark.shred.form import PARQUET
 
 FILE_BYTES, GROUP_ROWS = 64 << 20, 65_536
@@ -67,11 +67,11 @@ class _File:
         self.writer.write_table(pa.Table.from_batches(self.waiting, self.schema), row_group_size=GROUP_ROWS)
         self.waiting = []
 
-    def take(self, table: int) -> Block:
+    def take(self, table: int) -> EventBlock:
         if self.waiting:
             self.flush()
         self.writer.close()
-        return Block(table, self.number, self.rows, self.buffer.getvalue()[: -len(PARQUET.end)])
+        return EventBlock(table, self.number, self.rows, self.buffer.getvalue()[: -len(PARQUET.end)])
 
 
 class ParquetBlocks:
@@ -81,7 +81,7 @@ class ParquetBlocks:
         self._tables = tables
         self._files: dict[int, _File] = {}
 
-    def add(self, table: int, rows: Sequence[Sequence[Any]]) -> Iterator[Block]:
+    def add(self, table: int, rows: Sequence[Sequence[Any]]) -> Iterator[EventBlock]:
         """Take rows of a table, and yield its file where that is large enough."""
         file = self._files.get(table)
         if file is None:
@@ -95,6 +95,6 @@ class ParquetBlocks:
             yield file.take(table)
             self._files[table] = _File(file.schema, file.number + 1)
 
-    def rest(self) -> Iterator[Block]:
+    def rest(self) -> Iterator[EventBlock]:
         """Yield what is left."""
         yield from (file.take(table) for table, file in self._files.items() if file.rows or file.waiting)

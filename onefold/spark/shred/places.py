@@ -11,7 +11,7 @@ from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput
-from onefold.events.shred.set_aside import EventFile
+from onefold.events.shred.set_aside import StoredFile
 from onefold.spark.io.filesystem import Folder
 
 _S3, _S3A = "s3://", "s3a://"
@@ -37,7 +37,7 @@ def plain_address(address: str) -> str:
     return _S3 + address.removeprefix(_S3A) if address.startswith(_S3A) else address
 
 
-def find_events(spark: SparkSession, places: Sequence[str]) -> dict[str, EventFile]:
+def find_events(spark: SparkSession, places: Sequence[str]) -> dict[str, StoredFile]:
     """Return the files of events, by the address that a manifest has.
 
     Files whose name, or a folder's below the place, begins with `_` or `.` are left out, as Spark does.
@@ -49,7 +49,7 @@ def find_events(spark: SparkSession, places: Sequence[str]) -> dict[str, EventFi
     Raises:
         InvalidInput: places do not exist or cannot be read; the error lists all of them.
     """
-    found: dict[str, EventFile] = {}
+    found: dict[str, StoredFile] = {}
     problems: list[str] = []
     for place in places:
         try:
@@ -61,20 +61,20 @@ def find_events(spark: SparkSession, places: Sequence[str]) -> dict[str, EventFi
     return found
 
 
-def _files_at(spark: SparkSession, place: str) -> Mapping[str, EventFile]:
+def _files_at(spark: SparkSession, place: str) -> Mapping[str, StoredFile]:
     """Return the files of one place.
 
     Raises:
         InvalidInput: it does not exist, or cannot be read. A pattern may match nothing.
     """
-    found: dict[str, EventFile] = {}
+    found: dict[str, StoredFile] = {}
     for uri in _matches(spark, place):
         folder = Folder(spark, uri)
         root = folder.qualified()
         for entry in folder.files():
             is_itself = root.endswith(f"/{entry.path}") and folder.is_file()
             if not entry.hidden:
-                found[plain_address(root if is_itself else f"{root}/{entry.path}")] = EventFile(entry.size, entry.modified)
+                found[plain_address(root if is_itself else f"{root}/{entry.path}")] = StoredFile(entry.size, entry.modified)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput
-from onefold.events.shred.set_aside import BZIP2, HEAD, TAIL, EventFile, SetAside, parse_set_aside, problem_of_bzip2
+from onefold.events.shred.set_aside import BZIP2, HEAD, TAIL, SetAside, StoredFile, parse_set_aside, problem_of_bzip2
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.shred.places import hadoop_address
 
@@ -32,7 +32,7 @@ class Quarantine:
     def __init__(self, spark: SparkSession, output: str) -> None:
         self._folder = Folder(spark, f"{output}/{SET_ASIDE}")
 
-    def reasons(self, files: Mapping[str, EventFile]) -> dict[str, str]:
+    def reasons(self, files: Mapping[str, StoredFile]) -> dict[str, str]:
         """Return which of some files were set aside and are still as they were, each with the reason."""
         with ThreadPoolExecutor(_READERS) as pool:
             records = [one for one in pool.map(self._record, self._folder.children()) if one]
@@ -46,7 +46,7 @@ class Quarantine:
         return parse_set_aside(self._folder.read(name))
 
 
-def problems_of_ends(spark: SparkSession, files: Mapping[str, EventFile]) -> dict[str, str]:
+def problems_of_ends(spark: SparkSession, files: Mapping[str, StoredFile]) -> dict[str, str]:
     """Return the files of bzip2 that are not whole, each with the reason. An empty one has no rows.
 
     Raises:
@@ -64,8 +64,8 @@ def _problem_of_ends(spark: SparkSession, address: str, size: int) -> str | None
 
 
 def with_readable(
-    files: Mapping[str, EventFile], work: Callable[[Mapping[str, EventFile]], Result]
-) -> tuple[Result | None, Mapping[str, EventFile], Mapping[str, str]]:
+    files: Mapping[str, StoredFile], work: Callable[[Mapping[str, StoredFile]], Result]
+) -> tuple[Result | None, Mapping[str, StoredFile], Mapping[str, str]]:
     """Do work with files, and again without each one whose content cannot be read.
 
     Args:

@@ -13,7 +13,7 @@ from pyspark import TaskContext
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
 from onefold.events.shred.tally import BAD_ROWS, Tally, WrittenFile
-from onefold.spark.shred.blocks import Block, Blocks, TextBlocks, schemas_in
+from onefold.spark.shred.blocks import Blocks, EventBlock, TextBlocks, schemas_in
 from onefold.spark.shred.files import FOLDER_COLUMNS
 from onefold.spark.shred.form import FileForm
 from onefold.spark.shred.parquet_blocks import ParquetBlocks
@@ -83,15 +83,15 @@ class Worker:
             rows[BAD_ROWS] = [self.form.bad_row(bad.to_json()) for bad in bad_rows]
         return rows
 
-    def _blocks(self, found: Iterable[Mapping[int, list[Any]]]) -> Iterator[Block]:
+    def _blocks(self, found: Iterable[Mapping[int, list[Any]]]) -> Iterator[EventBlock]:
         blocks: Blocks = TextBlocks() if self.plan.format == "csv" else ParquetBlocks(self.plan.tables)
         for rows in found:
             for table, some in rows.items():
                 yield from blocks.add(table, some)
         yield from blocks.rest()
 
-    def _batches(self, blocks: Iterable[Block]) -> Iterator[pa.RecordBatch]:
-        waiting: list[Block] = []
+    def _batches(self, blocks: Iterable[EventBlock]) -> Iterator[pa.RecordBatch]:
+        waiting: list[EventBlock] = []
         size = 0
         for block in blocks:
             waiting.append(block)
@@ -102,7 +102,7 @@ class Worker:
         if waiting:
             yield self._batch(waiting)
 
-    def _batch(self, blocks: list[Block]) -> pa.RecordBatch:
+    def _batch(self, blocks: list[EventBlock]) -> pa.RecordBatch:
         folders = zip(*(self.folders[block.table] for block in blocks), strict=True)
         numbers = pa.array([block.number for block in blocks], pa.int32())
         data = pa.array([block.data for block in blocks], pa.binary())
@@ -123,7 +123,7 @@ class FileCounter:
     task: int
     files: dict[tuple[int, int], WrittenFile] = field(default_factory=dict)
 
-    def counted(self, blocks: Iterable[Block]) -> Iterator[Block]:
+    def counted(self, blocks: Iterable[EventBlock]) -> Iterator[EventBlock]:
         """Yield the blocks, counted."""
         for block in blocks:
             number, size = block.number // self.form.blocks, len(block.data) + len(self.form.end)

@@ -15,7 +15,7 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 
 from onefold.core.errors import InvalidInput
 from onefold.events.shred.plan import ShredPlan
-from onefold.events.shred.set_aside import EventFile
+from onefold.events.shred.set_aside import StoredFile
 from onefold.events.shred.tally import BAD_ROWS, Tally
 from onefold.spark.io.arrow import map_in_arrow
 from onefold.spark.io.filesystem import Folder
@@ -58,7 +58,7 @@ class _Tallies(AccumulatorParam[Tally]):
         return value1.add(value2)
 
 
-def count_records(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, EventFile]) -> Tally:
+def count_records(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredFile]) -> Tally:
     """Shred the records of files, and return the counts; nothing is written.
 
     Args:
@@ -76,7 +76,7 @@ def count_records(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, Eve
     return tallies.value
 
 
-def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, EventFile], run: Folder) -> Tally:
+def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredFile], run: Folder) -> Tally:
     """Shred the records of files into the folder of a run, and return the counts.
 
     Args:
@@ -101,7 +101,7 @@ def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, EventFi
 
 
 @contextmanager
-def _unread_file_named(spark: SparkSession, inputs: Mapping[str, EventFile]) -> Iterator[None]:
+def _unread_file_named(spark: SparkSession, inputs: Mapping[str, StoredFile]) -> Iterator[None]:
     """Turn the error of a file that Spark cannot read into one line with its address.
 
     Args:
@@ -129,7 +129,7 @@ def _unread_file_named(spark: SparkSession, inputs: Mapping[str, EventFile]) -> 
         raise
 
 
-def _spelled(spark: SparkSession, inputs: Mapping[str, EventFile]) -> Mapping[str, str]:
+def _spelled(spark: SparkSession, inputs: Mapping[str, StoredFile]) -> Mapping[str, str]:
     """Return the addresses of files by the form in which Spark spells them."""
     jvm: Any = spark._jvm
     return {_plain(jvm.org.apache.hadoop.fs.Path(hadoop_address(one)).toUri().toString()): one for one in inputs}
@@ -151,7 +151,7 @@ def _is_of_content(error: Any) -> bool:
 
 
 def _blocks(
-    spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, EventFile], tallies: Accumulator[Tally], *, dry_run: bool
+    spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredFile], tallies: Accumulator[Tally], *, dry_run: bool
 ) -> DataFrame:
     """Return the blocks of the rows of all records.
 

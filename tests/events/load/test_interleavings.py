@@ -16,9 +16,9 @@ from support.turns import Killed, Turns, any_order
 
 from onefold.core.errors import TryAgain
 from onefold.events.load.load import Loader
-from onefold.events.load.runs import Runs
+from onefold.events.load.runs import FolderRuns
 from onefold.events.shred.counts import EVENTS
-from onefold.events.shred.manifest import MANIFEST, Manifest, ShreddedFile, ShreddedTable
+from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedFile, ShreddedTable
 from onefold.ports.event_tables import Columns, EventTable
 from onefold.ports.objects import StoredObject
 
@@ -57,7 +57,7 @@ def _wider(draw: st.DataObject, type_: str) -> str:
     return type_.removesuffix(closing) + ">" * (len(closing) - 1) + f", f{len(type_)} STRING>" if closing == ">" else type_
 
 
-def manifest(number: int, states: dict[str, Columns], rows: dict[str, int]) -> Manifest:
+def manifest(number: int, states: dict[str, Columns], rows: dict[str, int]) -> RunManifest:
     at = START + timedelta(seconds=number)
     tables = tuple(
         ShreddedTable(
@@ -70,11 +70,11 @@ def manifest(number: int, states: dict[str, Columns], rows: dict[str, int]) -> M
     )  # fmt: skip
     run = at.strftime("%Y-%m-%d-%H-%M-%S")
     events = sum(table.rows for table in tables if table.name == EVENTS) or sum(table.rows for table in tables)
-    return Manifest(run, "parquet", "snappy", "/registry", (), (), tables, events, {}, at, at)
+    return RunManifest(run, "parquet", "snappy", "/registry", (), (), tables, events, {}, at, at)
 
 
 def loader(folder: Folder, warehouse: MemoryWarehouse) -> Loader:
-    return Loader(Runs("file:///runs", folder), warehouse)
+    return Loader(FolderRuns("file:///runs", folder), warehouse)
 
 
 def load_again_and_again(folder: Folder, state: MemoryTables, step: Any) -> None:
@@ -124,7 +124,7 @@ def test_whatever_loaders_do_at_once_the_rows_of_each_run_are_there_once(draw: s
         assert tables.tables[name].uri in ("", f"iglu:com.acme/click/jsonschema/1-0-{last}")
 
 
-def _rows(run: Manifest, name: str) -> int:
+def _rows(run: RunManifest, name: str) -> int:
     return sum(table.rows for table in run.tables if table.name == name)
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from onefold.core.errors import SchemaConflict
-from onefold.events.load.plan import Facts, TableAltered, TablePlan, Wanted, plan_table
+from onefold.events.load.plan import EventTablePlan, Facts, TableAltered, Wanted, plan_table
 from onefold.ports.event_tables import Columns, EventTable, FoundTable, KnownColumns
 from onefold.schema.growth import grown
 
@@ -34,11 +34,11 @@ def listed(*columns: tuple[str, str], version: str = "1-0-0", minute: int = 0, l
     return KnownColumns(columns, uri, NOON + timedelta(minutes=minute), loaded)
 
 
-def plan(run: Wanted, is_: FoundTable | None, *known: KnownColumns) -> TablePlan:
+def plan(run: Wanted, is_: FoundTable | None, *known: KnownColumns) -> EventTablePlan:
     return plan_table(run, Facts(known, is_, known), grown)
 
 
-def columns(made: TablePlan) -> Columns:
+def columns(made: EventTablePlan) -> Columns:
     return made.table.columns
 
 

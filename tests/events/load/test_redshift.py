@@ -19,7 +19,7 @@ from support.shredded_runs import click_table
 from onefold.events.load.report import RunReport
 from onefold.events.registry.columns import table_of
 from onefold.events.registry.ddl import named_types
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.shred.manifest import ShreddedTable
 
 ID, ZIP, LONG = ("id", "INT"), ("zip", "VARCHAR(5)"), ("zip", "VARCHAR(50)")
@@ -162,7 +162,7 @@ def shredded_histories(draw: st.DrawFn) -> list[list[tuple[ShreddedTable, list[R
     return [_shredded(draw, history[:count], number) for number, count in enumerate(known)]
 
 
-def _shredded(draw: st.DrawFn, history: list[Schema], run: int) -> list[tuple[ShreddedTable, list[Row]]]:
+def _shredded(draw: st.DrawFn, history: list[JsonSchema], run: int) -> list[tuple[ShreddedTable, list[Row]]]:
     model = table_of(history)
     recovered = {one.version: one for one in model.recovered}
     tables: dict[str, tuple[ShreddedTable, list[Row]]] = {}

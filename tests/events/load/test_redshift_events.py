@@ -18,7 +18,7 @@ from support.seeding import examples
 from support.shred_events import data_of, document, parsed, registry_of
 from support.shred_oracle import flat, same_csv
 
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.shred.manifest import ShreddedTable
 from onefold.events.shred.plan import PlannedTable, plan_shred
 from onefold.events.shred.shredder import Shredder
@@ -39,7 +39,9 @@ def history_of(chance: random.Random) -> list[Json]:
     return documents
 
 
-def shredded(known: Sequence[Schema], documents: Sequence[Json], chance: random.Random, expected: dict[str, Json]) -> Lines:
+def shredded(
+    known: Sequence[JsonSchema], documents: Sequence[Json], chance: random.Random, expected: dict[str, Json]
+) -> Lines:
     """Shred some events by the registry as it is known; `expected` gets each row's values by its identifier."""
     plan = plan_shred(registry_of(*known), "csv", "self-describing", START)
     shredder = Shredder(plan)

@@ -12,7 +12,7 @@ from support.schemas import fields, histories, versions
 from support.seeding import examples
 
 from onefold.events.registry.bigquery_columns import bigquery_table
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.schema.types import Array, Struct, Type
 
 TYPES: list[tuple[dict[str, Any], str]] = [
@@ -146,7 +146,7 @@ def begins_with(after: dict[str, Type], before: dict[str, Type]) -> bool:
 
 @settings(max_examples=examples(30))
 @given(histories())
-def test_no_field_ever_moves_or_changes_its_type(history: list[Schema]) -> None:
+def test_no_field_ever_moves_or_changes_its_type(history: list[JsonSchema]) -> None:
     tables = [bigquery_table(history[: count + 1]) for count in range(len(history))]
     levels = [{one.column.name: one.column.type for one in table.columns} for table in tables]
     for (before, after), (old, new) in zip(pairwise(levels), pairwise(tables), strict=True):

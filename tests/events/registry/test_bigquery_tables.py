@@ -14,7 +14,7 @@ from onefold.adapters.bigquery.schema import columns_of as schema_columns
 from onefold.events.registry.bigquery_columns import bigquery_table
 from onefold.events.registry.columns import ENVELOPE
 from onefold.events.registry.ddl import bigquery_columns, create_statements
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.migrations import migration
 
 TABLE = "com_acme_ad_click_1"
@@ -22,7 +22,7 @@ TABLE = "com_acme_ad_click_1"
 
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(histories())
-def test_the_analyzer_accepts_each_table(judge: Judge, history: list[Schema]) -> None:
+def test_the_analyzer_accepts_each_table(judge: Judge, history: list[JsonSchema]) -> None:
     table = bigquery_table(history)
     for statement in create_statements(table):
         judge.accept(statement)

@@ -14,7 +14,7 @@ from support.seeding import examples
 
 from onefold.events.registry.classify import ChangeClass, classify
 from onefold.events.registry.containment import narrowings
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 
 ADDITION, REVISION, MODEL = ChangeClass.ADDITION, ChangeClass.REVISION, ChangeClass.MODEL
 TEXT = {"type": "string"}
@@ -174,13 +174,13 @@ def takes(schema: dict[str, Any], value: Any) -> bool:
     return bool(jsonschema_rs.Draft4Validator(schema, validate_formats=True).is_valid(value))
 
 
-def is_valid(schema: Schema, value: Any) -> bool:
+def is_valid(schema: JsonSchema, value: Any) -> bool:
     return takes({keyword: rule for keyword, rule in schema.json.items() if keyword != "self"}, value)
 
 
 @settings(max_examples=examples(30))
 @given(histories(), st.data())
-def test_no_value_that_was_valid_becomes_invalid_by_an_addition(history: list[Schema], data: st.DataObject) -> None:
+def test_no_value_that_was_valid_becomes_invalid_by_an_addition(history: list[JsonSchema], data: st.DataObject) -> None:
     old, new = history[0], history[-1]
     _check(old, new, data)
 
@@ -190,7 +190,7 @@ def test_no_value_of_a_leaf_becomes_invalid_by_an_addition(one: Any, other: Any,
     _check(described(fields(["a"], a=one)), described(fields(["a"], a=other)), data)
 
 
-def _check(old: Schema, new: Schema, data: st.DataObject) -> None:
+def _check(old: JsonSchema, new: JsonSchema, data: st.DataObject) -> None:
     value = value_for(dict(old.json), data.draw)
     if value is IMPOSSIBLE:  # a schema without any value makes no value invalid
         return

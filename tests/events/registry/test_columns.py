@@ -11,7 +11,7 @@ from support.schemas import fields, histories, versions
 from support.seeding import examples
 
 from onefold.events.registry.columns import ENVELOPE, table_of
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.schema_key import snake
 
 # No two names that want one column, so that the oracle needs no second names.
@@ -49,7 +49,7 @@ def flat(schema: dict[str, Any], path: tuple[str, ...] = (), certain: bool = Tru
     return found
 
 
-def expected(history: list[Schema]) -> list[tuple[str, bool]]:
+def expected(history: list[JsonSchema]) -> list[tuple[str, bool]]:
     """Return the names of all columns in their order, and whether they may be NULL."""
     held = [schema for schema in history if schema.key.version not in {one.version for one in table_of(history).recovered}]
     order: list[tuple[str, ...]] = []
@@ -61,13 +61,13 @@ def expected(history: list[Schema]) -> list[tuple[str, bool]]:
 
 @settings(max_examples=examples(50))
 @given(histories(NAMES))
-def test_order_and_nullability_are_those_of_the_oracle(history: list[Schema]) -> None:
+def test_order_and_nullability_are_those_of_the_oracle(history: list[JsonSchema]) -> None:
     assert [(column.name, column.nullable) for column in table_of(history).columns] == expected(history)
 
 
 @settings(max_examples=examples(50))
 @given(histories())
-def test_no_column_ever_moves_or_gets_a_type_that_redshift_cannot_give_it(history: list[Schema]) -> None:
+def test_no_column_ever_moves_or_gets_a_type_that_redshift_cannot_give_it(history: list[JsonSchema]) -> None:
     tables = [table_of(history[: count + 1]) for count in range(len(history))]
     for before, after in pairwise(tables):
         assert len(after.columns) >= len(before.columns)
@@ -82,7 +82,7 @@ def test_no_column_ever_moves_or_gets_a_type_that_redshift_cannot_give_it(histor
 
 @settings(max_examples=examples(50))
 @given(histories())
-def test_names_are_unique_and_none_is_that_of_the_envelope(history: list[Schema]) -> None:
+def test_names_are_unique_and_none_is_that_of_the_envelope(history: list[JsonSchema]) -> None:
     table = table_of(history)
     for columns in (table.columns, *(recovery.columns for recovery in table.recovered)):
         found = [column.name for column in columns]

@@ -14,7 +14,7 @@ import pytest
 from onefold.core.errors import SchemaInvalid
 from onefold.events.registry.classify import classify
 from onefold.events.registry.ddl import TARGETS, build_table, create_statements
-from onefold.events.registry.json_schema import Schema, parse_schema
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
 
 SCHEMAS = 1_000
 MOST_CALLS = 1_500
@@ -78,7 +78,7 @@ def allowed(keyword: str, chance: random.Random, depth: int) -> Any:
     return choices.get(keyword, lambda: anything(chance, depth))()
 
 
-def parsed(source: dict[str, Any]) -> Schema | None:
+def parsed(source: dict[str, Any]) -> JsonSchema | None:
     own = {"vendor": "com.acme", "name": "fuzz", "format": "jsonschema", "version": "1-0-0"}
     with contextlib.suppress(SchemaInvalid):
         return parse_schema(json.dumps({**source, "self": own}))

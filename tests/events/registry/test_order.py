@@ -8,14 +8,14 @@ import pytest
 from support.schemas import described, fields, versions
 
 from onefold.core.errors import Violation
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.order import Rules, check_addition
 
 ANY: dict[str, Any] = fields(a="string")
 SEQUENTIAL = Rules(order="sequential")
 
 
-def existing(*numbers: str) -> list[Schema]:
+def existing(*numbers: str) -> list[JsonSchema]:
     return versions(*[ANY] * len(numbers), numbers=numbers)
 
 

@@ -14,7 +14,7 @@ from support.seeding import examples
 
 from onefold.events.registry.columns import ENVELOPE, ModelTable, table_of
 from onefold.events.registry.ddl import create_statements
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.migrations import migration
 
 _POSTGRES = {"character varying": "VARCHAR", "character": "CHAR", "integer": "INT", "numeric": "DECIMAL"}
@@ -53,7 +53,7 @@ def test_a_table_is_created_as_it_was_described(postgres: RedshiftOnPostgres) ->
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=histories(), data_=st.data())
 def test_any_sequence_of_migrations_gives_the_table_that_is_created_at_the_end(
-    postgres: RedshiftOnPostgres, history: list[Schema], data_: st.DataObject
+    postgres: RedshiftOnPostgres, history: list[JsonSchema], data_: st.DataObject
 ) -> None:
     for table in postgres.tables():
         postgres.connection.execute(f'DROP TABLE "{table}"'.encode())

@@ -20,9 +20,9 @@ from onefold.adapters.gcs import GcsObjects
 from onefold.core.errors import InvalidInput, Rejected, TryAgain
 from onefold.events.registry.folder import read_folder
 from onefold.events.registry.index import INDEX_PATH, Index, parse_index
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.schema_key import ModelKey
-from onefold.events.registry.store import Outcome, RegistryStore, SchemaExists
+from onefold.events.registry.store import AdditionOutcome, RegistryStore, SchemaExists
 from onefold.ports.objects import ObjectWriter
 
 Place = tuple[str, Callable[[], ObjectWriter]]
@@ -42,13 +42,13 @@ def opened(place: Place, patches: bool = False) -> RegistryStore:
     return store_of(place[0], place[1](), patches)
 
 
-def contents(place: Place) -> dict[str, Schema | None]:
+def contents(place: Place) -> dict[str, JsonSchema | None]:
     """What another process reads: the schemas in the order of addition."""
     store = opened(place)
     return {key.path: store.find(key) for key in store.list_keys()}
 
 
-def objects_of(place: Place, schemas: list[Schema]) -> list[object]:
+def objects_of(place: Place, schemas: list[JsonSchema]) -> list[object]:
     """The objects of schemas as they are stored, without the index."""
     found = [place[1]().find(f"{place[0]}/schemas/{one.key.path}") for one in schemas]
     return [json.loads(one.data) if one else None for one in found]
@@ -57,7 +57,7 @@ def objects_of(place: Place, schemas: list[Schema]) -> list[object]:
 def test_schemas_keep_the_order_of_addition_and_not_that_of_their_numbers(place: Place) -> None:
     numbers = ["1-0-0", "1-1-0", "1-2-0", "1-0-1", "1-2-1", "2-0-0"]
     for number in numbers:
-        assert opened(place).add(schema(number)) is Outcome.ADDED
+        assert opened(place).add(schema(number)) is AdditionOutcome.ADDED
     store = opened(place)
     assert [str(key.version) for key in store.list_keys()] == numbers
     assert [str(key.version) for key in store.versions(MODEL)] == numbers[:-1]
@@ -67,7 +67,7 @@ def test_an_addition_that_is_repeated_changes_nothing(place: Place) -> None:
     first, second = history(additions=2)
     opened(place).add(first)
     opened(place).add(second)
-    assert opened(place).add(first) is Outcome.UNCHANGED
+    assert opened(place).add(first) is AdditionOutcome.UNCHANGED
     assert list(contents(place).values()) == [first, second]
 
 
@@ -78,13 +78,13 @@ def test_another_schema_under_a_key_is_refused_and_replaces_it_only_where_patche
     other = schema("1-0-0", added={"type": "boolean"})
     with pytest.raises(SchemaExists, match="another schema under this key"):
         opened(place).add(other)
-    assert opened(place, patches=True).add(other) is Outcome.PATCHED
+    assert opened(place, patches=True).add(other) is AdditionOutcome.PATCHED
     assert list(contents(place).values()) == [other, second]
     assert objects_of(place, [other, second]) == [other.json, second.json]
 
 
 def test_a_check_adds_nothing(place: Place) -> None:
-    assert opened(place).check(schema()) is Outcome.ADDED
+    assert opened(place).check(schema()) is AdditionOutcome.ADDED
     assert opened(place).list_keys() == ()
 
 
@@ -142,7 +142,7 @@ def in_threads(work: list[Callable[[], object]]) -> list[object]:
         return list(pool.map(run, work))
 
 
-def add_all(place: Place, schemas: list[Schema]) -> Callable[[], object]:
+def add_all(place: Place, schemas: list[JsonSchema]) -> Callable[[], object]:
     return lambda: [opened(place).add(one) for one in schemas]
 
 
@@ -150,7 +150,7 @@ def add_all(place: Place, schemas: list[Schema]) -> Callable[[], object]:
 def test_of_fifty_additions_at_once_none_is_lost_and_each_order_is_kept(place: Place) -> None:
     names = [f"event{number}" for number in range(25)]
     results = in_threads([add_all(place, list(history(name, additions=2))) for name in names])
-    assert results == [[Outcome.ADDED, Outcome.ADDED]] * 25
+    assert results == [[AdditionOutcome.ADDED, AdditionOutcome.ADDED]] * 25
     paths = list(contents(place))
     assert len(paths) == 50
     for name in names:
@@ -160,8 +160,8 @@ def test_of_fifty_additions_at_once_none_is_lost_and_each_order_is_kept(place: P
 def test_of_fifty_different_schemas_at_once_under_one_key_one_is_added_and_all_others_are_told(place: Place) -> None:
     schemas = [schema("1-0-0", "ad_click", "com.acme", **{f"p{number}": {"type": "null"}}) for number in range(50)]
     results = in_threads([add_all(place, [one]) for one in schemas])
-    assert Counter(map(str, results)) == {str([Outcome.ADDED]): 1, str(SchemaExists): 49}
-    (added,) = [one for one, result in zip(schemas, results, strict=True) if result == [Outcome.ADDED]]
+    assert Counter(map(str, results)) == {str([AdditionOutcome.ADDED]): 1, str(SchemaExists): 49}
+    (added,) = [one for one, result in zip(schemas, results, strict=True) if result == [AdditionOutcome.ADDED]]
     assert list(contents(place).values()) == [added]
     assert objects_of(place, [added]) == [added.json]
 
@@ -181,7 +181,7 @@ def test_a_lost_answer_loses_no_schema(object_store: ObjectStore) -> None:
         object_store.lose_answers = 1
         with pytest.raises(TryAgain):
             bucket_store().add(one)
-        assert bucket_store().add(one) is Outcome.UNCHANGED
+        assert bucket_store().add(one) is AdditionOutcome.UNCHANGED
         assert len(bucket_store().list_keys()) == number + 1
 
 
@@ -212,7 +212,7 @@ def test_a_file_that_somebody_put_there_without_the_index_is_not_overwritten(tmp
         folder_store(tmp_path).add(schema())
     assert path.read_text() == "mine"
     path.write_text(json.dumps(schema().json))
-    assert folder_store(tmp_path).add(schema()) is Outcome.ADDED
+    assert folder_store(tmp_path).add(schema()) is AdditionOutcome.ADDED
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 from support.shred_events import parsed
 from support.shred_scene import cells, entity, plan, shred
 
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 
 
-def tags(version: str, *types: str) -> Schema:
+def tags(version: str, *types: str) -> JsonSchema:
     items: dict[str, Any] = {"type": types[0]} if len(types) == 1 else {"type": list(types)}
     return parsed({"type": "object", "properties": {"tags": {"type": "array", "items": items}}}, version)
 
@@ -19,14 +19,14 @@ def tags(version: str, *types: str) -> Schema:
 PLAIN, NULLABLE, MIXED = tags("1-0-0", "string"), tags("1-0-1", "string", "null"), tags("1-0-2", "string", "integer")
 
 
-def column(made: Any, schema: Schema, value: list[Any]) -> Any:
+def column(made: Any, schema: JsonSchema, value: list[Any]) -> Any:
     outcome = shred(made, entity(schema, tags=value))
     assert outcome.bad is None, outcome.bad
     return cells(made, outcome)["tags"]
 
 
 @pytest.mark.parametrize("later", [NULLABLE, MIXED])
-def test_a_text_is_plain_where_the_first_version_had_texts_only(later: Schema) -> None:
+def test_a_text_is_plain_where_the_first_version_had_texts_only(later: JsonSchema) -> None:
     made = plan(PLAIN, later, format_="parquet")
     assert {table.name for table in made.tables} == {"events", "com_acme_ad_click_1"}
     assert column(made, PLAIN, ["a", 'b "c"']) == column(made, later, ["a", 'b "c"']) == ["a", 'b "c"']

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from onefold.core.errors import InvalidInput
-from onefold.events.shred.manifest import Manifest, OtherAlgorithm, ShreddedFile, ShreddedTable, parse_manifest
+from onefold.events.shred.manifest import OtherAlgorithm, RunManifest, ShreddedFile, ShreddedTable, parse_manifest
 
 CLICKS = ShreddedTable(
     "com_acme_ad_click_1",
@@ -23,7 +23,7 @@ CLICKS = ShreddedTable(
 EVENTS = ShreddedTable(
     "events", "events", "", "", (("event_id", "STRING"),), "events", (ShreddedFile("part-0.parquet", 5, 1_000),)
 )
-MANIFEST = Manifest(
+MANIFEST = RunManifest(
     "2026-11-23-08-00-00", "parquet", "snappy", "gs://registry", ("gs://in/é.json",),
     ("iglu:com.acme/ad_click/jsonschema/1-0-0",), (CLICKS, EVENTS), 6, {"invalid": 1},
     datetime(2026, 11, 23, 8, tzinfo=UTC), datetime(2026, 11, 23, 8, 5, tzinfo=UTC),

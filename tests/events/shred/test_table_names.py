@@ -8,22 +8,22 @@ import pytest
 from support.shred_events import parsed
 from support.shred_scene import INTEGER, TEXT, entity, plan, shred
 
-from onefold.events.registry.json_schema import Schema
+from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.shred.manifest import FORMATS, Format
 from onefold.events.shred.plan import PlannedTable, ShredPlan
 
 
-def schema(vendor: str, name: str, version: str = "1-0-0", of: object = TEXT) -> Schema:
+def schema(vendor: str, name: str, version: str = "1-0-0", of: object = TEXT) -> JsonSchema:
     return parsed({"type": "object", "properties": {"id": of}}, version, name, vendor)
 
 
-def table(made: ShredPlan, of: Schema, value: object = "x") -> PlannedTable:
+def table(made: ShredPlan, of: JsonSchema, value: object = "x") -> PlannedTable:
     outcome = shred(made, entity(of, id=value))
     assert outcome.bad is None, outcome.bad
     return made.tables[outcome.rows[0][0]]
 
 
-PAIRS: Sequence[tuple[Schema, Schema]] = [
+PAIRS: Sequence[tuple[JsonSchema, JsonSchema]] = [
     (schema("com.atk", "AdClick"), schema("com.atk", "ad_click")),
     (schema("com.acme", "ad_click"), schema("com.acme.ad", "click")),
     (schema("com.acme", "ad_click"), schema("com-acme", "ad_click")),
@@ -32,7 +32,9 @@ PAIRS: Sequence[tuple[Schema, Schema]] = [
 
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
-def test_two_schemas_of_one_name_have_tables_and_bases_of_their_own(format_: Format, first: Schema, second: Schema) -> None:
+def test_two_schemas_of_one_name_have_tables_and_bases_of_their_own(
+    format_: Format, first: JsonSchema, second: JsonSchema
+) -> None:
     made = plan(first, second, format_=format_)
     one, other = table(made, first), table(made, second)
     assert (one.name, one.base) == (first.key.model_key.table, first.key.model_key.base)

@@ -31,7 +31,7 @@ from onefold.adapters.pulled_files import FolderFiles
 from onefold.core.errors import TryAgain
 from onefold.mysql.connection import connect, query
 from onefold.pull.read.connection import jdbc_options
-from onefold.pull.read.part import Destination
+from onefold.pull.read.part import FileDestination
 from onefold.pull.read.plan import PullRequest
 from onefold.pull.read.planner import Planner
 from onefold.pull.read.pull import Pull
@@ -106,7 +106,7 @@ class World:
 
         def work(step: Callable[[], None]) -> None:
             loads = self.memory.process(self.clock, step)
-            to = Destination(FolderFiles(), self.folder.as_uri())
+            to = FileDestination(FolderFiles(), self.folder.as_uri())
             request = PullRequest("fraud", self.database, window, at=day)
             planner = Planner(self.source, request, to, lambda _: (), loads, part_rows=3)
             options = jdbc_options(self.source, self.database, "")

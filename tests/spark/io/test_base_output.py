@@ -14,12 +14,12 @@ from support.spark_oracle import read_base, run_job, snapshot, write_lines
 from onefold.core.errors import InvalidInput, OnefoldError, TryAgain
 from onefold.spark.io.base_output import open_output
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.io.manifest import Manifest, read_manifest
+from onefold.spark.io.manifest import OutputManifest, read_manifest
 from onefold.spark.reconcile import job
 from onefold.spark.reconcile.plan import JobPlan, make_plan
 
 TASKS = 8
-FIRST, SECOND = Manifest({"job": 1}, ("id",)), Manifest({"job": 2}, ("id",))
+FIRST, SECOND = OutputManifest({"job": 1}, ("id",)), OutputManifest({"job": 2}, ("id",))
 
 
 def write_base(spark: SparkSession, uri: str, rows: DataFrame) -> None:

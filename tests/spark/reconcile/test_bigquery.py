@@ -25,7 +25,7 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
-from onefold.spark.reconcile.bigquery import BigQueryTables
+from onefold.spark.reconcile.bigquery import BigQueryBases
 from onefold.spark.reconcile.job import reconcile
 from onefold.spark.reconcile.report import JobReport
 from onefold.views.refresh_current import refresh_current
@@ -57,7 +57,7 @@ def run(spark: SparkSession, shop: Shop, *more: str, base: bool = True) -> JobRe
     table = f"bigquery:{shop.dataset.name}.{shop.name}"
     words = ["--changes", table, f"--keys={','.join(shop.keys)}", *([f"--base={table}_base"] if base else []), *more]
     with StagingTables(spark, shop.warehouse.client) as tables:
-        return reconcile(spark, ReconcileArguments.parse(words), BigQueryTables(shop.warehouse, tables, shop.settings))
+        return reconcile(spark, ReconcileArguments.parse(words), BigQueryBases(shop.warehouse, tables, shop.settings))
 
 
 def both_ways(spark: SparkSession, shop: Shop) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -150,14 +150,14 @@ def test_a_base_that_is_dropped_while_its_changes_are_read_is_not_made_of_them_a
     shop.land("1a", *FIRST, at=LONG_AGO)
     run(spark, shop)
     shop.land("1a", change("INSERT", "8", id=8, name="new"))
-    prepared = BigQueryTables._prepared
+    prepared = BigQueryBases._prepared
 
-    def drop_first(self: BigQueryTables, *arguments: Any) -> Any:
+    def drop_first(self: BigQueryBases, *arguments: Any) -> Any:
         monkeypatch.undo()
         shop.dataset.run(f"DROP TABLE {shop.dataset.quoted(f'{shop.name}_base')}")
         return prepared(self, *arguments)
 
-    monkeypatch.setattr(BigQueryTables, "_prepared", drop_first)
+    monkeypatch.setattr(BigQueryBases, "_prepared", drop_first)
     with pytest.raises(TryAgain, match="was replaced while its changes were read"):
         run(spark, shop)
     run(spark, shop)
@@ -231,7 +231,7 @@ def test_where_nobody_names_the_keys_a_captured_table_tells_them(spark: SparkSes
     land(shop.dataset, ONE, *(row(tenant, "1", id=1, name=tenant) for tenant in tenants))
     table = f"bigquery:{shop.dataset.name}.customer"
     with StagingTables(spark, shop.warehouse.client) as tables:
-        warehouse = BigQueryTables(shop.warehouse, tables, Settings())
+        warehouse = BigQueryBases(shop.warehouse, tables, Settings())
         for place in (f"--base={table}_base", f"--output={tmp_path / 'out'}"):
             assert reconcile(spark, ReconcileArguments.parse(["--changes", table, place]), warehouse).keys == len(tenants)
     by_folder = spark.read.parquet(str(tmp_path / "out")).collect()
@@ -249,7 +249,7 @@ def test_where_nobody_names_the_keys_and_no_table_tells_them_nothing_is_written(
     shop.land("1a", *FIRST)
     table = f"bigquery:{shop.dataset.name}.{shop.name}"
     with StagingTables(spark, shop.warehouse.client) as tables:
-        warehouse = BigQueryTables(shop.warehouse, tables, shop.settings)
+        warehouse = BigQueryBases(shop.warehouse, tables, shop.settings)
         for place in (f"--base={table}_base", f"--output={tmp_path / 'out'}"):
             with pytest.raises(InvalidInput, match="name the columns of the key with --keys"):
                 reconcile(spark, ReconcileArguments.parse(["--changes", table, place]), warehouse)
@@ -288,7 +288,7 @@ def test_a_change_of_the_unified_view_is_announced(spark: SparkSession, shop: Sh
     table = f"bigquery:{shop.dataset.name}.{shop.name}"
     words = ["--changes", table, f"--keys={','.join(shop.keys)}", f"--base={table}_base"]
     with StagingTables(spark, shop.warehouse.client) as tables:
-        reconcile(spark, ReconcileArguments.parse(words), BigQueryTables(shop.warehouse, tables, shop.settings, announce))
+        reconcile(spark, ReconcileArguments.parse(words), BigQueryBases(shop.warehouse, tables, shop.settings, announce))
     (plan,) = announced
     assert plan.changes
     assert plan.base == shop.table

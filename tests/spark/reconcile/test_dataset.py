@@ -19,7 +19,7 @@ from onefold.core.retry import Backoff
 from onefold.ports.warehouse import StoredView
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
-from onefold.spark.reconcile.bigquery import BigQueryTables
+from onefold.spark.reconcile.bigquery import BigQueryBases
 from onefold.spark.reconcile.dataset import TRIES, DatasetReport, reconcile_dataset
 from onefold.views.refresh_current import refresh_current
 from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
@@ -119,14 +119,14 @@ def test_an_error_that_may_pass_is_met_with_another_try(
     spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, times: int, outcome: str
 ) -> None:
     many = Many(dataset, f"again{times}", "a")
-    prepared, left = BigQueryTables._prepared, [TryAgain("the base was replaced")] * times
+    prepared, left = BigQueryBases._prepared, [TryAgain("the base was replaced")] * times
 
-    def fail_first(self: BigQueryTables, *arguments: Any) -> Any:
+    def fail_first(self: BigQueryBases, *arguments: Any) -> Any:
         if left:
             raise left.pop()
         return prepared(self, *arguments)
 
-    monkeypatch.setattr(BigQueryTables, "_prepared", fail_first)
+    monkeypatch.setattr(BigQueryBases, "_prepared", fail_first)
     assert many.outcomes(many.run(spark)) == {"a": outcome}
     assert not left
 
@@ -177,14 +177,14 @@ def test_an_error_of_any_class_is_one_of_its_table_alone(
     spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = Many(dataset, "odd", "a", "b")
-    prepared = BigQueryTables._prepared
+    prepared = BigQueryBases._prepared
 
-    def fail_one(self: BigQueryTables, plan: Any, *arguments: Any) -> Any:
+    def fail_one(self: BigQueryBases, plan: Any, *arguments: Any) -> Any:
         if plan.base.table.table == "odd_a":
             raise RuntimeError("Java is gone")
         return prepared(self, plan, *arguments)
 
-    monkeypatch.setattr(BigQueryTables, "_prepared", fail_one)
+    monkeypatch.setattr(BigQueryBases, "_prepared", fail_one)
     report = many.run(spark)
     assert many.outcomes(report) == {"a": "failed", "b": "merged"}
     assert report.tables[0].reasons == ("RuntimeError: Java is gone",)

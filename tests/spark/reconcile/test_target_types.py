@@ -12,7 +12,7 @@ from onefold.changelog.metadata import LANDED_AT
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.spark.io.bigquery_tables import StagingTables
-from onefold.spark.reconcile.bigquery import BigQueryTables
+from onefold.spark.reconcile.bigquery import BigQueryBases
 from onefold.spark.reconcile.job import reconcile
 
 RULES = TableRules(
@@ -33,7 +33,7 @@ def test_numbers_become_times_and_mixed_numbers_floats_as_in_a_merge(spark: Spar
     table = f"bigquery:{dataset.name}.{shop.name}"
     arguments = ReconcileArguments.parse(["--changes", table, f"--keys={','.join(shop.keys)}", f"--base={table}_base"])
     with StagingTables(spark, shop.warehouse.client) as tables:
-        reconcile(spark, arguments, BigQueryTables(shop.warehouse, tables, shop.settings))
+        reconcile(spark, arguments, BigQueryBases(shop.warehouse, tables, shop.settings))
     by_spark = shop.base()
     dataset.run(f"DROP TABLE {dataset.quoted(f'{shop.name}_base')}")
     shop.merge()
