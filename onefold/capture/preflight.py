@@ -19,10 +19,11 @@ from onefold.capture.table_checks import CheckedTables, name_problem
 from onefold.capture.table_problems import refusal
 from onefold.core.errors import InvalidSettings, NotFound, OnefoldError, Rejected, TableRefused
 from onefold.core.names import TableId
-from onefold.landing.announce import TableWarehouse, table_problems
+from onefold.landing.announce import table_problems
 from onefold.landing.table import VersionedTable, versioned_table
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
+from onefold.ports.warehouse import BaseWarehouse
 
 Part = Literal["source", "destination"]
 Value = TypeVar("Value")
@@ -96,7 +97,7 @@ def preflight(
     source: CapturedSource,
     requirements: Iterable[Requirement],
     store: InspectableCheckpointStore,
-    warehouse: TableWarehouse,
+    warehouse: BaseWarehouse,
     options: CaptureOptions,
 ) -> PreflightReport:
     """Check everything that the next start of a process would check.
@@ -219,7 +220,7 @@ def _name_problems(checked: CheckedTables, checkpoint: Checkpoint | None) -> Ite
 
 def _landing_problems(
     source: CapturedSource,
-    warehouse: TableWarehouse,
+    warehouse: BaseWarehouse,
     options: CaptureOptions,
     rules: RunningRules,
     others: Mapping[TableName, TableProblem],

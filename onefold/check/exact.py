@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any
 
 import pymysql
 
@@ -21,7 +21,7 @@ from onefold.core.errors import TryAgain
 from onefold.core.names import TEMPORARY_PREFIX, TableId
 from onefold.mysql.catalog import describe_one
 from onefold.ports.load_jobs import LoadFile, LoadJobs
-from onefold.ports.warehouse import WriteResult
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.pull.read.part import FileDestination, PartResult
 from onefold.pull.read.plan import KeyRange, TablePlan
 from onefold.pull.read.pull import Reader
@@ -33,16 +33,6 @@ from onefold.schema.types import Scalar, Type
 MOST_FOUND = 10_000
 """Rows of a chunk whose values are brought here. Where more differ, a later check finds the rest."""
 _JSON = Scalar("JSON")
-
-
-class JoinWarehouse(Protocol):
-    """What a comparison needs of a warehouse."""
-
-    def create_table(self, id_: TableId, columns: Sequence[Column]) -> None: ...
-
-    def fetch(self, sql: str) -> list[dict[str, Any]]: ...
-
-    def execute(self, sql: str) -> WriteResult: ...
 
 
 @dataclass(frozen=True)
@@ -101,7 +91,7 @@ class ChunkComparer:
     connect: Callable[[], pymysql.Connection]
     reader: Reader
     jobs: LoadJobs
-    warehouse: JoinWarehouse
+    warehouse: BaseWarehouse
     to: FileDestination
 
     @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
 
 import pymysql
 
@@ -16,7 +15,7 @@ from onefold.landing.table import versioned_table
 from onefold.mysql.catalog import TableName, describe_one
 from onefold.mysql.connection import query
 from onefold.mysql.table import Structure
-from onefold.ports.warehouse import StoredView
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.pull.load.run_log import LOG_TABLE
 from onefold.pull.read.clock import micros
 from onefold.pull.read.plan import LoadState
@@ -31,16 +30,6 @@ from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, full_view
 
 MICROSECOND = timedelta(microseconds=1)
-
-
-class CheckWarehouse(Protocol):
-    """What a check reads of a warehouse before it compares."""
-
-    project: str
-
-    def get_view(self, id_: TableId) -> StoredView | None: ...
-
-    def fetch(self, sql: str) -> list[dict[str, Any]]: ...
 
 
 @dataclass(frozen=True)
@@ -59,7 +48,7 @@ class Inspector:
     request: CheckRequest
     source: Source
     settings: Settings
-    warehouse: CheckWarehouse
+    warehouse: BaseWarehouse
     loads: Loads
     columns: LandingRules = NO_RULES
 

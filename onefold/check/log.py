@@ -11,7 +11,7 @@ from onefold.check.request import CheckRequest
 from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.core.names import TableId, quote_text, time_literal
 from onefold.ports.rows import Row, RowWriter
-from onefold.pull.load.log_store import LogWarehouse
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.pull.read.plan import KeyRange
 from onefold.schema.columns import Column
 from onefold.schema.types import Array, Scalar
@@ -47,7 +47,7 @@ CHECK_COLUMNS = (
 class CheckLog:
     """The log of the checks of one database."""
 
-    def __init__(self, warehouse: LogWarehouse, rows: RowWriter, dataset: str, request: CheckRequest) -> None:
+    def __init__(self, warehouse: BaseWarehouse, rows: RowWriter, dataset: str, request: CheckRequest) -> None:
         self.id = TableId(warehouse.project, dataset, CHECK_TABLE)
         self._warehouse = warehouse
         self._rows = rows

@@ -12,14 +12,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, Protocol
+from typing import Any
 
 from onefold.check.chunks import ChunkResult
 from onefold.check.exact import ComparedChunk
 from onefold.check.request import CheckedTable
 from onefold.core.errors import TryAgain
-from onefold.core.names import TableId, versioned_name
+from onefold.core.names import versioned_name
 from onefold.ports.load_jobs import LoadJobs
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.pull.load.day_rows import last_changes
 from onefold.pull.load.missing_keys import LOOKED_UP, KeyColumns, Landed, deletion_line
 from onefold.pull.load.second_look import DeletionFiles
@@ -37,14 +38,6 @@ _SIGN = 1 << 63
 Change = Mapping[str, Any]
 
 
-class RepairWarehouse(Protocol):
-    """What a repair reads of a warehouse."""
-
-    def read_versions(self, base: TableId) -> tuple[Version, ...]: ...
-
-    def fetch(self, sql: str) -> list[dict[str, Any]]: ...
-
-
 @dataclass(frozen=True)
 class Repairer:
     """Repairs chunks of pulled tables.
@@ -58,7 +51,7 @@ class Repairer:
         present: reads rows of the source by their keys.
     """
 
-    warehouse: RepairWarehouse
+    warehouse: BaseWarehouse
     loads: Loads
     jobs: LoadJobs
     files: DeletionFiles

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from onefold.changelog.declared_keys import same_columns, source_key
 from onefold.changelog.metadata import LANDED_AT
@@ -22,36 +21,18 @@ from onefold.landing.table import VersionedTable, versioned_table
 from onefold.messages.table_created import table_message
 from onefold.mysql.table import Structure
 from onefold.ports.publisher import Message, Publisher
-from onefold.ports.warehouse import StoredTable
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.columns import Column, Schema
 
 _DENIED = (401, 403)
 """HTTP codes for a missing right of the account, which concerns all tables."""
 
 
-class TableWarehouse(Protocol):
-    """What an Announcer needs of a warehouse."""
-
-    project: str
-
-    def read_table(self, id_: TableId) -> StoredTable | None: ...
-
-    def create_table(
-        self,
-        id_: TableId,
-        columns: Sequence[Column],
-        clustering: Sequence[str] = (),
-        partition: str | None = None,
-        primary_key: Sequence[str] = (),
-        labels: Mapping[str, str] | None = None,
-    ) -> None: ...
-
-
 @dataclass(frozen=True)
 class Destination:
     """Where rows land, and the topic for new tables."""
 
-    warehouse: TableWarehouse
+    warehouse: BaseWarehouse
     publisher: Publisher
     dataset: str
     topic: str
@@ -204,7 +185,7 @@ def table_problems(id_: TableId, expected: Sequence[Column], found: Sequence[Col
             yield f"{id_}: expected the column {column.name} to be {column.type}, got {existing.type}"
 
 
-def _make(warehouse: TableWarehouse, id_: TableId, new: NewTable) -> None:
+def _make(warehouse: BaseWarehouse, id_: TableId, new: NewTable) -> None:
     """Create a versioned table.
 
     Raises:

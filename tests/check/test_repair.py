@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +21,7 @@ from onefold.check.repair import Repairer, sequence_above
 from onefold.check.request import CheckedTable, CheckRequest
 from onefold.core.names import TableId
 from onefold.ports.load_jobs import LoadJobs
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.pull.load.deletion_files import StoredDeletions
 from onefold.pull.load.run import TableLoads
 from onefold.pull.read.clock import micros
@@ -99,9 +100,9 @@ def repair(scene: LoadScene, now: datetime, chosen: Callable[[ChunkResult], Chun
     checked, chunk, loads = compared(scene, now)
     jobs: LoadJobs = loads.jobs
     to = files_of(scene.world)
-    return Repairer(Changes(scene), loads, jobs, StoredDeletions(to), to, scene.puller.present(now)).repair(
-        checked, chunk, chosen(chunk.result)
-    )
+    return Repairer(
+        cast("BaseWarehouse", Changes(scene)), loads, jobs, StoredDeletions(to), to, scene.puller.present(now)
+    ).repair(checked, chunk, chosen(chunk.result))
 
 
 def spoiled_scene() -> LoadScene:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from support.capture import DATASET, MemoryTables, RecordingPublisher
@@ -16,7 +16,7 @@ from onefold.core.shutdown import Stop
 from onefold.landing.announce import Announcer, Destination
 from onefold.landing.table import versioned_table
 from onefold.mysql.table import SourceColumn, SourceType, Structure
-from onefold.ports.warehouse import StoredTable
+from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 
@@ -27,7 +27,7 @@ TABLE = versioned_table(CUSTOMER)
 
 @pytest.fixture
 def target() -> Destination:
-    return Destination(MemoryTables(), RecordingPublisher(), DATASET, "table-created")
+    return Destination(cast("BaseWarehouse", MemoryTables()), RecordingPublisher(), DATASET, "table-created")
 
 
 def announcer(target: Destination) -> Announcer:

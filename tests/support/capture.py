@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from support.database_servers import DatabaseServer
 from support.source_database import SourceDatabase, end_of_log
@@ -31,7 +31,7 @@ from onefold.core.shutdown import Stop
 from onefold.landing.announce import Announcer, Destination
 from onefold.mysql.table_filter import TableFilter
 from onefold.ports.publisher import Message
-from onefold.ports.warehouse import StoredTable
+from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Column
 from onefold.schema.versions import Version
 
@@ -135,7 +135,7 @@ class Bench:
 
     def capture(self, stop: Stop | None = None, limit: int = 400_000, **options: Any) -> Capture:
         stop = stop or Stop()
-        target = Destination(self.warehouse, self.publisher, DATASET, "table-created")
+        target = Destination(cast("BaseWarehouse", self.warehouse), self.publisher, DATASET, "table-created")
         outbox = Outbox(self.publisher, "change-records", stop)
         large = LargeRowsFolder(self.folder / "large")
         publishing = Publishing(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)

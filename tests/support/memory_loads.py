@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, cast
 
 from support.in_memory import MemoryPublisher
 from support.memory_files import MemoryFiles
@@ -19,10 +19,9 @@ from support.memory_log import MemoryLog
 
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId, versioned_name
-from onefold.landing.announce import TableWarehouse
 from onefold.ports.load_jobs import PULLED_LABEL, LoadedJob, LoadFile, NotPulled
 from onefold.ports.rows import Row
-from onefold.ports.warehouse import StoredTable
+from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.pull.load.day_rows import Since
 from onefold.pull.load.deletion_files import StoredDeletions
 from onefold.pull.load.missing_keys import LOOKED_UP, KeyColumns, Landed
@@ -54,7 +53,7 @@ class MemoryWorld:
 
     def process(self, now: Callable[[], datetime], step: Callable[[], None] = lambda: None) -> TableLoads:
         """The loads of a process, which calls `step` before each of its steps."""
-        announcements = Announcements(_Warehouse(self, step), self.publisher, TOPIC)
+        announcements = Announcements(cast("BaseWarehouse", _Warehouse(self, step)), self.publisher, TOPIC)
         deletions = StoredDeletions(FileDestination(self.files, "gs://pulled"))
         log = MemoryLog(self.log, step)
         return TableLoads(announcements, _Jobs(self, step), log, lambda base: _Days(self, step, base), deletions, now)
@@ -71,7 +70,7 @@ class MemoryWorld:
 
 
 @dataclass
-class _Warehouse(TableWarehouse):
+class _Warehouse:
     world: MemoryWorld
     step: Callable[[], None]
     project: str = PROJECT

@@ -15,7 +15,7 @@ from onefold.core.errors import TryAgain
 from onefold.core.names import TEMPORARY_PREFIX, TableId, quote, quote_text, versioned_name
 from onefold.landing.key_values import key_text
 from onefold.ports.load_jobs import LoadJobs
-from onefold.ports.warehouse import WriteResult
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.pull.load.missing_keys import LOOKED_UP, KeyColumns, Landed
 from onefold.pull.read.pulled import PulledFile, PulledFiles
 from onefold.pull.read.pulled_table import DAY
@@ -108,16 +108,6 @@ class DayRows(Protocol):
         """
 
 
-class DayWarehouse(Protocol):
-    """What the queries need of a warehouse."""
-
-    def create_table(self, id_: TableId, columns: Sequence[Column]) -> None: ...
-
-    def fetch(self, sql: str) -> list[dict[str, Any]]: ...
-
-    def execute(self, sql: str) -> WriteResult: ...
-
-
 @dataclass(frozen=True)
 class QueriedDays:
     """`DayRows` by queries.
@@ -128,7 +118,7 @@ class QueriedDays:
         base: the id of the table without a version.
     """
 
-    warehouse: DayWarehouse
+    warehouse: BaseWarehouse
     jobs: LoadJobs
     base: TableId
 

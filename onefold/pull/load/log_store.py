@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.core.names import TableId
 from onefold.ports.rows import Row, RowWriter
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.pull.load.log_queries import begun_query, history_query, replacements_query, state_query
 from onefold.pull.load.log_state import Replacement, is_loaded, load_state, read_replacements, read_states, with_history
 from onefold.pull.load.run_log import LOG_COLUMNS, LOG_TABLE, LOGGED_AT
 from onefold.pull.read.plan import LoadState
 from onefold.pull.read.watermark import Window
-from onefold.schema.columns import Column
 
 RECENT = timedelta(days=8)
 """The part of the log that is read first; a table that is not in it is looked for in the whole log."""
@@ -27,30 +27,10 @@ REPLACING = timedelta(days=1)
 """Loads that began earlier replace nothing any more: a load job ends within six hours."""
 
 
-class LogWarehouse(Protocol):
-    """What the log needs of a warehouse."""
-
-    project: str
-
-    def create_table(
-        self,
-        id_: TableId,
-        columns: Sequence[Column],
-        clustering: Sequence[str] = (),
-        partition: str | None = None,
-    ) -> None: ...
-
-    def read_columns(self, id_: TableId) -> tuple[Column, ...] | None: ...
-
-    def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None: ...
-
-    def fetch(self, sql: str) -> list[dict[str, Any]]: ...
-
-
 class LoadLog:
     """The log of one dataset, as it was when the first table asked, and loads that replace rows as they are now."""
 
-    def __init__(self, warehouse: LogWarehouse, rows: RowWriter, dataset: str) -> None:
+    def __init__(self, warehouse: BaseWarehouse, rows: RowWriter, dataset: str) -> None:
         self.id = TableId(warehouse.project, dataset, LOG_TABLE)
         self._warehouse = warehouse
         self._rows = rows

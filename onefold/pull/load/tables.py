@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
 
 from onefold.changelog.declared_keys import same_columns, source_key
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, versioned_name
 from onefold.core.versioned_names import DEFAULT_NAMES
-from onefold.landing.announce import Destination, NewTable, TableWarehouse, announce_once, redeclaration
+from onefold.landing.announce import Destination, NewTable, announce_once, redeclaration
 from onefold.ports.load_jobs import PULLED_LABEL
 from onefold.ports.publisher import Publisher
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.pull.read.plan import LoadState, TablePlan
 from onefold.pull.read.pulled_table import DAY
 from onefold.schema.versions import Version
 
 LABELS = {PULLED_LABEL: "true"}
-
-
-class VersionWarehouse(TableWarehouse, Protocol):
-    """What is needed of a warehouse to make versioned tables."""
-
-    def read_versions(self, base: TableId) -> tuple[Version, ...]: ...
-
-    def list_labels(self, dataset: str) -> Mapping[str, Mapping[str, str]]: ...
 
 
 @dataclass(frozen=True)
@@ -39,7 +31,7 @@ class Announcements:
         topic: for these messages.
     """
 
-    warehouse: VersionWarehouse
+    warehouse: BaseWarehouse
     publisher: Publisher
     topic: str
 
