@@ -154,10 +154,17 @@ def options_from(options: Mapping[str, Any]) -> CaptureOptions:
         raise InvalidInput("--source is empty: name the source; the name is part of the key of every row")
     again = TableFilter(options["again"]) if options["again"] else None
     return CaptureOptions(
-        options["source"], options["dataset"], _start(options["start"], options["gtid"]), options["snapshot"], again,
-        options["once"], options["epoch"], options["gtid_failover"], _pace(options),
+        source=options["source"],
+        dataset=options["dataset"],
+        start=_start(options["start"], options["gtid"]),
+        snapshot=options["snapshot"],
+        again=again,
+        once=options["once"],
+        epoch=options["epoch"],
+        follow_gtids=options["gtid_failover"],
+        pace=_pace(options),
         accept_fewer_rules=options["accept_fewer_rules"],
-    )  # fmt: skip
+    )
 
 
 def _pace(options: Mapping[str, Any]) -> CopyPace:

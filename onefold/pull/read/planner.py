@@ -120,12 +120,26 @@ class Planner:
         range_ = self._range(found, watermark, high, "full" if replaced else self.request.window, whole=first or replaced)
         first = first and not replaced
         plan = TablePlan(
-            self.request, dataset_of(self.source.cluster, found.name.database), found.structure, found.target, found.load,
-            found.keys, watermark, range_, read_at, first=first, previous=found.state,
-            parts=self._parts(connection, found, range_), keys_are_named=found.keys_are_named, dropped=found.dropped,
-            truncated=truncated, described=found.described, rekeyed=rekeyed, created=at_source.created,
+            request=self.request,
+            dataset=dataset_of(self.source.cluster, found.name.database),
+            structure=found.structure,
+            target=found.target,
+            load=found.load,
+            keys=found.keys,
+            watermark=watermark,
+            range=range_,
+            read_at=read_at,
+            parts=self._parts(connection, found, range_),
+            first=first,
+            previous=found.state,
+            keys_are_named=found.keys_are_named,
+            dropped=found.dropped,
+            truncated=truncated,
+            described=found.described,
+            rekeyed=rekeyed,
+            created=at_source.created,
             reordered=reordered,
-        )  # fmt: skip
+        )
         self._write_schema(plan)
         return self._resumed(plan) if plan.is_resumable else plan
 

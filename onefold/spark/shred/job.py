@@ -120,10 +120,19 @@ class _Job:
         registry = plain_address(self.arguments.registry)
         self.output.finish(
             RunManifest(
-                run, self.plan.format, FORMS[self.plan.format].compression, registry, tuple(files),
-                tuple(sorted(tally.schemas)), written.tables, tally.events, bad, self.started, datetime.now(UTC),
+                run=run,
+                format=self.plan.format,
+                compression=FORMS[self.plan.format].compression,
+                registry=registry,
+                inputs=tuple(files),
+                schemas=tuple(sorted(tally.schemas)),
+                tables=written.tables,
+                events=tally.events,
+                bad=bad,
+                started_at=self.started,
+                completed_at=datetime.now(UTC),
             )
-        )  # fmt: skip
+        )
 
     def _counted(self, report: ShredReport, tally: Tally) -> ShredReport:
         tables = {self.plan.tables[number].name: rows for number, rows in sorted(tally.rows.items())}
