@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from onefold.core.errors import InvalidName
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.shred.bad_rows import BadEvent, BadRow, EventProblem, original_of
+from onefold.events.shred.enriched import EnrichedJsonReader, EnrichedTsvReader
 from onefold.events.shred.entity import Entity, Row
 from onefold.events.shred.event import Event
-from onefold.events.shred.input_forms import reader_of
 from onefold.events.shred.plan import ShredPlan
+from onefold.events.shred.self_describing import SelfDescribingReader
 from onefold.events.shred.values import DoesNotFit
 
 
@@ -86,3 +87,17 @@ class Shredder:
                 "newer_version", f"the registry had no {uri} at the start of the run: shred the bad row again"
             )
         return EventProblem("unknown_schema", f"the registry has no schema {uri}: add it, then shred the bad row again")
+
+
+class EventReader(Protocol):
+    """Reads records of one form."""
+
+    def read(self, record: str) -> Event:
+        """Return the event of a record; raises BadEvent for what is not an event."""
+
+
+def reader_of(plan: ShredPlan) -> EventReader:
+    """Return the reader of a plan's input form."""
+    if plan.input == "self-describing":
+        return SelfDescribingReader(plan.format, plan.started_at)
+    return EnrichedTsvReader(plan.format) if plan.input == "enriched-tsv" else EnrichedJsonReader(plan.format)

@@ -14,13 +14,12 @@ from typing import Protocol
 
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
-from onefold.core.names import TableId
+from onefold.core.names import TableId, versioned_name
 from onefold.core.text import counted
 from onefold.ports.load_jobs import LoadJobs
 from onefold.ports.rows import Row
 from onefold.pull.load.daily import DayReplacer, today
 from onefold.pull.load.day_rows import DayRows
-from onefold.pull.load.full import replace_all
 from onefold.pull.load.log_state import Replacement
 from onefold.pull.load.plan import LoadPlan, plan_load, replaced_days
 from onefold.pull.load.run_log import Done, begun_row, is_announced, loaded_row, replaces
@@ -247,3 +246,28 @@ def _log(pulled: PulledFiles, done: Done) -> None:
         files=len(pulled.files),
         jobs=len(done.jobs),
     )
+
+
+def replace_all(jobs: LoadJobs, base: TableId, pulled: PulledFiles, older: Sequence[str]) -> tuple[str, ...]:
+    """Replace the rows of all versions by those of a full load; return the identifiers of the jobs.
+
+    Args:
+        jobs: runs load jobs.
+        base: the id of the table without a version.
+        pulled: the whole table.
+        older: the other versions of the table.
+    """
+    present = base.sibling(pulled.plan.target.name)
+    if not pulled.files:
+        # Emptied first, the present version would leave an older load as the newest one.
+        _empty(jobs, base, older)
+        jobs.replace(present, ())
+        return ()
+    job = jobs.replace(present, pulled.files)
+    _empty(jobs, base, older)
+    return (job.id,) if job else ()
+
+
+def _empty(jobs: LoadJobs, base: TableId, older: Sequence[str]) -> None:
+    for version in older:
+        jobs.replace(base.sibling(versioned_name(base.table, version)), ())
