@@ -101,9 +101,8 @@ def methods() -> dict[str, set[str]]:
 
 def read(function: str) -> set[str]:
     """Return the variables that a function's code reads through the settings."""
-    settings = {
-        ROOT / "onefold" / "settings" / name for name in ("environment.py", "batches.py", "registry.py", "events.py")
-    }
+    checking = ("environment.py", "batches.py", "registry.py", "events.py", "view_templates.py")
+    settings = {ROOT / "onefold" / "settings" / name for name in checking}
     asked = set().union(*(attributes(tree(path), "settings") for path in modules(function) - settings))
     waiting, found = list(asked), set()
     while waiting:
