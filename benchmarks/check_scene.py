@@ -25,8 +25,8 @@ from onefold.pull.read.python_reader import PythonReader
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn, dataset_of, full_view
-from onefold.spark.extract.loads import loads_of
-from onefold.spark.extract.places import destination_of
+from onefold.spark.pull.loads import loads_of
+from onefold.spark.pull.places import destination_of
 from onefold_lab.processes import bigquery_emulator
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
 

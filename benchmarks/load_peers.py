@@ -26,10 +26,10 @@ from pymysql.cursors import SSCursor
 from pyspark.sql import SparkSession
 from support.pulls import RememberedLoads
 
-from onefold.batches.source_arguments import ExtractArguments
+from onefold.batches.source_arguments import PullArguments
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls
-from onefold.spark.extract.job import extract
+from onefold.spark.pull.job import pull
 
 DATABASE, TABLE = "bench", "orders"
 COLUMNS = {
@@ -88,9 +88,9 @@ class Onefold:
             tables={TABLE: TableLoad("full")},
         )  # fmt: skip
         settings = Settings(sources={"bench": source}, pulled_files=folder.as_uri())
-        arguments = ExtractArguments("bench", DATABASE, "full", compress="gzip" if self.gzip else None)
+        arguments = PullArguments("bench", DATABASE, "full", compress="gzip" if self.gzip else None)
         started = time.perf_counter()
-        report = extract(self.spark, arguments, settings, RememberedLoads(), {"PULL_PASSWORD": ""})
+        report = pull(self.spark, arguments, settings, RememberedLoads(), {"PULL_PASSWORD": ""})
         seconds = time.perf_counter() - started
         (table,) = report.tables
         if table.outcome != "loaded":

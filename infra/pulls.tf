@@ -53,7 +53,7 @@ locals {
         description = "Pulls ${pulled.source}/${pulled.database}: ${window}."
         schedule    = schedule
         message = jsonencode({
-          job     = "extract"
+          job     = "pull"
           dataset = pulled.dataset
           arguments = merge(
             { source = pulled.source, database = pulled.database, window = window },
@@ -323,7 +323,8 @@ resource "google_bigquery_dataset_access" "full" {
 
 # Output of a driver is logged as text by some versions of the runtime, and as fields by others.
 locals {
-  pull_lines = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-extract-\""
+  # Batches of the job's former name count for one release.
+  pull_lines = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-(pull|extract)-\""
   # The name of a metric has 100 characters at most (LogMetric, https://cloud.google.com/logging/docs/reference/v2/rest/v2/projects.metrics,
   # read 2026), and that of a dataset up to 1,024.
   pulled_metrics = {
@@ -386,7 +387,7 @@ resource "google_monitoring_alert_policy" "late_pulls" {
   }
 
   documentation {
-    content = "No table of ${each.value.source}/${each.value.database} was pulled: the schedule is paused, batches do not start, the password is wrong, or the source does not answer. The batches onefold-extract-… say which. Nothing is lost: the next pull reads on from where the last one ended."
+    content = "No table of ${each.value.source}/${each.value.database} was pulled: the schedule is paused, batches do not start, the password is wrong, or the source does not answer. The batches onefold-pull-… say which. Nothing is lost: the next pull reads on from where the last one ended."
   }
 
   depends_on = [google_project_service.api]

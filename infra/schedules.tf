@@ -52,6 +52,7 @@ module "schedules" {
   region    = var.region
   time_zone = var.time_zone
 
-  # A first run may begin as soon as its schedule is there.
-  depends_on = [google_project_service.api, module.folder_rights]
+  # A first run may begin as soon as its schedule is there. A message of this release is for the functions of this release: an
+  # older one would refuse a job that it does not know.
+  depends_on = [google_project_service.api, module.folder_rights, google_cloudfunctions2_function.function]
 }

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from onefold.batches.source_arguments import CheckArguments
 from onefold.settings.environment import Settings, load_settings
-from onefold.spark.extract.session import open_session_with_driver
 from onefold.spark.job import run_job, show, summary
+from onefold.spark.pull.session import open_session_with_driver
 
 if TYPE_CHECKING:
     import pymysql
@@ -36,7 +36,7 @@ def run(arguments: CheckArguments) -> int:
     # BigQuery's clients are not needed where the arguments are wrong.
     from onefold.adapters.pubsub_rest import RestPublisher
     from onefold.spark.check.job import check
-    from onefold.spark.extract.places import destination_of, source_of
+    from onefold.spark.pull.places import destination_of, source_of
 
     settings = load_settings(os.environ)
     source_of(settings, arguments.source, arguments.database)
@@ -61,7 +61,7 @@ def _reader_of(
     arguments: CheckArguments,
 ) -> Callable[[Source, str, Callable[[], pymysql.Connection], FileDestination], Reader]:
     from onefold.pull.read.connection import jdbc_options
-    from onefold.spark.extract.reader import SparkReader
+    from onefold.spark.pull.reader import SparkReader
 
     def reader(source: Source, password: str, _: Callable[[], pymysql.Connection], to: FileDestination) -> Reader:
         options = jdbc_options(source, arguments.database, password)

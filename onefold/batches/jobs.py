@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from onefold.batches.arguments import CompareArguments, DatasetArguments, ReconcileArguments
 from onefold.batches.shred_arguments import ShredArguments
-from onefold.batches.source_arguments import CheckArguments, ExtractArguments
+from onefold.batches.source_arguments import CheckArguments, PullArguments
 
-Arguments = ReconcileArguments | DatasetArguments | CompareArguments | ExtractArguments | CheckArguments | ShredArguments
+Arguments = ReconcileArguments | DatasetArguments | CompareArguments | PullArguments | CheckArguments | ShredArguments
 Form = type[Arguments]
 """What a job does for a table, for a dataset or for folders, by its arguments."""
 
@@ -30,9 +30,27 @@ class Job:
 
 JOBS: Mapping[str, Job] = {
     "reconcile": Job(ReconcileArguments, DatasetArguments),
-    "extract": Job(ExtractArguments, ExtractArguments),
+    "pull": Job(PullArguments, PullArguments),
     "check": Job(CheckArguments, CheckArguments),
     "compare": Job(CompareArguments),
     "shred": Job(of_folders=ShredArguments),
 }
 """Every job by its name, which is that of its file in `spark_jobs/`."""
+FORMER_JOBS: Mapping[str, str] = {"extract": "pull"}
+"""The present name of a job by its former one, which is taken for one release. A batch has the name of its message, and its
+identifier has it as well: a message that comes again after an update starts no second batch."""
+
+
+def present_name(name: str) -> str:
+    """Return the present name of a job.
+
+    Examples:
+        >>> present_name("extract"), present_name("pull")
+        ('pull', 'pull')
+    """
+    return FORMER_JOBS.get(name, name)
+
+
+def former_name_warning(name: str) -> str:
+    """Return what to do about a former name."""
+    return f"the job {name} is now called {FORMER_JOBS[name]}: the former name goes with the next release"

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import MAX_ATTEMPTS, batch_link, label, meaning, plan_batch, subject_labels
+from onefold.batches.jobs import FORMER_JOBS, former_name_warning
 from onefold.batches.request import BatchRequest, parse_batch_request
 from onefold.core.errors import InvalidMessage, Rejected, TryAgain
 from onefold.core.retry import Backoff
@@ -61,6 +62,8 @@ class BatchHandler:
         message_log.fields |= {"job": request.job, **{name: value for name, value in subject.items() if value}}
         if not delivery.id:
             raise InvalidMessage("the message has no messageId, by which another delivery of it would be known")
+        if request.job in FORMER_JOBS:
+            message_log.log("WARNING", former_name_warning(request.job), "former_name")
         launched = launch(self.batches, request, delivery.id, self.settings, delivery.published)
         batch = launched.batch
         if launched.superseded:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.batches.jobs import JOBS, Form
+from onefold.batches.jobs import JOBS, Form, present_name
 from onefold.batches.values import Uri
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.messages.envelope import json_object, table_problems
@@ -57,7 +57,7 @@ class BatchRequest:
         Raises:
             InvalidInput: the job does not work on that.
         """
-        job = JOBS[self.job]
+        job = JOBS[present_name(self.job)]
         if self.dataset is None or job.of_folders:
             return _form_of_folders(self)
         form = job.of_table if self.table else job.of_dataset
@@ -141,7 +141,7 @@ def _form_of_folders(request: BatchRequest) -> Form:
     Raises:
         InvalidInput: the job works on a dataset and the request names none, or the other way around.
     """
-    form = JOBS[request.job].of_folders
+    form = JOBS[present_name(request.job)].of_folders
     if form is None:
         raise InvalidInput(f"the job {request.job} works on a dataset: name it with --dataset")
     if request.dataset is not None or request.table is not None:
@@ -150,7 +150,7 @@ def _form_of_folders(request: BatchRequest) -> Form:
 
 
 def _job_problems(job: object) -> list[str]:
-    known = isinstance(job, str) and job in JOBS
+    known = isinstance(job, str) and present_name(job) in JOBS
     return [] if known else [f"`job` must be one of {', '.join(JOBS)}"]
 
 

@@ -1,4 +1,4 @@
-"""The arguments of the jobs that read a source of onefold.yaml, `extract` and `check`."""
+"""The arguments of the jobs that read a source of onefold.yaml, `pull` and `check`."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class SourceArguments(JobArguments):
 
 
 @dataclass(frozen=True)
-class ExtractArguments(SourceArguments):
+class PullArguments(SourceArguments):
     """Pull the tables of a database of a source in onefold.yaml into files, and load these into BigQuery."""
 
-    job: ClassVar[str] = "extract"
+    job: ClassVar[str] = "pull"
 
     window: Annotated[Window, Argument("from the watermark, prior days, or whole tables", choices=("15m", "day", "full"))]
     tables: Patterns = ()

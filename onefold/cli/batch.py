@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from onefold.batches.batch import batch_link, exit_code, with_defaults
-from onefold.batches.jobs import JOBS
+from onefold.batches.jobs import FORMER_JOBS, JOBS, former_name_warning
 from onefold.batches.report import Report, count_lines, read_report
 from onefold.batches.request import BatchRequest
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, print_lines, progress_line, project, read_settings, say
@@ -19,8 +19,15 @@ from onefold.messages.envelope import MESSAGE_ID
 from onefold.ports.batches import BatchState, StoredBatch
 
 
+class _JobName(click.Choice[str]):
+    """The name of a job. A former name is taken, and not shown."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return value if value in FORMER_JOBS else super().convert(value, param, ctx)
+
+
 @click.command()
-@click.argument("job", type=click.Choice(list(JOBS)))
+@click.argument("job", type=_JobName(list(JOBS)))
 @click.argument("words", metavar="[-- JOB ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--dataset", metavar="D", help="The table's dataset; shred has none.")
 @click.option("--table", metavar="T", help="The table, or the base name of versioned ones.  [default: all of the dataset]")
@@ -47,7 +54,7 @@ def batch(
 ) -> int:
     """Run a Spark job as a batch on Dataproc Serverless, as a message to `launch_batch` does.
 
-    JOB is reconcile, compare, extract, check or shred; its own arguments follow after --: onefold batch reconcile --dataset
+    JOB is reconcile, compare, pull, check or shred; its own arguments follow after --: onefold batch reconcile --dataset
     shop --table customer -- --keys id. What they leave out follows from --dataset and --table; `-- --help` lists them.
     Without --table, reconcile merges all tables of the dataset that have rows newer than their last merge. The job shred
     works on folders, so it has neither.
@@ -55,6 +62,8 @@ def batch(
     from onefold.adapters.dataproc import connect
     from onefold.batches.launch import launch
 
+    if job in FORMER_JOBS:
+        say("yellow", former_name_warning(job))
     check_names(given(("dataset", dataset), ("table", table), ("project", project)))
     request = BatchRequest(job, dataset, table, words)
     request.form.parse(with_defaults(request))  # shows the job's own help and errors, which need no settings

@@ -13,8 +13,8 @@ from onefold.core.errors import TryAgain
 from onefold.settings.batches import CHECKED_CONFIG, BatchSettings
 
 ARCHIVE = "spark.zip"
-READ_MYSQL = ("extract", "check")
-"""The jobs that read MySQL."""
+READ_MYSQL = ("pull", "extract", "check")
+"""The jobs that read MySQL; `extract` is the former name of `pull`."""
 JDBC_DRIVER, PYMYSQL = "mariadb-java-client.jar", "pymysql.zip"
 """What these jobs need and the runtime does not have, beside the code of the jobs: the driver's jar, and PyMySQL."""
 SHRED_LIBRARIES = "shred_libraries.zip"

@@ -34,7 +34,7 @@ from onefold.pull.read.report import PullReport, TableReport
 from onefold.pull.read.watermark import Window
 from onefold.settings.environment import Settings
 from onefold.settings.sources import dataset_of, full_view
-from onefold.spark.extract.loads import loads_of
+from onefold.spark.pull.loads import loads_of
 from onefold_lab.demo.pulled_source import DATABASE, TABLES, PulledSource
 from onefold_lab.pubsub import LocalTopics
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT

@@ -23,7 +23,7 @@ from onefold.pull.read.part import FileDestination
 from onefold.pull.read.python_reader import PythonReader
 from onefold.settings.environment import Settings
 from onefold.spark.check.checks import checks_of
-from onefold.spark.extract.loads import loads_of
+from onefold.spark.pull.loads import loads_of
 from onefold_lab.demo.pulled_source import DATABASE, PulledSource
 from onefold_lab.demo.pulls import CLUSTER, DATASET
 from onefold_lab.pubsub import LocalTopics

@@ -152,7 +152,7 @@ def test_a_batch_runs_the_job_of_the_code_folder_with_our_archive() -> None:
 
 
 def test_a_pull_has_the_driver_and_the_client_that_the_runtime_does_not_have() -> None:
-    batch = replace(plan("--keys=id"), job="extract")
+    batch = replace(plan("--keys=id"), job="pull")
     assert batch.jars == ("gs://code/v1/mariadb-java-client.jar",)
     assert batch.archives == ("gs://code/v1/spark.zip", "gs://code/v1/pymysql.zip")
     assert plan("--keys=id").jars == ()
@@ -268,7 +268,7 @@ def test_a_message_names_a_job_and_a_table() -> None:
 @pytest.mark.parametrize(
     ("changed", "reported"),
     [
-        ({"job": "drop"}, "`job` must be one of reconcile, extract, check, compare"),
+        ({"job": "drop"}, "`job` must be one of reconcile, pull, check, compare"),
         ({"job": None}, "`job` must be one of"),
         ({"job": ["reconcile"]}, "`job` must be one of"),
         ({"dataset": "a.b"}, "dataset 'a.b' is not a valid name"),

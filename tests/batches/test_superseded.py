@@ -82,7 +82,7 @@ def test_a_pull_of_another_window_does_not_count(batches: MemoryBatches, done: s
 
     def pull(message: str, window: str, published: datetime | None) -> LaunchedBatch:
         arguments = ("--source=shop", "--database=crm", f"--window={window}")
-        return launch(batches, BatchRequest("extract", "shop_crm", None, arguments), message, settings, published)
+        return launch(batches, BatchRequest("pull", "shop_crm", None, arguments), message, settings, published)
 
     first = pull("first", done, None).batch.id
     batches.enter(first, BatchState.SUCCEEDED)

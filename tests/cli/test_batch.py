@@ -63,6 +63,16 @@ def test_a_batch_without_a_table_is_for_all_of_the_dataset(run: Run, jobs: Jobs)
     assert list(jobs.ran.get(timeout=30).pyspark_batch.args) == ["--match", "order_*", "--dataset=shop"]
 
 
+def test_the_former_name_of_a_job_is_taken_with_a_warning(run: Run, jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEFOLD_DATASETS", "fraud_models")
+    words = ("--dataset", "fraud_models", "--", "--source", "fraud", "--database", "models", "--window", "15m")
+    outcome = run("batch", "extract", *words)
+    assert (outcome.code, outcome.out.splitlines()[-1]) == (0, "PENDING")
+    assert outcome.err == "the job extract is now called pull: the former name goes with the next release\n"
+    jobs.may_end.set()
+    assert jobs.ran.get(timeout=30).pyspark_batch.main_python_file_uri.endswith("/extract.py")
+
+
 def test_batch_waits_for_the_end_of_a_batch(run: Run, jobs: Jobs) -> None:
     jobs.may_end.set()
     outcome = run(*CUSTOMER, "--wait", *KEYS)
@@ -182,7 +192,7 @@ def test_a_second_batch_of_a_table_is_refused_while_one_runs(run: Run, jobs: Job
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("batch",), "Missing argument '{reconcile|extract|check|compare|shred}'"),
+        (("batch",), "Missing argument '{reconcile|pull|check|compare|shred}'"),
         (("batch", "drop", "--dataset", "shop", "--table", "customer"), "'drop' is not one of"),
         (("batch", "reconcile", "--table", "customer"), "the job reconcile works on a dataset: name it with --dataset"),
         (("batch", "compare", "--dataset", "shop"), "the job compare works on one table: name it"),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,17 @@ def test_one_line_says_which_batch_it_is(client: Client, lines: Callable[[], lis
     assert (attached["severity"], attached["created"], attached["calls"]) == ("INFO", False, 1)
 
 
+def test_the_former_name_of_a_job_is_taken_with_a_warning(
+    batches: MemoryBatches, publisher: MemoryPublisher, lines: Callable[[], list[dict[str, Any]]]
+) -> None:
+    arguments = {"source": "shop", "database": "crm", "window": "day"}
+    launcher = BatchHandler(replace(SETTINGS, datasets=None), batches, publisher)
+    launcher.handle(push_body(batch_message("extract", "shop_crm", None, arguments)))
+    warning, launched = lines()
+    assert (warning["severity"], warning["event"], launched["event"]) == ("WARNING", "former_name", "launched")
+    assert warning["message"] == "the job extract is now called pull: the former name goes with the next release"
+
+
 def test_a_message_comes_later_while_another_batch_runs(
     client: Client, batches: MemoryBatches, lines: Callable[[], list[dict[str, Any]]]
 ) -> None:
@@ -130,7 +142,7 @@ def test_an_error_that_may_pass_is_answered_with_500(client: Client, batches: Me
     ("data", "reported"),
     [
         (b"no json", "the message is not JSON"),
-        (batch_message("drop", "shop", "customer", {}), "`job` must be one of reconcile, extract, check, compare, shred"),
+        (batch_message("drop", "shop", "customer", {}), "`job` must be one of reconcile, pull, check, compare, shred"),
         (batch_message("reconcile", "crm", "customer", {"keys": "id"}), "dataset crm is not among ONEFOLD_DATASETS"),
         (batch_message("reconcile", "shop", "customer", {"changes": "gs://b/a"}), "--keys: name the columns that identify"),
         (batch_message("reconcile", "shop", "customer", {"keys": "id", "help": "me"}), "--help"),

@@ -35,8 +35,8 @@ def test_schedules_pull_and_check_the_database(plan: Plan) -> None:
         for request in [parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"]))]
     }
     assert asked == {
-        ("*/15 * * * *", "extract", "club_members"),
-        ("0 4 * * *", "extract", "club_members"),
+        ("*/15 * * * *", "pull", "club_members"),
+        ("0 4 * * *", "pull", "club_members"),
         ("0 */2 * * *", "check", "club_members"),
     }
 

@@ -22,6 +22,7 @@ from packaging.requirements import Requirement
 
 from infra.libraries import Unavailable, libraries
 from infra.package import package, package_spark
+from onefold.batches.jobs import present_name
 from onefold.changelog.generator import Workload, WorkloadOptions, make_workload
 from onefold.changelog.generator_files import write_workload
 from onefold.doctor.java import java_hint
@@ -110,7 +111,9 @@ def test_each_job_prints_its_help_with_only_the_archive(tmp_path: Path, script: 
     code = f"import runpy; sys.argv = [{script.name!r}, '--help']; runpy.run_path({str(script)!r}, run_name='__main__')"
     done = run_from(archive, code, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"usage: {script.name}")
+    present = f"{present_name(script.stem)}.py"
+    assert done.stdout.startswith(f"usage: {present}")
+    assert ("is now called" in done.stderr) == (present != script.name)
 
 
 def test_the_archives_have_equal_bytes_for_equal_sources(tmp_path: Path, job: Path) -> None:
@@ -230,7 +233,7 @@ def test_the_pull_finds_its_client_in_the_archive_that_is_uploaded(dataproc: Dat
     folder = dataproc.folder / "code"
     code = (
         f"import sys; sys.path[:0] = [{str(folder / 'spark.zip')!r}, {str(client)!r}]\n"
-        "import onefold.spark.extract.job, onefold.spark.extract.loads, onefold.adapters.pubsub_rest, google.cloud.storage\n"
+        "import onefold.spark.pull.job, onefold.spark.pull.loads, onefold.adapters.pubsub_rest, google.cloud.storage\n"
         "import pymysql; print(pymysql.__file__)"
     )
     done = subprocess.run(

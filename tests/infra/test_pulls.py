@@ -14,7 +14,7 @@ from support.log_filters import matches
 from support.terraform import Outcome, Plan
 
 from onefold.batches.request import parse_batch_request
-from onefold.batches.source_arguments import ExtractArguments
+from onefold.batches.source_arguments import PullArguments
 from onefold.pull.read.pull import log_table
 from onefold.pull.read.report import TableReport
 from onefold.settings.environment import load_settings
@@ -146,9 +146,9 @@ def test_schedules_ask_for_every_database_every_quarter_of_an_hour_and_once_a_da
     found = set()
     for job in jobs:
         request = parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"]))
-        assert request.job == "extract"
+        assert request.job == "pull"
         found.add((request.dataset, tuple(sorted(request.words)), job["schedule"]))
-        ExtractArguments.parse(request.words)
+        PullArguments.parse(request.words)
     databases = {
         "fraud_models": ("--database=models", "--source=fraud"),
         "fraud_card_data": ("--database=card-data", "--source=fraud"),
@@ -199,10 +199,13 @@ def test_launch_batch_runs_each_source_as_its_account(pulls_plan: Plan) -> None:
 
 
 def entries(line: str) -> list[dict[str, Any]]:
-    """A line of a batch's log in the three forms of the runtime's versions."""
-    resource = {"type": "cloud_dataproc_batch", "labels": {"batch_id": "onefold-extract-2233232519ef14be17a7"}}
+    """A line of a batch's log in the three forms of the runtime's versions, by each name that the job has had."""
     payloads = ({"jsonPayload": json.loads(line)}, {"jsonPayload": {"message": line}}, {"textPayload": line})
-    return [{"resource": resource, **payload} for payload in payloads]
+    resources = [
+        {"type": "cloud_dataproc_batch", "labels": {"batch_id": f"onefold-{job}-2233232519ef14be17a7"}}
+        for job in ("pull", "extract")
+    ]
+    return [{"resource": resource, **payload} for resource in resources for payload in payloads]
 
 
 def logged(dataset: str, severity: Literal["INFO", "ERROR"], capsys: pytest.CaptureFixture[str]) -> str:
@@ -226,7 +229,7 @@ def test_each_dataset_without_a_pull_opens_an_incident_of_its_own(
         )
         filter_ = metrics[f'pulled["{key}"]']["filter"]
         for other in keys.values():
-            assert [matches(filter_, entry) for entry in entries(logged(other, "INFO", capsys))] == [other == dataset] * 3
+            assert [matches(filter_, entry) for entry in entries(logged(other, "INFO", capsys))] == [other == dataset] * 6
             assert not any(matches(filter_, entry) for entry in entries(logged(other, "ERROR", capsys)))
 
 

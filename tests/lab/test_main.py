@@ -22,7 +22,7 @@ from onefold.settings.environment import load_settings
 from onefold_lab.processes import free_port
 
 PAGE = ROOT / "docs" / "tutorials" / "first-batch.md"
-OTHERS = frozenset({"extract", "check", "shred"})
+OTHERS = frozenset({"pull", "check", "shred"})
 """Jobs that have a page of their own, which another test runs."""
 JOB = re.compile(r"onefold batch|python spark_jobs/")
 SECONDS = 400

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from onefold.doctor.java import java_hint
-from onefold.spark.extract.session import driver_settings
+from onefold.spark.pull.session import driver_settings
 from onefold.spark.session import submitted_conf
 
 ROOT = Path(__file__).resolve().parents[2]
 JOB = """
-from onefold.spark.extract.session import open_session_with_driver
+from onefold.spark.pull.session import open_session_with_driver
 
 spark = open_session_with_driver("job")
 conf = spark.sparkContext.getConf()

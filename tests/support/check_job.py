@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.check_scene import CLUSTER, CheckScene
-from support.extract_job import PASSWORD, USER, Done, create_user, submit_arguments
 from support.jdbc_driver import ROOT, driver_jar, python_environ
+from support.pull_job import PASSWORD, USER, Done, create_user, submit_arguments
 
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 

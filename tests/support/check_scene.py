@@ -30,8 +30,8 @@ from onefold.schema.column_policy import ColumnPolicies
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, dataset_of, full_view
 from onefold.spark.check.checks import checks_of
-from onefold.spark.extract.loads import loads_of
-from onefold.spark.extract.places import destination_of
+from onefold.spark.pull.loads import loads_of
+from onefold.spark.pull.places import destination_of
 from onefold.views.refresh_current import refresh_current
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 

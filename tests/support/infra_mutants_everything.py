@@ -51,7 +51,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("functions.tf", 'name   = "functions/${filesha256("${local.package}/functions.zip")}.zip"', 'name   = "functions/latest.zip"', f"{OBJECTS}_object.functions"),
         # Schedules.
         mutant("pulls.tf", "schedule    = schedule", "schedule    = var.pull_schedule", JOBS["pull"]),
-        mutant("pulls.tf", 'job       = "check"', 'job       = "extract"', JOBS["check"]),
+        mutant("pulls.tf", 'job       = "check"', 'job       = "pull"', JOBS["check"]),
         mutant("shreds.tf", 'job = "shred"', 'job = "reconcile"', JOBS["shred"]),
         # Alerts.
         mutant("pulls.tf", 'duration                  = "300s"', 'duration                  = "86400s"', f"{ALERT}.late_pulls"),

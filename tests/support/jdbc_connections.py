@@ -11,12 +11,12 @@ import sys
 from typing import Any
 
 from pyspark.sql import SparkSession
-from support.extract_job import CLUSTER, USER
+from support.pull_job import CLUSTER, USER
 
 from onefold.pull.read.connection import jdbc_options
 from onefold.settings.sources import Source, Tls
-from onefold.spark.extract.session import open_session_with_driver
 from onefold.spark.job import summary
+from onefold.spark.pull.session import open_session_with_driver
 
 INFILE = "LOAD DATA LOCAL INFILE '/etc/hostname' INTO TABLE t"
 

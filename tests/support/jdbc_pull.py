@@ -14,11 +14,11 @@ from typing import Any
 
 from support.pulls import RememberedLoads, lines
 
-from onefold.batches.source_arguments import ExtractArguments
+from onefold.batches.source_arguments import PullArguments
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn
-from onefold.spark.extract.job import extract
-from onefold.spark.extract.session import open_session_with_driver
+from onefold.spark.pull.job import pull
+from onefold.spark.pull.session import open_session_with_driver
 
 
 def main(text: str) -> None:
@@ -30,10 +30,10 @@ def main(text: str) -> None:
     )  # fmt: skip
     settings = Settings(sources={"fraud": source}, pulled_files=wanted["folder"])
     at = datetime.fromisoformat(wanted["at"])
-    arguments = ExtractArguments("fraud", wanted["database"], wanted["window"], at=at, parallel=2)
+    arguments = PullArguments("fraud", wanted["database"], wanted["window"], at=at, parallel=2)
     spark = open_session_with_driver("pull")
     loads = RememberedLoads()
-    report = extract(spark, arguments, settings, loads, os.environ)
+    report = pull(spark, arguments, settings, loads, os.environ)
     pulled = {
         one.plan.structure.table: {
             "lines": lines(one), "losses": sorted([*loss, count] for loss, count in one.losses.items()),

@@ -14,8 +14,8 @@ from onefold.pull.read.pulled import Loads
 from onefold.pull.read.watermark import Window
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad
-from onefold.spark.extract.loads import loads_of
-from onefold.spark.extract.places import destination_of
+from onefold.spark.pull.loads import loads_of
+from onefold.spark.pull.places import destination_of
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 VIEWS = f"{DATASET}__views_full"

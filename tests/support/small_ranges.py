@@ -1,4 +1,4 @@
-"""Runs `spark_jobs/extract.py` with small key ranges: a table of some hundred rows is read like one of millions."""
+"""Runs `spark_jobs/pull.py` with small key ranges: a table of some hundred rows is read like one of millions."""
 
 from __future__ import annotations
 

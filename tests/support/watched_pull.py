@@ -19,15 +19,15 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from support.pulls import RememberedLoads
 
-from onefold.batches.source_arguments import ExtractArguments
+from onefold.batches.source_arguments import PullArguments
 from onefold.core.errors import OnefoldError
 from onefold.pull.read.plan import TablePlan
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls
-from onefold.spark.extract.job import extract
-from onefold.spark.extract.reader import SparkReader
-from onefold.spark.extract.session import open_session_with_driver
 from onefold.spark.job import summary
+from onefold.spark.pull.job import pull
+from onefold.spark.pull.reader import SparkReader
+from onefold.spark.pull.session import open_session_with_driver
 
 PAGES = ("environment", "sql?details=true&planDescription=true", "jobs", "stages?details=true", "allexecutors")
 """Of the REST API, which has what the pages have."""
@@ -41,7 +41,7 @@ def main(text: str) -> None:
         databases=(wanted["database"],), tables={"*": TableLoad("full")},
     )  # fmt: skip
     settings = Settings(sources={"fraud": source}, pulled_files=wanted["folder"])
-    arguments = ExtractArguments("fraud", wanted["database"], "full", at=datetime.now(UTC))
+    arguments = PullArguments("fraud", wanted["database"], "full", at=datetime.now(UTC))
     spark = open_session_with_driver("pull")
     seen: dict[str, Any] = {"error": None, "outcomes": {}}
     rows = SparkReader.rows
@@ -55,7 +55,7 @@ def main(text: str) -> None:
     SparkReader.rows = watched_rows  # type: ignore[method-assign]
     with processes() as found:
         try:
-            report = extract(spark, arguments, settings, RememberedLoads(), os.environ)
+            report = pull(spark, arguments, settings, RememberedLoads(), os.environ)
             seen["outcomes"] = {table.table: table.outcome for table in report.tables}
             seen["report"] = report.to_json()
         except OnefoldError as error:

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from functools import cached_property
 from typing import Any, Literal
 
-from onefold.batches.source_arguments import ExtractArguments
+from onefold.batches.source_arguments import PullArguments
 from onefold.core.names import TableId
 from onefold.landing.table import VersionedTable
 from onefold.mysql.table import Structure
@@ -17,7 +17,7 @@ from onefold.settings.sources import TableLoad
 
 
 @dataclass(frozen=True)
-class PullRequest(ExtractArguments):
+class PullRequest(PullArguments):
     """The arguments of a pull, and the time of the request.
 
     A request that is older than the last successful one of a table does nothing.

@@ -24,8 +24,8 @@ from onefold.pull.read.pull import Reader
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source
 from onefold.spark.check.checks import checks_of
-from onefold.spark.extract.loads import loads_of
-from onefold.spark.extract.places import destination_of, source_of
+from onefold.spark.pull.loads import loads_of
+from onefold.spark.pull.places import destination_of, source_of
 
 ReaderOf = Callable[[Source, str, Callable[[], pymysql.Connection], FileDestination], Reader]
 """Returns the reader: of the source, its password, a function that opens connections, and where files go."""

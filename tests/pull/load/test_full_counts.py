@@ -15,7 +15,7 @@ from onefold.pull.read.part import Block, PartResult, write_part
 from onefold.pull.read.plan import TablePlan
 from onefold.pull.read.python_reader import read_part
 from onefold.settings.sources import TableLoad
-from onefold.spark.extract.places import destination_of
+from onefold.spark.pull.places import destination_of
 
 pytestmark = on(MariaDb, MySql)
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 from support.load_scene import NOON, LoadScene
 
-from onefold.spark.extract.blocks import blocks_of
+from onefold.spark.pull.blocks import blocks_of
 
 
 def test_a_batch_of_many_days_is_blocks_of_a_thousand_days_at_most() -> None:

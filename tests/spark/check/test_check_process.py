@@ -10,7 +10,7 @@ import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.check_job import CheckJob
 from support.check_scene import CheckScene
-from support.extract_job import PASSWORD, Done
+from support.pull_job import PASSWORD, Done
 from support.pulls import by
 from support.source_database import SourceDatabase, numbers
 

@@ -12,10 +12,10 @@ from pyspark.sql.types import StringType, StructField, StructType
 from onefold.pull.read.part import Block, FileDestination, PartResult, write_part
 from onefold.pull.read.plan import TablePlan
 from onefold.pull.read.queries import jdbc_query
-from onefold.spark.extract.blocks import blocks_of
-from onefold.spark.extract.lines import line_frame, loss_columns
-from onefold.spark.extract.session import FETCH_ROWS
 from onefold.spark.io.arrow import ArrowFunction, map_in_arrow
+from onefold.spark.pull.blocks import blocks_of
+from onefold.spark.pull.lines import line_frame, loss_columns
+from onefold.spark.pull.session import FETCH_ROWS
 
 _RESULT = StructType([StructField("result", StringType())])
 # Times in UTC, and no mode that changes what a value shows or which literals are valid. A writer that waits for Spark is not

@@ -1,4 +1,4 @@
-"""`spark_jobs/extract.py` as a process, between a real server and the embedded BigQuery, and what people read then."""
+"""`spark_jobs/pull.py` as a process, between a real server and the embedded BigQuery, and what people read then."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from onefold.settings.sources import dataset_of
 from onefold.views.handler import TableCreatedHandler
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
-SCRIPT = ROOT / "spark_jobs" / "extract.py"
+SCRIPT = ROOT / "spark_jobs" / "pull.py"
 CLUSTER, USER, PASSWORD = "fraud", "puller", "sEcr3t-of-the-s0urce"
 _SECONDS = 1_200
 _SPARK = {"spark.master": "local[2]", "spark.driver.memory": "1g", "spark.ui.enabled": "false"}

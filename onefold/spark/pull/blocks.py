@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from onefold.pull.read.part import FILE_DAYS, Block, day_group
 from onefold.pull.read.plan import TablePlan
 from onefold.pull.read.queries import COUNTED
-from onefold.spark.extract.lines import DAY_OF_ROW, LINE, LOST, NUMBER
+from onefold.spark.pull.lines import DAY_OF_ROW, LINE, LOST, NUMBER
 
 
 def blocks_of(batch: pa.RecordBatch, plan: TablePlan, losses: Mapping[int, tuple[str, str]]) -> Iterator[Block]:
-    """Yield a batch of `onefold.spark.extract.lines.line_frame`: a block for each replaced day and each group of others.
+    """Yield a batch of `onefold.spark.pull.lines.line_frame`: a block for each replaced day and each group of others.
 
     Args:
         batch: the lines, each with its line break.

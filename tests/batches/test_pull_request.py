@@ -10,7 +10,7 @@ import pytest
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
 from onefold.batches.request import batch_message, parse_batch_request
-from onefold.batches.source_arguments import ExtractArguments
+from onefold.batches.source_arguments import PullArguments
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.settings.batches import BatchSettings
 
@@ -22,43 +22,55 @@ WORDS = ["--source", "fraud", "--database", "models", "--window", "15m"]
 def test_all_arguments() -> None:
     words = [*WORDS, "--tables", "a,b*", "c", "--at", "2026-05-03T04:00:00+02:00", "--parallel", "8", "--compress", "gzip"]
     at = datetime(2026, 5, 3, 2, tzinfo=UTC)
-    assert ExtractArguments.parse(words) == ExtractArguments("fraud", "models", "15m", ("a", "b*", "c"), at, 8, "gzip")
-    assert ExtractArguments.parse(WORDS) == ExtractArguments("fraud", "models", "15m")
+    assert PullArguments.parse(words) == PullArguments("fraud", "models", "15m", ("a", "b*", "c"), at, 8, "gzip")
+    assert PullArguments.parse(WORDS) == PullArguments("fraud", "models", "15m")
 
 
 def test_all_problems_at_once() -> None:
     with pytest.raises(InvalidInput) as error:
-        ExtractArguments.parse(["--source=", "--database=", "--window=day", "--at=soon", "--parallel=0"])
+        PullArguments.parse(["--source=", "--database=", "--window=day", "--at=soon", "--parallel=0"])
     assert {problem.split(":")[0] for problem in error.value.problems} == {"--source", "--database", "--parallel", "--at"}
     assert len(error.value.problems) == 4
 
 
 def test_a_message_starts_a_batch_with_the_driver() -> None:
     arguments = {"source": "fraud", "database": "models", "window": "day", "tables": ["a", "b"]}
-    request = parse_batch_request(batch_message("extract", "fraud_models", None, arguments))
+    request = parse_batch_request(batch_message("pull", "fraud_models", None, arguments))
     batch = plan_batch(request, "1", SETTINGS, ALLOWED)
     assert batch.arguments == ("--source=fraud", "--database=models", "--window=day", "--tables=a,b")
     assert batch.jars == ("gs://code/v1/mariadb-java-client.jar",)
-    assert ExtractArguments.parse(batch.arguments).tables == ("a", "b")
+    assert PullArguments.parse(batch.arguments).tables == ("a", "b")
+
+
+def test_a_message_with_the_former_name_has_the_batch_that_it_had_before() -> None:
+    """So a message that comes again after an update starts no second batch, whatever folder of code the batch runs from."""
+    arguments = {"source": "fraud", "database": "models", "window": "day"}
+    request = parse_batch_request(batch_message("extract", "fraud_models", None, arguments))
+    batch = plan_batch(request, "1", SETTINGS, ALLOWED)
+    assert (batch.id, batch.main) == ("onefold-extract-5273f698e0a65cb498bb", "gs://code/v1/extract.py")
+    assert batch.labels["onefold_job"] == "extract"
+    now = plan_batch(parse_batch_request(batch_message("pull", "fraud_models", None, arguments)), "1", SETTINGS, ALLOWED)
+    assert (batch.arguments, batch.jars, batch.archives) == (now.arguments, now.jars, now.archives)
+    assert now.main == "gs://code/v1/pull.py"
 
 
 def test_the_dataset_of_a_message_is_that_of_the_source() -> None:
     arguments = {"source": "fraud", "database": "models", "window": "day"}
-    request = parse_batch_request(batch_message("extract", "shop", None, arguments))
+    request = parse_batch_request(batch_message("pull", "shop", None, arguments))
     with pytest.raises(InvalidMessage, match="fraud_models is not shop"):
         plan_batch(request, "1", SETTINGS, ALLOWED)
 
 
 def test_a_table_of_a_message_is_the_pattern() -> None:
     arguments = {"source": "fraud", "database": "models", "window": "day"}
-    request = parse_batch_request(batch_message("extract", "fraud_models", "score", arguments))
+    request = parse_batch_request(batch_message("pull", "fraud_models", "score", arguments))
     assert plan_batch(request, "1", SETTINGS, ALLOWED).arguments[-1] == "--tables=score"
 
 
 def test_a_batch_runs_as_the_account_of_its_source() -> None:
     account = "pull-fraud@my-project.iam.gserviceaccount.com"
     arguments = {"source": "fraud", "database": "models", "window": "day"}
-    request = parse_batch_request(batch_message("extract", "fraud_models", None, arguments))
+    request = parse_batch_request(batch_message("pull", "fraud_models", None, arguments))
     own = plan_batch(request, "1", replace(SETTINGS, source_accounts={"fraud": account}), ALLOWED)
     assert own.settings.service_account == account
     other = plan_batch(request, "1", replace(SETTINGS, source_accounts={"other": account}), ALLOWED)
@@ -67,7 +79,7 @@ def test_a_batch_runs_as_the_account_of_its_source() -> None:
 
 def test_a_batch_stages_its_files_in_the_bucket_of_its_source() -> None:
     arguments = {"source": "fraud", "database": "models", "window": "day"}
-    request = parse_batch_request(batch_message("extract", "fraud_models", None, arguments))
+    request = parse_batch_request(batch_message("pull", "fraud_models", None, arguments))
     settings = replace(SETTINGS, bucket="shared", source_buckets={"fraud": "pull-fraud"})
     assert plan_batch(request, "1", settings, ALLOWED).settings.bucket == "pull-fraud"
     others = replace(settings, source_buckets={"other": "pull-other"})
@@ -76,8 +88,8 @@ def test_a_batch_stages_its_files_in_the_bucket_of_its_source() -> None:
 
 def test_a_request_of_a_time_to_come_is_refused() -> None:
     now = datetime(2026, 5, 3, 12, tzinfo=UTC)
-    late = ExtractArguments.parse([*WORDS, "--at=2027-05-03T12:00:00+00:00"])
+    late = PullArguments.parse([*WORDS, "--at=2027-05-03T12:00:00+00:00"])
     with pytest.raises(InvalidInput, match=r"expected a time up to now .2026-05-03 12:00:00.*got 2027-05-03.*correct it"):
         late.asked_at(now)
-    assert ExtractArguments.parse([*WORDS, "--at=2026-05-03T12:05"]).asked_at(now) == datetime(2026, 5, 3, 12, 5, tzinfo=UTC)
-    assert ExtractArguments.parse(WORDS).asked_at(now) == now
+    assert PullArguments.parse([*WORDS, "--at=2026-05-03T12:05"]).asked_at(now) == datetime(2026, 5, 3, 12, 5, tzinfo=UTC)
+    assert PullArguments.parse(WORDS).asked_at(now) == now

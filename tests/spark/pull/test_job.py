@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.database_servers import MariaDb, MySql
-from support.extract_job import PulledDatabase, pulled_database
+from support.pull_job import PulledDatabase, pulled_database
 from support.small_ranges import ROWS
 from support.source_database import SourceDatabase, numbers, on
 

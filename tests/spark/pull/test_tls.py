@@ -12,9 +12,9 @@ import pymysql
 import pytest
 from support.authorities import Authority
 from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
-from support.extract_job import CLUSTER, PASSWORD, USER, submit_arguments
 from support.jdbc_connections import INFILE
 from support.jdbc_driver import ROOT, driver_jar, run_python
+from support.pull_job import CLUSTER, PASSWORD, USER, submit_arguments
 
 from onefold.core.errors import Rejected
 from onefold.mysql.connection import connect, query

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from onefold.adapters.secrets import read_password
-from onefold.batches.source_arguments import ExtractArguments
+from onefold.batches.source_arguments import PullArguments
 from onefold.core.names import TableId
 from onefold.pull.read.connection import connect_source, jdbc_options
 from onefold.pull.read.plan import PullRequest
@@ -16,16 +16,16 @@ from onefold.pull.read.pull import Pull
 from onefold.pull.read.pulled import Loads
 from onefold.pull.read.report import PullReport
 from onefold.settings.environment import Settings
-from onefold.spark.extract.places import destination_of, source_of
-from onefold.spark.extract.reader import SparkReader
 from onefold.spark.job import summary
+from onefold.spark.pull.places import destination_of, source_of
+from onefold.spark.pull.reader import SparkReader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def extract(
-    spark: SparkSession, arguments: ExtractArguments, settings: Settings, loads: Loads, environ: Mapping[str, str]
+def pull(
+    spark: SparkSession, arguments: PullArguments, settings: Settings, loads: Loads, environ: Mapping[str, str]
 ) -> PullReport:
     """Pull the tables of a database that the arguments name.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
-from support.extract_job import PulledDatabase, pulled_database
+from support.pull_job import PulledDatabase, pulled_database
 from support.source_database import SourceDatabase, numbers
 from support.spark_process import KILLS
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.extract_job import PASSWORD, USER, create_user, submit_arguments
 from support.jdbc_driver import ROOT, driver_jar, run_python
+from support.pull_job import PASSWORD, USER, create_user, submit_arguments
 from support.source_database import SourceDatabase
 
 LOG4J = """

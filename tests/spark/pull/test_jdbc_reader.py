@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from support.database_servers import MariaDb, MySql
-from support.extract_job import PASSWORD, USER, create_user, submit_arguments
 from support.jdbc_driver import ROOT, driver_jar, run_python
+from support.pull_job import PASSWORD, USER, create_user, submit_arguments
 from support.pulls import START, PullScene, by, lines
 from support.source_database import SourceDatabase, on
 from support.source_types import MYSQL_SAMPLES, SAMPLES, Sample

@@ -37,7 +37,7 @@ from onefold.pull.read.planner import Planner
 from onefold.pull.read.pull import Pull
 from onefold.pull.read.watermark import Window
 from onefold.settings.sources import Source, TableLoad, Tls
-from onefold.spark.extract.reader import SparkReader
+from onefold.spark.pull.reader import SparkReader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,8 +17,8 @@ from onefold.pull.read.pulled_table import pulled_table
 from onefold.pull.read.rows import json_line
 from onefold.pull.read.watermark import Kind, PullRange, Watermark
 from onefold.settings.sources import TableLoad
-from onefold.spark.extract.blocks import blocks_of, line_bytes
-from onefold.spark.extract.lines import line_frame, loss_columns
+from onefold.spark.pull.blocks import blocks_of, line_bytes
+from onefold.spark.pull.lines import line_frame, loss_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -109,7 +109,7 @@ def test_the_bytes_of_lines_are_those_of_their_slice() -> None:
 def test_a_laptop_gets_the_driver_and_a_cluster_brings_it() -> None:
     from pyspark.conf import SparkConf
 
-    from onefold.spark.extract.session import driver_settings
+    from onefold.spark.pull.session import driver_settings
 
     conf = SparkConf(loadDefaults=False)
     assert driver_settings(conf)["spark.jars.packages"].startswith("org.mariadb.jdbc:mariadb-java-client:")
