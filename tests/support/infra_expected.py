@@ -139,8 +139,8 @@ ORDER: Mapping[str, set[str]] = {
         "google_bigquery_dataset_access.full",
         *(f"google_bigquery_dataset_iam_member.{name}" for name in ("batch_views", "full", "full_leaves", "full_check")),
     },
-    # A first run may begin as soon as its schedule is there.
-    "module.schedules": {_API, "module.folder_rights"},
+    # A first run may begin as soon as its schedule is there, and asks for a job that the functions have to know.
+    "module.schedules": {_API, "module.folder_rights", "google_cloudfunctions2_function.function"},
     "module.folder_rights": {"module.buckets"},
     "google_storage_bucket_iam_member.names": {"module.buckets"},
     # Cloud Storage asks at once whether it may publish.
