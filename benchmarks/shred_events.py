@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from onefold.adapters.folder_objects import FolderObjects
 from onefold.events.registry.json_schema import parse_schema
-from onefold.events.registry.open import store_at
+from onefold.events.registry.open import open_registry_store
 from onefold.settings.registry import RegistrySettings
 
 _STRING, _INTEGER, _NUMBER, _BOOLEAN = ({"type": [name, "null"]} for name in ("string", "integer", "number", "boolean"))
@@ -42,7 +42,7 @@ _QUOTED = 20
 
 def make_registry(folder: Path) -> None:
     own = {"vendor": "com.acme", "name": "ad_click", "format": "jsonschema", "version": "1-0-0"}
-    store = store_at(str(folder), FolderObjects(folder), RegistrySettings())
+    store = open_registry_store(str(folder), FolderObjects(folder), RegistrySettings())
     store.add(parse_schema({"self": own, **SCHEMA}))
 
 

@@ -36,12 +36,12 @@ def registry() -> RegistryHandler:
     """
     from onefold.adapters.objects_at import writable_objects_at
     from onefold.events.registry.handler import RegistryHandler
-    from onefold.events.registry.open import store_at
+    from onefold.events.registry.open import open_registry_store
 
     settings = registry_settings().registry
     address = settings.require_address()
     return RegistryHandler(
-        store_at(address, writable_objects_at(address), settings), keys_of(settings.keys), settings.public
+        open_registry_store(address, writable_objects_at(address), settings), keys_of(settings.keys), settings.public
     )
 
 

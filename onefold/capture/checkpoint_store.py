@@ -145,7 +145,7 @@ class BucketStore:
         """Do nothing: the next process takes the object over by writing it."""
 
 
-def store_at(address: str, objects: ObjectStore) -> InspectableCheckpointStore:
+def open_checkpoint_store(address: str, objects: ObjectStore) -> InspectableCheckpointStore:
     """Return the store of an address: `gs://bucket/folder` among the objects, or a folder of this machine."""
     return BucketStore(address, objects) if address.startswith("gs://") else FolderStore(Path(address))
 

@@ -93,11 +93,11 @@ def _warn_of_missing_rules(settings: Settings, source: str, *, is_check: bool) -
 def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
     """Check source and destinations, print the report, and return the exit code."""
     from onefold.adapters.gcs import GcsObjects
-    from onefold.capture.checkpoint_store import store_at
+    from onefold.capture.checkpoint_store import open_checkpoint_store
     from onefold.capture.preflight import preflight
     from onefold.cli.capture_report import show_report
 
-    store = store_at(options["checkpoint"], GcsObjects())
+    store = open_checkpoint_store(options["checkpoint"], GcsObjects())
     report = preflight(process.source, process.requirements, store, process.warehouse, process.options)
     if options["as_json"]:
         echo_json([report.to_json()])
@@ -144,7 +144,7 @@ def prepared_capture(
     from onefold.adapters.connect import connect
     from onefold.adapters.gcs import GcsObjects
     from onefold.adapters.pubsub import PubSub
-    from onefold.capture.checkpoint_store import store_at
+    from onefold.capture.checkpoint_store import open_checkpoint_store
     from onefold.capture.large_rows import large_rows_at
     from onefold.capture.message_batcher import Publishing
     from onefold.capture.outbox import Outbox
@@ -163,7 +163,7 @@ def prepared_capture(
     large_rows = large_rows_at(options["bucket"] or settings.large_records, GcsObjects())
     name, dataset = capture_options.source, capture_options.dataset
     publishing = Publishing(name, dataset, Announcer(target, stop), outbox, large_rows, stop)
-    topic, store = settings.topic_schema_changes, store_at(options["checkpoint"], GcsObjects())
+    topic, store = settings.topic_schema_changes, open_checkpoint_store(options["checkpoint"], GcsObjects())
     topics = [outbox.topic, target.topic, *([topic] if topic else [])]
     return Capture(
         CapturedSource(source, TableFilter(options["include"], options["exclude"]), options["server_id"] or server_id(name)),

@@ -53,9 +53,9 @@ def _report(address: str, max_lag: int) -> CheckpointReport:
     """
     from onefold.adapters.gcs import GcsObjects
     from onefold.capture.checkpoint_report import CheckpointReport
-    from onefold.capture.checkpoint_store import store_at
+    from onefold.capture.checkpoint_store import open_checkpoint_store
 
-    found = store_at(address, GcsObjects()).peek()
+    found = open_checkpoint_store(address, GcsObjects()).peek()
     if found is None:
         raise NotFound(
             f"expected a checkpoint in {address}, got none: name the folder of capture's --checkpoint, or start it"

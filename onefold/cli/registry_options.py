@@ -95,11 +95,11 @@ def open_store(context: click.Context, registry: str | None) -> RegistryStore:
     """
     from onefold.adapters.objects_at import writable_objects_at
     from onefold.events.registry.index import INDEX_PATH
-    from onefold.events.registry.open import store_at
+    from onefold.events.registry.open import open_registry_store
 
     settings = read_settings(context)
     address = address_of(settings, registry)
-    store = store_at(address, writable_objects_at(address), settings.registry)
+    store = open_registry_store(address, writable_objects_at(address), settings.registry)
     folder = Path(address)
     if "://" not in address and not (folder / INDEX_PATH).exists() and any(folder.glob("schemas/*/*/*/*")):
         raise NotFound(

@@ -27,7 +27,7 @@ from onefold.events.load.load import Loader
 from onefold.events.load.report import EventTableReport
 from onefold.events.load.runs import FolderRuns, runs_address
 from onefold.events.registry.json_schema import JsonSchema
-from onefold.events.registry.open import store_at
+from onefold.events.registry.open import open_registry_store
 from onefold.events.registry.registry import Registry
 from onefold.events.registry.store import RegistryStore
 from onefold.events.shred.bad_rows import original_of
@@ -227,7 +227,7 @@ class EventStages:
 
     def _store(self) -> RegistryStore:
         address = str(self.folder / "registry")
-        return store_at(address, writable_objects_at(address), RegistrySettings())
+        return open_registry_store(address, writable_objects_at(address), RegistrySettings())
 
     def _loader(self) -> Loader:
         address = runs_address(str(self.folder / "runs"))

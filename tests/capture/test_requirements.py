@@ -20,7 +20,7 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.gcs import GcsObjects
 from onefold.adapters.pubsub import PubSub
 from onefold.capture.checkpoint import Checkpoint, Progress
-from onefold.capture.checkpoint_store import store_at
+from onefold.capture.checkpoint_store import open_checkpoint_store
 from onefold.capture.large_rows import large_rows_at
 from onefold.capture.requirements import Requirement, check
 from onefold.core.errors import InvalidSettings, LimitExceeded, NotFound, OnefoldError, Rejected, TryAgain
@@ -121,9 +121,12 @@ def test_a_topic_that_does_not_answer_is_checked_again(receiver: Receiver) -> No
 
 
 def test_a_folder_of_a_bucket_that_can_be_written_stays_as_it_is(object_store: ObjectStore) -> None:
-    store_at(FOLDER, GcsObjects()).save(Checkpoint("shop-db", "shop"))
+    open_checkpoint_store(FOLDER, GcsObjects()).save(Checkpoint("shop-db", "shop"))
     before = dict(object_store.objects)
-    assert (store_at(FOLDER, GcsObjects()).problems(WHO), large_rows_at(FOLDER, GcsObjects()).problems(WHO)) == ([], [])
+    assert (
+        open_checkpoint_store(FOLDER, GcsObjects()).problems(WHO),
+        large_rows_at(FOLDER, GcsObjects()).problems(WHO),
+    ) == ([], [])
     assert object_store.objects == before
 
 
@@ -131,7 +134,7 @@ def test_a_folder_of_a_bucket_that_can_be_written_stays_as_it_is(object_store: O
 def test_a_missing_right_on_objects_is_named_with_its_grant(object_store: ObjectStore, right: str) -> None:
     object_store.lacks.add(f"storage.objects.{right}")
     for what, found in (
-        ("checkpoint", store_at(FOLDER, GcsObjects()).problems(WHO)),
+        ("checkpoint", open_checkpoint_store(FOLDER, GcsObjects()).problems(WHO)),
         ("large rows", large_rows_at(FOLDER, GcsObjects()).problems(WHO)),
     ):
         assert found == [
@@ -143,7 +146,7 @@ def test_a_missing_right_on_objects_is_named_with_its_grant(object_store: Object
 
 def test_a_missing_bucket_is_named(object_store: ObjectStore) -> None:
     object_store.buckets = {"another"}
-    (problem,) = store_at(FOLDER, GcsObjects()).problems(WHO)
+    (problem,) = open_checkpoint_store(FOLDER, GcsObjects()).problems(WHO)
     assert problem.endswith("bucket gs://a-bucket does not exist; run: gcloud storage buckets create gs://a-bucket")
 
 
@@ -155,10 +158,10 @@ def test_a_bucket_that_does_not_answer_is_checked_again(object_store: ObjectStor
 
 def test_a_folder_of_this_machine_need_not_exist_yet(tmp_path: Path) -> None:
     for place in ("state", "deep/er", "."):
-        assert store_at(str(tmp_path / place), GcsObjects()).problems(WHO) == []
+        assert open_checkpoint_store(str(tmp_path / place), GcsObjects()).problems(WHO) == []
     (tmp_path / "file").touch()
     for found in (
-        store_at(str(tmp_path / "file" / "state"), GcsObjects()),
+        open_checkpoint_store(str(tmp_path / "file" / "state"), GcsObjects()),
         large_rows_at((tmp_path / "file").as_uri(), GcsObjects()),
     ):
         (problem,) = found.problems(WHO)

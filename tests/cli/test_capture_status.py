@@ -14,7 +14,7 @@ from support.cli import Run
 
 from onefold.adapters.gcs import GcsObjects
 from onefold.capture.checkpoint import Checkpoint
-from onefold.capture.checkpoint_store import store_at
+from onefold.capture.checkpoint_store import open_checkpoint_store
 from onefold.capture.quarantine import Quarantined, TableProblem
 from onefold.mysql.catalog import TableName
 
@@ -35,7 +35,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_a_capture_that_is_up_to_date_is_shown_with_0(run: Run, address: str) -> None:
-    store = store_at(address, GcsObjects())
+    store = open_checkpoint_store(address, GcsObjects())
     store.load()
     store.save(fresh())
     done = run("capture", "status", "--checkpoint", address)
@@ -46,7 +46,7 @@ def test_a_capture_that_is_up_to_date_is_shown_with_0(run: Run, address: str) ->
 
 
 def test_quarantine_is_shown_with_its_remedy_and_2(run: Run, tmp_path: Path) -> None:
-    store = store_at(str(tmp_path), GcsObjects())
+    store = open_checkpoint_store(str(tmp_path), GcsObjects())
     store.load()
     store.save(fresh(quarantine=(ENTRY,)))
     done = run("capture", "status", "--checkpoint", tmp_path)
@@ -60,7 +60,7 @@ def test_quarantine_is_shown_with_its_remedy_and_2(run: Run, tmp_path: Path) -> 
 def test_a_checkpoint_with_a_value_of_another_type_is_an_error_that_names_it(
     run: Run, tmp_path: Path, key: str, value: object
 ) -> None:
-    store = store_at(str(tmp_path), GcsObjects())
+    store = open_checkpoint_store(str(tmp_path), GcsObjects())
     store.load()
     store.save(fresh())
     path = tmp_path / "checkpoint.json"
@@ -72,7 +72,7 @@ def test_a_checkpoint_with_a_value_of_another_type_is_an_error_that_names_it(
 @pytest.mark.parametrize("key", ["saved_at", "as_of"])
 @pytest.mark.parametrize("seconds", [10**10, 10**12, 10**20])
 def test_times_that_no_clock_has_yet_are_a_problem(run: Run, tmp_path: Path, key: str, seconds: int) -> None:
-    store = store_at(str(tmp_path), GcsObjects())
+    store = open_checkpoint_store(str(tmp_path), GcsObjects())
     store.load()
     store.save(fresh())
     path = tmp_path / "checkpoint.json"
@@ -93,7 +93,7 @@ def test_an_error_is_json_of_the_command_below_capture(run: Run, tmp_path: Path)
 
 
 def test_the_json_has_the_report_and_the_limit_is_an_option(run: Run, tmp_path: Path) -> None:
-    store = store_at(str(tmp_path), GcsObjects())
+    store = open_checkpoint_store(str(tmp_path), GcsObjects())
     store.load()
     store.save(replace(fresh(), reached=replace(FULL.reached, as_of=int(time.time()) - 1_000)))
     late = run("capture", "status", "--checkpoint", tmp_path, "--json")

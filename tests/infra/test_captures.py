@@ -24,7 +24,7 @@ from support.terraform import ROOT, Outcome, Plan
 from onefold.adapters.gcs import GcsObjects
 from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.checkpoint_json import to_json
-from onefold.capture.checkpoint_store import store_at
+from onefold.capture.checkpoint_store import open_checkpoint_store
 from onefold.capture.large_rows import large_rows_at
 from onefold.capture.status import CaptureStatus, log_status
 from onefold.cli.capture_options import PASSWORD, options_from
@@ -91,7 +91,7 @@ def test_the_account_may_write_and_the_sink_may_read_the_objects_of_the_process(
     pool = pools(plan)['capture["shop-db"]']
     (container,) = pool["template"][0]["containers"]
     folder = next(one["value"] for one in container["env"] if one["name"] == "ONEFOLD_LARGE_RECORDS")
-    store = store_at(parsed(arguments(pool))["checkpoint"], GcsObjects())
+    store = open_checkpoint_store(parsed(arguments(pool))["checkpoint"], GcsObjects())
     store.save(Checkpoint("shop-db", "shop"))
     checkpoint = GcsObjects().read("gs://my-project-onefold-capture/shop-db/checkpoint.json")
     assert checkpoint.startswith(to_json(Checkpoint("shop-db", "shop"))[:-1])

@@ -8,7 +8,7 @@ from onefold.ports.objects import ObjectWriter
 from onefold.settings.registry import RegistrySettings
 
 
-def store_at(address: str, objects: ObjectWriter, settings: RegistrySettings) -> RegistryStore:
+def open_registry_store(address: str, objects: ObjectWriter, settings: RegistrySettings) -> RegistryStore:
     """Return a registry to read and to add to.
 
     Args:
