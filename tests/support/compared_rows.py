@@ -31,6 +31,9 @@ TIMESTAMPS = [NOON.replace(tzinfo=UTC), datetime.datetime(2024, 1, 1, tzinfo=UTC
 BYTES = [b"", b"abc", b"\xff\x00", None]
 LISTS = [[], [1, 2], [2, 1], None]
 DECIMAL_LISTS = [[], [Decimal("1.0"), Decimal("2")], [Decimal("2.5")], None]
+FLOAT_LISTS = [[], [1.0, 2.0], [1e20, 1e-20], [2.5], None]
+FLOAT_STRUCTS = [[{"at": NOON, "f": 1.0}], [{"at": None, "f": 1e15}, {"at": NOON, "f": 0.1}], [], None]
+INTEGER_STRUCTS = [[{"at": NOON, "f": 1}], [{"at": None, "f": 10**15}, {"at": NOON, "f": None}], [], None]
 STRUCTS = [{"a": 1, "b": "x"}, {"a": None, "b": None}, None]
 OTHER_STRUCTS = [{"B": "x", "A": Decimal("1.0"), "c": None}, {"B": None, "A": None, "c": [1]}, None]
 NESTED = [[{"at": NOON.replace(tzinfo=UTC), "n": 1}], [{"at": None, "n": None}], [], None]
@@ -60,6 +63,8 @@ OTHER_TYPES: Columns = {
     "timestamp_text": (TIMESTAMPS, TEXTS),
     "lists": (LISTS, DECIMAL_LISTS),
     "list_integer": (LISTS, INTEGERS),
+    "float_lists": (FLOAT_LISTS, DECIMAL_LISTS),
+    "float_structs": (FLOAT_STRUCTS, INTEGER_STRUCTS),
     "structs": (STRUCTS, OTHER_STRUCTS),
 }
 COMMON = 150

@@ -192,8 +192,10 @@ def _key_text(names: Sequence[str], keys: Sequence[_Pair], side: str) -> Value:
 def _difference(pair: _Pair, key: Value, one_of_each: Value) -> Value:
     left, right = (F.col(side)[pair.alias] for side in SIDES)
     is_same = pair.canonical(left, LEFT).eqNullSafe(pair.canonical(right, RIGHT))
-    finding = _finding(DIFFERENT, key, F.lit(pair.name), shown(left, pair.left), shown(right, pair.right))
-    return F.when(one_of_each & ~is_same, finding)
+    differs = one_of_each & ~is_same
+    # Python writes texts for every row, also where none is used: there it gets NULL.
+    texts = (shown(F.when(differs, x), type_) for x, type_ in ((left, pair.left), (right, pair.right)))
+    return F.when(differs, _finding(DIFFERENT, key, F.lit(pair.name), *texts))
 
 
 def _finding(kind: str, key: Value, *values: Value) -> Value:

@@ -17,7 +17,7 @@ from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.types import JSON, STRING, Array, Field, Scalar, Struct, Type
 from onefold.spark.columns import named
-from onefold.spark.values.json_text import json_text
+from onefold.spark.values.python_text import with_texts
 from onefold.spark.values.text import text
 from onefold.spark.values.types import spark_type
 
@@ -49,6 +49,17 @@ def convert(x: Value, source: Type, target: Type) -> Value:
     Raises:
         SchemaConflict: Spark does not make this conversion.
     """
+    return convert_rest(with_texts(x, source, target), source, target)
+
+
+def convert_rest(x: Value, source: Type, target: Type) -> Value:
+    """Do what `convert` does, for a value in which Python has written the texts already (`with_texts`).
+
+    Only expressions of Spark are left to do, so that `x` may be the element of an array within a lambda.
+
+    Raises:
+        SchemaConflict: Spark does not make this conversion.
+    """
     if not can_convert(source, target):
         raise SchemaConflict(
             f"{source} to {target}: only BigQuery makes this conversion: read the rows from a table of BigQuery"
@@ -64,7 +75,7 @@ def _convert(x: Value, source: Type, target: Type) -> Value:
     if isinstance(source, Struct) and isinstance(target, Struct):
         return _to_struct(x, source, target)
     if isinstance(source, Struct | Array):
-        return json_text(x, source)
+        return x  # Python has written its JSON
     return _to_scalar(x, str(source), target)
 
 
@@ -89,7 +100,7 @@ def _field(x: Value, source: Field | None, target: Field) -> Value:
 
 def _to_scalar(x: Value, source: str, target: Type) -> Value:
     if target == STRING:
-        return text(x, source)
+        return text(x, source)  # of a FLOAT64 Python has written it
     if target == Scalar("BIGNUMERIC"):  # text in Spark form; BOOL becomes a number first
         return text(x if source == "NUMERIC" else x.cast("bigint"), "NUMERIC" if source == "NUMERIC" else "INT64")
     return x.cast(spark_type(target))

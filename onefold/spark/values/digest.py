@@ -6,16 +6,13 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql import types as t
 
 from onefold.changelog.digest import LENGTH, field_label
 from onefold.core.names import fold_case
 from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Array, Type
 from onefold.spark.columns import named
-from onefold.spark.values.casts import can_convert, convert
-from onefold.spark.values.python_text import is_written_by_python, python_type, text_writer
-from onefold.spark.values.types import spark_type
+from onefold.spark.values.casts import convert
 
 _SHA = 256
 # The texts of the lengths 0 to 127, each with the colon that ends a length.
@@ -31,12 +28,9 @@ def digest(columns: Sequence[Column]) -> Value:
 
 def text(x: Value, type_: Type) -> Value:
     """Return a value's text; NULL for NULL and for an array without elements."""
-    if is_written_by_python(type_) and can_convert(type_, STRING if not isinstance(type_, Array) else Array(STRING)):
-        handed_over = x.cast(spark_type(python_type(type_)))
-        return F.udf(lambda value: text_writer(type_)(value), t.StringType())(handed_over)
     if not isinstance(type_, Array):
         return convert(x, type_, STRING)
-    texts = F.transform(x, lambda e: F.coalesce(_with_length(convert(e, type_.element, STRING)), F.lit("-")))
+    texts = F.transform(convert(x, type_, Array(STRING)), lambda e: F.coalesce(_with_length(e), F.lit("-")))
     return F.nullif(F.array_join(texts, ""), F.lit(""))
 
 

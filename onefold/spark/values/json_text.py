@@ -1,139 +1,144 @@
-"""Values within JSON, as TO_JSON_STRING(TO_JSON(x, stringify_wide_numbers => TRUE)) writes them."""
+"""Values within JSON, as TO_JSON_STRING(TO_JSON(x, stringify_wide_numbers => TRUE)) writes them, by plain Python."""
 
 from __future__ import annotations
 
+import base64
+import functools
 import json
+import re
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
-from pyspark.sql import Column as Value
-from pyspark.sql import functions as F  # noqa: N812
+from onefold.schema.types import Array, Range, Struct, Type
+from onefold.spark.values.grisu2 import grisu_digits
 
-from onefold.schema.types import Array, Range, Scalar, Struct, Type
-from onefold.spark.columns import let
-from onefold.spark.values import float_text as floats
-from onefold.spark.values.grisu2 import digits_of
-from onefold.spark.values.text import base64_text, decimal_text, local_time_text
+Writer = Callable[[Any], str]
 
 _WIDE = 2**53
-"""Greater whole numbers are text: a reader may take a number for a FLOAT64."""
-
-_IN_64_BITS = (Decimal(-(2**63)), Decimal(2**64 - 1))
+"""Greater whole numbers are text within JSON: a reader may take a number for a FLOAT64."""
+_LEAST, _GREATEST = -(2**63), 2**64 - 1
 """The range of whole numbers of 64 bits, signed and unsigned together."""
+_SHORT = 15
+_LEAST_FIXED = -4
+_NAMES = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
+_INTERVAL = re.compile(r"(-?)(\d+)-(\d+) (-?\d+) (-?)(\d+):(\d+):(\d+)(?:\.(\d*?)0*)?")
+_RANGE = re.compile(r"\[(.*), (.*)\)", re.DOTALL)
 
-_NAMED_ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
-_CONTROLS = {chr(code): _NAMED_ESCAPES.get(chr(code), f"\\u{code:04x}") for code in range(32)}
-_INTERVAL = r"^(-?)(\d+)-(\d+) (-?\d+) (-?)(\d+):(\d+):(\d+)(?:\.(\d*?)0*)?$"
-_RANGE = r"^\[(.*), (.*)\)$"
+
+def float_json(x: float) -> str:
+    """Write a FLOAT64 as it is within TO_JSON_STRING.
+
+    Examples:
+        >>> [float_json(x) for x in (1.0, -0.0, 1e20, 5e-324, float("nan"))]
+        ['1.0', '0.0', '1e+20', '5e-324', '"NaN"']
+    """
+    if x == 0:
+        return "0.0"
+    name = _NAMES.get(str(x))
+    return name or ("-" if x < 0 else "") + _json_number(*grisu_digits(abs(x)))
 
 
-def json_text(x: Value, type_: Type) -> Value:
-    """Return the JSON text of a value in Spark form; NULL for NULL."""
+@functools.cache
+def json_writer(type_: Type) -> Writer:
+    """Return the function that writes a value or NULL as TO_JSON_STRING(TO_JSON(x, stringify_wide_numbers => TRUE)) does."""
+    write = _json_writer(type_)
+    return lambda value: "null" if value is None else write(value)
+
+
+def _json_writer(type_: Type) -> Writer:
     match type_:
         case Struct(fields):
-            members = [
-                F.concat(
-                    F.lit(f"{json.dumps(field.name, ensure_ascii=False)}:"), _member(x.getField(field.name), field.type)
-                )
-                for field in sorted(fields, key=lambda field: field.name.encode())  # TO_JSON_STRING sorts the names by bytes
-            ]
-            return F.when(x.isNotNull(), _joined("{", members, "}"))
+            in_order = sorted(enumerate(fields), key=lambda pair: pair[1].name.encode())
+            parts = [(_quoted(field.name) + ":", index, json_writer(field.type)) for index, field in in_order]
+            return lambda row: "{" + ",".join(name + write(row[index]) for name, index, write in parts) + "}"
         case Array(element):
-            return F.concat(F.lit("["), F.array_join(F.transform(x, lambda e: _member(e, element)), ","), F.lit("]"))
+            write_one = json_writer(element)
+            return lambda values: "[" + ",".join(map(write_one, values)) + "]"
         case Range(element):
-            ends = (F.regexp_extract(x, _RANGE, side) for side in (2, 1))
-            end, start = (F.when(text == "UNBOUNDED", "null").otherwise(_quoted(_time(text, element))) for text in ends)
-            return F.concat(F.lit('{"end":'), end, F.lit(',"start":'), start, F.lit("}"))
-        case Scalar(name):
-            return _SCALARS[name](x)
+            return lambda text: _range_json(text, str(element))
+    return _SCALARS[str(type_)]
 
 
-def _member(x: Value, type_: Type) -> Value:
-    return F.coalesce(json_text(x, type_), F.lit("null"))
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
-def _joined(first: str, members: list[Value], last: str) -> Value:
-    separated = [part for member in members for part in (F.lit(","), member)][1:]
-    return F.concat(F.lit(first), *separated, F.lit(last))
+def _integer_json(x: int) -> str:
+    return str(x) if -_WIDE <= x <= _WIDE else f'"{x}"'
 
 
-def _quoted(x: Value) -> Value:
-    return F.concat(F.lit('"'), x, F.lit('"'))
-
-
-def _text(x: Value) -> Value:
-    """Write text with its escapes. Few texts need any, so most are only searched and not replaced."""
-    escaped = F.regexp_replace(x, r'(["\\])', r"\\$1")
-    for control, escape in _CONTROLS.items():
-        escaped = F.replace(escaped, F.lit(control), F.lit(escape))
-    return _quoted(F.when(x.rlike(r'["\\\x00-\x1f]'), escaped).otherwise(x))
-
-
-def _plain(x: Value) -> Value:
-    return x.cast("string")
-
-
-def _integer(x: Value) -> Value:
-    return F.when(x.between(-_WIDE, _WIDE), x.cast("string")).otherwise(_quoted(x.cast("string")))
-
-
-def _decimal(text: Value) -> Value:
+def _decimal_json(x: Decimal | str) -> str:
     """Write a whole number of 64 bits as an INT64, any other as a number if FLOAT64 has the same digits, else as text."""
-
-    def written(t: Value) -> Value:
-        whole = F.when(~t.contains("."), t.try_cast("decimal(38,0)"))
-        narrow = F.when(whole.between(-_WIDE, _WIDE), t).otherwise(_quoted(t))
-        return F.when(whole.between(*_IN_64_BITS), narrow).when(t.isNotNull(), _fraction(t))
-
-    return let(text, written)
-
-
-def _fraction(text: Value) -> Value:
-    sign, size = F.when(text.startswith("-"), "-").otherwise(""), F.ltrim(text, F.lit("-"))
-    return let(
-        digits_of(size.cast("double")),
-        lambda parts: F.when(floats.fixed(parts) == size, F.concat(sign, floats.json_number(parts))).otherwise(
-            _quoted(text)
-        ),
-    )
+    text = f"{x:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    if "." not in text and _LEAST <= int(text) <= _GREATEST:
+        return _integer_json(int(text))
+    size = text.removeprefix("-")
+    digits = grisu_digits(float(size))
+    return text[: -len(size)] + _json_number(*digits) if _fixed(*digits) == size else f'"{text}"'
 
 
-def _time(text: Value, element: Scalar) -> Value:
-    """Write a DATE, DATETIME or TIMESTAMP in the form of RFC 3339, from its text."""
-    if element.name == "TIMESTAMP":
-        text = F.concat(F.regexp_replace(text, r"\+00$", ""), F.lit("Z"))
-    return F.translate(text, " ", "T")
+def _time_text(text: str) -> str:
+    """Write the fraction of a second with three digits if they are enough, else with six."""
+    whole, point, fraction = text.partition(".")
+    return whole + point + fraction.ljust(3 if len(fraction) <= 3 else 6, "0") if point else whole
 
 
-def _interval(text: Value) -> Value:
+def _range_json(text: str, element: str) -> str:
+    found = _RANGE.fullmatch(text)
+    start, end = ("null" if x == "UNBOUNDED" else _end_json(x, element) for x in (found.groups() if found else ()))
+    return f'{{"end":{end},"start":{start}}}'
+
+
+def _end_json(text: str, element: str) -> str:
+    return '"' + (text.removesuffix("+00") + "Z" if element == "TIMESTAMP" else text).replace(" ", "T") + '"'
+
+
+def _interval_json(text: str) -> str:
     """Write an interval in ISO 8601: parts that are zero are left out, each other part has its own sign."""
-    months_sign, years, months, days, time_sign, hours, minutes, seconds, fraction = (
-        F.regexp_extract(text, _INTERVAL, group) for group in range(1, 10)
-    )
-    whole_seconds = F.concat(seconds, F.when(fraction != "", F.concat(F.lit("."), fraction)).otherwise(""))
-    date = F.concat(_part(months_sign, years, "Y"), _part(months_sign, months, "M"), _part(F.lit(""), days, "D"))
-    time = F.concat(_part(time_sign, hours, "H"), _part(time_sign, minutes, "M"), _part(time_sign, whole_seconds, "S"))
-    parts = F.concat(date, F.when(time != "", F.concat(F.lit("T"), time)).otherwise(""))
-    return F.concat(F.lit("P"), F.when(parts == "", "0Y").otherwise(parts))
+    found = _INTERVAL.fullmatch(text)
+    sign, years, months, days, time_sign, hours, minutes, seconds, fraction = found.groups("") if found else ("",) * 9
+    seconds += "." + fraction if fraction else ""
+    date = _part(sign, years, "Y") + _part(sign, months, "M") + _part("", days, "D")
+    time = _part(time_sign, hours, "H") + _part(time_sign, minutes, "M") + _part(time_sign, seconds, "S")
+    return f'"P{date}{"T" if time else ""}{time or ("" if date else "0Y")}"'
 
 
-def _part(sign: Value, number: Value, unit: str) -> Value:
-    return F.when(number == "0", "").otherwise(F.concat(sign, number, F.lit(unit)))
+def _part(sign: str, number: str, unit: str) -> str:
+    return "" if number == "0" else sign + number + unit
 
 
-_SCALARS: dict[str, Callable[[Value], Value]] = {
-    "STRING": _text,
-    "BYTES": lambda x: _quoted(base64_text(x)),
-    "BOOL": _plain,
-    "INT64": _integer,
-    "NUMERIC": lambda x: _decimal(decimal_text(x)),
-    "BIGNUMERIC": _decimal,
-    "FLOAT64": floats.json,
-    "DATE": lambda x: _quoted(x.cast("string")),
-    "DATETIME": lambda x: _quoted(_time(local_time_text(x), Scalar("DATETIME"))),
-    "TIMESTAMP": lambda x: _quoted(_time(local_time_text(x), Scalar("TIMESTAMP"))),
-    "TIME": _quoted,
-    "INTERVAL": lambda x: _quoted(_interval(x)),
-    "JSON": lambda x: x,
+_SCALARS: dict[str, Writer] = {
+    "STRING": _quoted,
+    "BYTES": lambda x: '"' + base64.b64encode(x).decode() + '"',
+    "BOOL": lambda x: "true" if x else "false",
+    "INT64": _integer_json,
+    "NUMERIC": _decimal_json,
+    "BIGNUMERIC": lambda x: _decimal_json(Decimal(x)),
+    "FLOAT64": float_json,
+    "DATE": lambda x: f'"{x}"',
+    "DATETIME": lambda x: '"' + _time_text(x).replace(" ", "T") + '"',
+    "TIMESTAMP": lambda x: '"' + _time_text(x).replace(" ", "T") + 'Z"',
+    "TIME": lambda x: f'"{x}"',
+    "INTERVAL": _interval_json,
+    "JSON": str,
 }
 """GEOGRAPHY is missing: within JSON it is GeoJSON, which cannot be made from its text."""
+
+
+def _json_number(digits: str, exponent: int) -> str:
+    """Write digits as C's `%.15g` does, with a point or an exponent in any case."""
+    if _LEAST_FIXED <= exponent < _SHORT:
+        text = _fixed(digits, exponent)
+        return text if "." in text else text + ".0"
+    point = "." if len(digits) > 1 else ""
+    return f"{digits[0]}{point}{digits[1:]}e{'-' if exponent < 0 else '+'}{abs(exponent):02}"
+
+
+def _fixed(digits: str, exponent: int) -> str:
+    """Write a number without an exponent, with as many zeros as that takes."""
+    whole = exponent + 1
+    if whole <= 0:
+        return "0." + "0" * -whole + digits
+    return digits.ljust(whole, "0") if whole >= len(digits) else f"{digits[:whole]}.{digits[whole:]}"

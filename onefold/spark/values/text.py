@@ -1,4 +1,7 @@
-"""Text of scalar values in Spark form, as BigQuery's conversion to STRING writes it; NULL stays NULL."""
+"""Text of scalar values in Spark form, as BigQuery's conversion to STRING writes it; NULL stays NULL.
+
+FLOAT64 is missing: Python writes it (`python_text.py`).
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ from collections.abc import Callable
 
 from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
-
-from onefold.spark.values import float_text as floats
 
 _WHOLE_SECONDS, _THREE_DIGITS, _SIX_DIGITS = (
     len(text) for text in ("2020-01-01 00:00:00", "2020-01-01 00:00:00.000", "2020-01-01 00:00:00.000000")
@@ -62,7 +63,6 @@ _TEXTS: dict[str, Callable[[Value], Value]] = {
     "BOOL": _plain_text,
     "INT64": _plain_text,
     "NUMERIC": _numeric_text,
-    "FLOAT64": floats.text,
     "DATE": _plain_text,
     "DATETIME": local_time_text,
     "TIMESTAMP": _timestamp_text,

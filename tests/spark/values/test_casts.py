@@ -55,13 +55,26 @@ MORE = {
 }  # fmt: skip
 
 
+NESTED = [
+    ("ARRAY<STRUCT<f FLOAT64>>", "ARRAY<STRUCT<f STRING, g DATE>>", ("[]", "[STRUCT(0.5 AS f), NULL, STRUCT(NULL)]")),
+    ("ARRAY<STRUCT<f FLOAT64, n INT64>>", "ARRAY<STRUCT<N STRING, F STRING>>", ("[STRUCT(1e20 AS f, 7 AS n)]",)),
+    ("STRUCT<f FLOAT64>", "ARRAY<STRUCT<f STRING>>", ("STRUCT(0.1 AS f)",)),
+    ("STRUCT<f FLOAT64>", "STRUCT<f ARRAY<STRING>>", ("STRUCT(0.1 AS f)", "STRUCT(NULL)")),
+    ("ARRAY<STRUCT<f ARRAY<FLOAT64>>>", "ARRAY<STRUCT<f ARRAY<STRING>>>", ("[STRUCT([0.1, 1e20] AS f), NULL]",)),
+    ("ARRAY<STRUCT<s STRUCT<f FLOAT64, t TIMESTAMP>, t DATE>>", "ARRAY<STRUCT<s JSON, t TIMESTAMP>>",
+     ("[STRUCT(STRUCT(0.1 AS f, TIMESTAMP '0001-01-01 00:00:00+00' AS t) AS s, DATE '0001-01-01' AS t), NULL]",)),
+    ("ARRAY<STRUCT<a STRUCT<b ARRAY<STRUCT<f FLOAT64>>>>>", "ARRAY<STRUCT<a STRUCT<b ARRAY<STRUCT<f STRING>>>>>",
+     ("[STRUCT(STRUCT([STRUCT(CAST('nan' AS FLOAT64) AS f), STRUCT(-0.0)] AS b) AS a), STRUCT(NULL), NULL]",)),
+]  # fmt: skip
+
+
 def literals(type_: str) -> tuple[str, ...]:
     return (*EXTREMES[type_], *MORE.get(type_, ()))
 
 
 @functools.cache
 def cases() -> dict[tuple[str, str], Case]:
-    """Every edge of the tree, for a value alone, in an array, as an array, and in a struct."""
+    """Every edge of the tree, for a value alone, in an array, as an array, in a struct, and next to a FLOAT64."""
     found: list[tuple[str, str, Sequence[str]]] = []
     for source, target in UPWARDS:
         found.append((source, target, literals(source)))
@@ -76,6 +89,13 @@ def cases() -> dict[tuple[str, str], Case]:
         found.append(
             (array, "JSON", [f"STRUCT([{', '.join(literals(source))}] AS f)", f"STRUCT(CAST([] AS ARRAY<{source}>) AS f)"])
         )
+        # A FLOAT64 that becomes text takes the fields next to it through Python.
+        inner = f"STRUCT<f FLOAT64, x {source}>"
+        values_ = [f"STRUCT(0.1 AS f, {value} AS x)" for value in (f"CAST(NULL AS {source})", *literals(source))]
+        deep = [f"STRUCT([{', '.join(values_)}, NULL] AS l, {values_[-1]} AS s)", f"STRUCT([{values_[0]}], NULL)", "NULL"]
+        to = f"STRUCT<l ARRAY<STRUCT<f STRING, x STRING>>, s STRUCT<f STRING, x {source}>>"
+        found.append((f"ARRAY<STRUCT<l ARRAY<{inner}>, s {inner}>>", f"ARRAY<{to}>", [f"[{', '.join(deep)}]"]))
+    found += NESTED
     return {
         (source, target): Case(parse_type(source), parse_type(target), ("NULL", *values_))
         for source, target, values_ in found
