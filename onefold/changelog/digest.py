@@ -9,7 +9,7 @@ NULL, because BigQuery stores no difference.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from onefold.core.names import fold_case, quote, quote_text
 from onefold.schema.casts import convert
@@ -34,16 +34,6 @@ def digest(texts: Mapping[str, str | None]) -> str:
     # Names and texts are preceded by their lengths, so that no two rows give the same input.
     row = "".join(f"{field_label(name)}{len(present[name])}:{present[name]}" for name in sorted(present))
     return hashlib.sha256(row.encode()).hexdigest()[:LENGTH]
-
-
-def array_text(texts: Iterable[str | None]) -> str | None:
-    """Return the text of an array from the texts of its elements; None for an array without elements.
-
-    Examples:
-        >>> array_text(["ab", None, ""])
-        '2:ab-0:'
-    """
-    return "".join("-" if text is None else f"{len(text)}:{text}" for text in texts) or None
 
 
 def digest_sql(row: str, columns: Sequence[Column]) -> str:
