@@ -6,6 +6,7 @@ the rows of the source at the end.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -41,7 +42,9 @@ def land(client: bigquery.Client, table: TableId, rows: Sequence[Row]) -> None:
     except api.Conflict as error:
         raise Rejected(f"{table} exists already: name another table, or restart the emulator") from error
     for start in range(0, len(rows), _ROWS_PER_REQUEST):
-        if failed := client.insert_rows_json(str(table), rows[start : start + _ROWS_PER_REQUEST]):
+        # JSON has no decimals: BigQuery takes them as texts.
+        block = json.loads(json.dumps(rows[start : start + _ROWS_PER_REQUEST], default=str))
+        if failed := client.insert_rows_json(str(table), block):
             raise Rejected(f"{table}: {failed[0]}")
 
 

@@ -143,6 +143,8 @@ class JobArguments:
         )
         for option in cls.options():
             option.add_to(parser)
+        if empty := [word for word in words if word == "--" or word.endswith("=--")]:  # argparse would drop the value
+            raise InvalidInput([f"{word.removesuffix('=--')}: -- is no value" for word in empty])
         given = vars(parser.parse_args(list(words)))
         problems: list[str] = []
         read = {one.field: one.read(given[one.field], problems) for one in cls.options() if one.field in given}

@@ -86,14 +86,17 @@ def parse_uris(option: str, texts: Sequence[str], problems: list[str]) -> tuple[
     return tuple(parse_uri(option, text, problems) for text in texts)
 
 
-def split_texts(_option: str, texts: Sequence[str], _problems: list[str]) -> tuple[str, ...]:
-    """Return texts, of which each may be several, separated by commas.
+def split_texts(option: str, texts: Sequence[str], problems: list[str]) -> tuple[str, ...]:
+    """Return texts, of which each may be several, separated by commas. None at all would mean all, as if none were given.
 
     Examples:
         >>> split_texts("--tables", ["score", "a,b"], [])
         ('score', 'a', 'b')
     """
-    return tuple(one for text in texts for one in text.split(",") if one)
+    found = tuple(one for text in texts for one in text.split(",") if one)
+    if not found:
+        problems.append(f"{option}: expected at least one name, got none: name some, or leave {option} out for all")
+    return found
 
 
 def parse_time(option: str, text: str, problems: list[str]) -> datetime | None:

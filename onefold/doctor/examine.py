@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from onefold.capture.requirements import CheckedPublisher, CheckedWarehouse
 from onefold.core.errors import OnefoldError
 from onefold.core.names import TableId, problems_of_name
 from onefold.doctor.check import Check, checked, not_checked
@@ -17,6 +16,9 @@ from onefold.doctor.machine import machine_checks
 from onefold.doctor.rights import ACCOUNTS, APIS, TROUBLESHOOTER, CheckedProject, Place, rights_problems
 from onefold.ports.hash_keys import HashKeys
 from onefold.settings.environment import Settings, load_settings
+
+if TYPE_CHECKING:
+    from onefold.capture.requirements import CheckedPublisher, CheckedWarehouse
 
 BIGQUERY, PUBSUB = "BIGQUERY_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST"
 DEFAULT_TOPICS = {"topic_table_created": "table-created", "topic_change_records": "change-records"}

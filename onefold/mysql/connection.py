@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pymysql
+from pymysql.constants import CR
 from pymysql.cursors import SSCursor
 
 from onefold.core.errors import Rejected
@@ -59,8 +60,16 @@ class Address:
 
 
 def connect(address: Address) -> pymysql.Connection:
-    """Open a connection whose session shows values as capture reads them."""
-    return pymysql.connect(**address.settings(), init_command=_SESSION, autocommit=True)
+    """Open a connection whose session shows values as capture reads them.
+
+    Raises:
+        OperationalError: the server cannot be reached, or refuses the user.
+    """
+    try:
+        return pymysql.connect(**address.settings(), init_command=_SESSION, autocommit=True)
+    except UnicodeError as error:
+        text = f"{address.host!r} is no name of a host ({error})"
+        raise pymysql.err.OperationalError(CR.CR_CONN_HOST_ERROR, text) from error
 
 
 def query(connection: pymysql.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import pkgutil
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import reduce
 from typing import Any
@@ -82,19 +83,19 @@ def without(value: Any, paths: Collection[Path], at: Path = ()) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a content without keys that are not texts, and with None in place of values that JSON does not have."""
+    """Return a content without keys that are no names, and with None in place of values that JSON does not have."""
     if isinstance(value, dict):
-        return {key: _as_json(one) for key, one in value.items() if isinstance(key, str)}
+        return {key: _as_json(one) for key, one in value.items() if _is_name(key)}
     if isinstance(value, list):
         return [_as_json(one) for one in value]
     return None if _why_not_json(value) else value
 
 
 def _not_json(document: Document, value: Any, at: Path = ()) -> Iterator[Problem]:
-    """Yield a problem for each key that is not a text, and for each value that JSON does not have, such as a date."""
+    """Yield a problem for each key that is no name, and for each value that JSON does not have, such as a date."""
     if isinstance(value, dict):
         for key, one in value.items():
-            yield from _not_json(document, one, (*at, key)) if isinstance(key, str) else [_key_problem(document, (*at, key))]
+            yield from _not_json(document, one, (*at, key)) if _is_name(key) else [_key_problem(document, (*at, key))]
     elif isinstance(value, list):
         for index, one in enumerate(value):
             yield from _not_json(document, one, (*at, index))
@@ -102,8 +103,21 @@ def _not_json(document: Document, value: Any, at: Path = ()) -> Iterator[Problem
         yield Problem(reason, at)
 
 
+def _is_name(key: object) -> bool:
+    """Return whether a key is a text that UTF-8 can hold."""
+    return isinstance(key, str) and not _has_half_pair(key)
+
+
+def _has_half_pair(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _key_problem(document: Document, path: Path) -> Problem:
     mark = document.marks.get(path)
+    if isinstance(path[-1], str):
+        return Problem(
+            "expected a key in Unicode, got half of a surrogate pair", path[:-1], line=mark.line if mark else None
+        )
     written, line = (mark.key, mark.line) if mark else (None, None)
     text = f"expected a text as key, got {_as_read(path[-1], written)}: put it in quotes"
     return Problem(text, (*path[:-1], written or str(path[-1])), line=line)
@@ -112,8 +126,9 @@ def _key_problem(document: Document, path: Path) -> Problem:
 def _why_not_json(value: Any) -> str:
     """Return why JSON does not have a value that is no mapping and no list; an empty text where it has."""
     if isinstance(value, str):
-        half = any("\ud800" <= character <= "\udfff" for character in value)
-        return "expected a text in Unicode, got half of a surrogate pair" if half else ""
+        return "expected a text in Unicode, got half of a surrogate pair" if _has_half_pair(value) else ""
+    if isinstance(value, float) and value.is_integer():  # a schema takes 1.0 for a whole number
+        return f"expected a whole number or a text, got {value}: leave the point out, or put it in quotes"
     if isinstance(value, int | None) or (isinstance(value, float) and math.isfinite(value)):
         return ""
     return f"expected a text, got what YAML reads as a {type(value).__name__}: put it in quotes"
@@ -125,13 +140,33 @@ def _schema_problems(content: Any, document: Document, schema: Schema) -> Iterat
     except ImportError as error:
         yield Problem(f"cannot be checked: {error}: {USE_CHECKED_FORM}")
         return
-    for found in jsonschema_rs.Draft7Validator(schema).iter_errors(content):
-        yield from _problems(found, document, schema)
+    try:
+        errors = list(jsonschema_rs.Draft7Validator(schema).iter_errors(content))
+    except ValueError as error:  # "Recursion limit reached"
+        yield Problem(f"cannot be checked: {error}: settings are not that deep")
+        return
+    for found in errors:
+        yield from _problems(found, _path(found.instance_path, content), document, schema)
 
 
-def _problems(error: Any, document: Document, schema: Schema) -> Iterator[Problem]:
-    """Yield the problems that an error of the validator stands for."""
-    path: Path = tuple(error.instance_path)
+def _path(steps: Iterable[str | int], content: Any) -> Path:
+    """Return the path of a value.
+
+    The validator gives a key of digits as a number, as it does the index of a list, and leaves an empty key out.
+    """
+    path: Path = ()
+    for step in steps:
+        if isinstance(content, dict) and step not in content:
+            alike = (key for key in content if key.isdecimal() and str(int(key)) == str(step))
+            if (found := next(alike, "")) == "":
+                path, content = (*path, ""), content[""]
+            step = found or step
+        path, content = (*path, step), content[step]
+    return path
+
+
+def _problems(error: Any, path: Path, document: Document, schema: Schema) -> Iterator[Problem]:
+    """Yield the problems that an error of the validator at a path stands for."""
     rule: Schema = reduce(lambda part, step: part[step], list(error.schema_path)[:-1], schema)
     match error.kind.name:
         case "additionalProperties":
@@ -139,7 +174,7 @@ def _problems(error: Any, document: Document, schema: Schema) -> Iterator[Proble
             for key in error.kind.unexpected:
                 place = next(places(schema, schema, key), None)
                 note = f" here, but below {place}" if place and not near_name(key, known) else ""
-                yield Problem(not_a_setting(key, known, note), (*path, key))
+                yield Problem(not_a_setting(key, known, note), (*path, _without_secret(key)))
         case "required":
             missing = resolved(rule["properties"][error.kind.property], schema)
             yield Problem(f"missing; expected {expected(missing)}", (*path, error.kind.property))
@@ -149,6 +184,12 @@ def _problems(error: Any, document: Document, schema: Schema) -> Iterator[Proble
         case _:
             mark = document.marks.get(path)
             yield Problem(f"expected {expected(rule)}{_got(error.instance, rule, mark.text if mark else None)}", path)
+
+
+def _without_secret(key: str) -> str:
+    """Return a key that is not known, as far as it is a name: where a blank is missing, a password follows."""
+    found = re.match(r"(password|hash_key)(?=[^A-Za-z0-9_-])", key)
+    return f"{found[0]}…" if found else key
 
 
 def resolved(rule: Schema, schema: Schema) -> Schema:
@@ -212,6 +253,7 @@ def _got(value: Any, rule: Schema, written: str | None) -> str:
     if isinstance(value, str):
         if {*kinds(rule), "object"} <= {"object", "array"} and "enum" not in rule:
             return ", got a text"  # what was meant to be deeper may be a password
+        value = re.sub(r".*@", "…@", value) if rule.get("title") == "host" else value
         return f", got {shortened(value)}{near_name(value.lower(), map(str, rule.get('enum', ())))}"
     quotes = value is not None and ("string" in kinds(rule) or written in rule.get("enum", ()))
     return f", got {_as_read(value, written)}{': put it in quotes' if quotes else ''}"

@@ -11,9 +11,12 @@ import yaml
 
 from onefold.core.problems import Path, Problem
 
-UNREADABLE = (ValueError, TypeError, RecursionError, yaml.YAMLError)
+UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, RecursionError, yaml.YAMLError)
 """What a text raises that cannot be read."""
-_QUOTED = re.compile(r"'[^'<]{2,}'")
+_OF_TAGS = (ValueError, AttributeError, LookupError)
+"""What `!!int x` raises: the error shows the value."""
+_WRITTEN = re.compile(r"\b(alias|anchor|tag|handle) '[^']*'")
+"""What a text names in an error of the parser; what it expects and has found otherwise are signs."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,18 @@ class StrictLoader(yaml.SafeLoader):
     """A YAML loader that refuses a key that is given twice: PyYAML would use the last value and ignore the others."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(None, None, "a key has to be a text", key.start_mark)
-            if key.value in seen:
-                raise KeyGivenTwice(None, None, f"the key {key.value!r} is given twice", key.start_mark)
-            seen.add(key.value)
+        _check_once(node)
         return super().construct_mapping(node, deep)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Check what is merged by `<<` as well, which is never constructed by itself, and merge it."""
+        for key, value in node.value:
+            if key.tag == "tag:yaml.org,2002:merge":
+                merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
+                for one in merged:
+                    if isinstance(one, yaml.MappingNode):
+                        _check_once(one)
+        super().flatten_mapping(node)
 
     def places(self, node: yaml.Node, path: Path = ()) -> Iterator[tuple[Path, Mark]]:
         """Yield the place of each value below a node that was constructed."""
@@ -59,6 +66,22 @@ class StrictLoader(yaml.SafeLoader):
             for index, item in enumerate(node.value):
                 yield (*path, index), Mark(item.start_mark.line + 1, None, _plain(item))
                 yield from self.places(item, (*path, index))
+
+
+def _check_once(node: yaml.MappingNode) -> None:
+    """Check that a mapping has each key once.
+
+    Raises:
+        KeyGivenTwice: it has not.
+        ConstructorError: a key is no text.
+    """
+    seen = set()
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise yaml.constructor.ConstructorError(None, None, "a key has to be a text", key.start_mark)
+        if key.value in seen:
+            raise KeyGivenTwice(None, None, f"the key {key.value!r} is given twice", key.start_mark)
+        seen.add(key.value)
 
 
 def _plain(node: yaml.Node) -> str | None:
@@ -82,8 +105,13 @@ def unreadable(error: Exception) -> Problem:
         error: one of `UNREADABLE`.
     """
     if not isinstance(error, yaml.MarkedYAMLError):
-        return Problem(f"cannot be read: {error}")
+        reason = (
+            "a value does not have the form that its tag says"
+            if isinstance(error, _OF_TAGS) and not isinstance(error, UnicodeError)
+            else error
+        )
+        return Problem(f"cannot be read: {reason}")
     words = ": ".join(part for part in (error.context, error.problem) if part)
     mark = error.problem_mark or error.context_mark
-    shown = words if isinstance(error, KeyGivenTwice) else _QUOTED.sub("'…'", words)
+    shown = words if isinstance(error, KeyGivenTwice) else _WRITTEN.sub(r"\1 '…'", words)
     return Problem(f"cannot be read: {shown}", line=mark.line + 1 if mark else None)

@@ -31,6 +31,8 @@ def read_sources(sources: Mapping[str, Any]) -> dict[str, Source]:
 
 def _pull_problems(pull: Mapping[str, Any], at: Path) -> Iterator[Problem]:
     mode = pull.get("mode")
+    if "watermark" in pull and not pull["watermark"] and mode is None:
+        yield Problem("`watermark` is empty: name a column, or set `mode: full` and leave it out", (*at, "watermark"))
     if mode == "incremental" and not pull.get("watermark"):
         yield Problem("an incremental table needs a `watermark`: name a column, or set `mode: full`", at)
     if mode == "full" and "watermark" in pull:

@@ -77,10 +77,11 @@ class TableViews:
         yield unified
         if isinstance(unified.error, SettingsChanged):
             return
-        if former or not isinstance(unified.error, NotFound):
-            yield from self._current(base, version, without_clean)
-        else:
-            yield self._clean(base)
+        found = self._current(base, version, without_clean)
+        for result in found if former or not isinstance(unified.error, NotFound) else (self._clean(base),):
+            # A clean view of a table that is not there says so again.
+            if not (result.kind == "clean" and isinstance(unified.error, NotFound) and isinstance(result.error, NotFound)):
+                yield result
 
     def bring_current_up_to_date(
         self, kind: CurrentKind, version: str | None = None, without_clean: Collection[TableId] = ()

@@ -33,6 +33,14 @@ def test_all_problems_at_once() -> None:
     assert len(error.value.problems) == 4
 
 
+@pytest.mark.parametrize("tables", ["", ",", ["", ""], "--"])
+def test_no_table_at_all_does_not_mean_all(tables: object) -> None:
+    arguments = {"source": "fraud", "database": "models", "window": "day", "tables": tables}
+    request = parse_batch_request(batch_message("pull", "fraud_models", None, arguments))
+    with pytest.raises(InvalidInput, match="--tables: "):
+        plan_batch(request, "1", SETTINGS, ALLOWED)
+
+
 def test_a_message_starts_a_batch_with_the_driver() -> None:
     arguments = {"source": "fraud", "database": "models", "window": "day", "tables": ["a", "b"]}
     request = parse_batch_request(batch_message("pull", "fraud_models", None, arguments))

@@ -169,6 +169,12 @@ def test_the_doctor_a_message_and_a_workload_need_no_lab(installed: Path, tmp_pa
     assert (tmp_path / "work" / "truth.jsonl").is_file()
 
 
+def test_the_doctor_names_the_packages_that_are_missing(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({[*EXTRAS]!r}))\n")
+    done = attempt(installed, tmp_path, "doctor", PYTHONPATH=str(tmp_path), ONEFOLD_PROJECT="p")
+    assert "missing extras: " in done.stdout, done.stdout + done.stderr
+
+
 def test_a_registry_is_served_without_the_lab(installed: Path, tmp_path: Path) -> None:
     port = free_port()
     (tmp_path / "schemas").mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pymysql
 import pytest
 from support.database_servers import DatabaseServer, MariaDb, MySql
 from support.source_database import SourceDatabase, end_of_log, on
@@ -21,6 +22,7 @@ from onefold.mysql.binlog.events import (
     RowsChanged,
     Statement,
 )
+from onefold.mysql.binlog.log_socket import LogSocket
 from onefold.mysql.binlog.stream import follow
 from onefold.mysql.catalog import TableName, structure_of, structures
 from onefold.mysql.connection import Address, connect, query
@@ -214,6 +216,32 @@ def test_a_position_that_the_log_does_not_have_is_refused(source: SourceDatabase
     gone = LogPosition(1, "mysql-bin.000999", 4)
     with pytest.raises(NotFound, match="does not have the position"):
         list(follow(source.server.address, gone, TableFilter(), next(_server_ids), blocking=False))
+
+
+def test_an_offset_beyond_4_gb_is_refused(source: SourceDatabase) -> None:
+    far = LogPosition(1, source.start.file, 1 << 32)
+    with pytest.raises(Rejected, match="sends no log from beyond 4 GB"):
+        list(follow(source.server.address, far, TableFilter(), next(_server_ids), blocking=False))
+
+
+def test_a_second_reader_with_the_same_number_is_no_lost_log(source: SourceDatabase) -> None:
+    """The server ends the older one: MySQL with the error of a lost position, MariaDB with one of its own."""
+    number = next(_server_ids)
+    older = follow(source.server.address, source.start, TableFilter(), number)
+    next(older)
+    newer = follow(source.server.address, source.start, TableFilter(), number)
+    next(newer)
+    with pytest.raises(TryAgain, match=r"same --server-id|same server_uuid/server_id"):
+        list(older)
+    newer.close()
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 70])
+def test_what_is_no_name_of_a_host_is_a_server_that_cannot_be_reached(host: str) -> None:
+    with pytest.raises(pymysql.err.OperationalError, match="is no name of a host"):
+        connect(Address(host, 1))
+    with pytest.raises(pymysql.err.OperationalError, match="idna"):
+        LogSocket(Address(host, 1).settings())
 
 
 def test_a_server_that_does_not_answer_is_a_reason_to_try_again() -> None:

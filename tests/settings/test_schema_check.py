@@ -108,6 +108,45 @@ def test_values_that_json_does_not_have_are_refused() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("tables: {'2024': {types: 5}}", "tables.2024.types: expected a mapping, got 5"),
+        ("tables: {'007': {types: 5}}", "tables.007.types: expected a mapping, got 5"),
+        ("tables: {'': {types: 5}}", "tables..types: expected a mapping, got 5"),
+        ("policies: {'1': x}", "policies.1: expected columns with actions, as in `email: hash`, got a text"),
+        ("captures: {shop: {tables: {'0': [a]}}}", "captures.shop.tables.0: expected lists of columns"),
+        ("overlap_minutes: 1.0e+3", "overlap_minutes: expected a whole number or a text, got 1000.0: leave the point out"),
+        ('policies: {b: {"\\ud800": hash}}', "policies.b: expected a key in Unicode, got half of a surrogate pair"),
+        ("policies: {c: {<<: {email: hash, email: clear}}}", "cannot be read: the key 'email' is given twice"),
+        ("policies: {c: {<<: [{a: hash}, {a: hash, a: clear}]}}", "cannot be read: the key 'a' is given twice"),
+        (f"policies: {'{a: ' * 300}x{'}' * 300}", "cannot be checked: Recursion limit reached: settings are not that deep"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_at_any_key_is_a_problem_of_its_own(text: str, problem: str) -> None:
+    assert any(one.startswith(problem) for one in problems_of(text)), problems_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sources: {a: {host: d, user: u, databases: [m], password:hunter2}}",
+        "sources: {a: {host: 'u:hunter2@d', user: u, databases: [m], password: env:A}}",
+        "sources: {a: {host: d, user: u, databases: [m], password: !!int hunter2}}",
+        "sources: {a: {host: d, user: u, databases: [m], password: !hunter2 x}}",
+        "captures: {shop: {hash_key:hunter2}}",
+    ],
+)
+def test_what_may_be_a_password_is_never_shown(text: str) -> None:
+    assert problems_of(text)
+    assert "hunter2" not in str(problems_of(text))
+
+
+def test_the_signs_of_a_text_that_ends_too_early_are_shown() -> None:
+    (problem,) = problems_of("policies: {customer: {email: hash")
+    assert "expected ',' or '}', but got '<stream end>'" in problem
+
+
 @pytest.mark.parametrize("module", ["yaml", "jsonschema_rs"])
 def test_a_job_without_a_reader_of_yaml_is_told_to_read_the_checked_form(
     module: str, monkeypatch: pytest.MonkeyPatch

@@ -96,7 +96,7 @@ def test_certificates_are_verified_by_default_and_a_table_without_a_pattern_is_n
             "sources: {a: {host: h, user: u, password: env:P, databases: [b], tables: {t: {mode: often}, "
             "u: {mode: incremental}, v: {mode: full, watermark: x}, w: {watermark: {column: x, from: y}}, "
             "n: {mode: incremental, watermark: }, m: {watermark: 7}, "
-            "x: {pull_overlap: long}, y: {drop: a}, z: {reload_days: 0, size: 1}}}}",
+            "x: {pull_overlap: long}, y: {drop: a}, z: {reload_days: 0, size: 1}, e: {watermark: }}}}",
             [
                 "sources.a.tables.t.mode: expected incremental or full, got 'often'",
                 "sources.a.tables.u: an incremental table needs a `watermark`",
@@ -108,6 +108,7 @@ def test_certificates_are_verified_by_default_and_a_table_without_a_pattern_is_n
                 "sources.a.tables.y.drop: expected a list of names",
                 "sources.a.tables.z.reload_days: expected a whole number from 1 to 366",
                 "sources.a.tables.z.size: not a setting",
+                "sources.a.tables.e.watermark: `watermark` is empty: name a column",
             ],
         ),
         (

@@ -37,7 +37,7 @@ class LogSocket:
         self._timeout = settings["read_timeout"]
         try:
             self._socket = socket.create_connection((settings["host"], settings["port"]), settings["connect_timeout"])
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # UnicodeError: what is no name of a host
             text = f"Can't connect to MySQL server on {settings['host']!r} ({error})"
             raise pymysql.err.OperationalError(CR.CR_CONN_HOST_ERROR, text) from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

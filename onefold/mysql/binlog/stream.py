@@ -33,9 +33,11 @@ _SESSION = (
     "SET @master_heartbeat_period = 1000000000",  # nanoseconds of silence
     "SET @mariadb_slave_capability = 4",  # GTIDs as they are, and not as events that older replicas know
 )
+_SAME_ID = "same server_uuid/server_id"
 _DUMP = 0x12
 _NON_BLOCKING = 1
 _FIRST_OFFSET = 4
+_LARGEST_OFFSET = (1 << 32) - 1
 
 
 def follow(
@@ -104,12 +106,21 @@ def _request(
 
 
 def _dump(file: str, offset: int, server_id: int, blocking: bool) -> bytes:
+    """Return the command that asks for the log from a file and an offset.
+
+    Raises:
+        Rejected: the offset is beyond the 32 bits of the command.
+    """
+    if offset > _LARGEST_OFFSET:
+        raise Rejected(f"{file}: a server sends no log from beyond 4 GB, {offset:,}: start at {file}:4, or by GTIDs")
     flags = 0 if blocking else _NON_BLOCKING
     return struct.pack("<BIHI", _DUMP, offset, flags, server_id) + file.encode()
 
 
 def _readable_error(error: pymysql.err.MySQLError, user: str) -> Exception:
     code, text = (*error.args, "")[:2]
+    if code == _NO_SUCH_POSITION and _SAME_ID in str(text):  # MySQL's; MariaDB has an error of its own
+        return TryAgain(f"another reader of the source's log has the same --server-id: give one of them another ({text})")
     if code == _NO_SUCH_POSITION:
         return NotFound(f"the source's log does not have the position where reading was to start: {text}")
     if code in _DENIED:
