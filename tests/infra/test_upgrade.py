@@ -70,11 +70,19 @@ def upgraded(folder: Path, file: str) -> Plan:
     return outcome.plans["present"]
 
 
+NAMES_THE_JOB = re.compile(
+    r'google_logging_metric\.pulled\[.*|google_monitoring_alert_policy\.(late_pulls\[.*|log\["pulled table failed"\])|'
+    r'module\.schedules\["pull"\]\..*'
+)
+"""What names the job that pulls tables, which was called `extract`: it is updated in place."""
+
+
 def not_left_alone(plan: Plan) -> dict[str, Any]:
-    """What the plan does to each resource that it does not leave as it is."""
+    """What the plan does to each resource that it does not leave as it is, but for the name of a job."""
     actions = {one["address"]: one["change"]["actions"] for one in plan.changes if one["mode"] == "managed"}
     assert len(actions) > 60
-    return {address: action for address, action in actions.items() if action != ["no-op"]}
+    renamed = {address for address in actions if NAMES_THE_JOB.fullmatch(address) and actions[address] == ["update"]}
+    return {address: action for address, action in actions.items() if action != ["no-op"] and address not in renamed}
 
 
 def test_an_upgrade_of_everything_moves_resources_and_leaves_them_as_they_are(tmp_path: Path) -> None:
