@@ -140,6 +140,7 @@ class TableCreatedHandler:
                 errors.append(result.error)
             else:
                 self._log_result(result, message_log)
+            del result  # its plan has all versions, which the next view reads again
         # What has the message delivered again comes first, and last that there is no version.
         errors.sort(key=lambda error: (not isinstance(error, TryAgain), isinstance(error, NotFound)))
         for other in dict.fromkeys(map(str, errors[1:])):  # the caller logs the first

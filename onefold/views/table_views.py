@@ -74,14 +74,17 @@ class TableViews:
             without_clean: tables that are known to have no clean view; where nothing changes, none is looked for.
         """
         unified = self._result("unified", base, lambda: self.work(UnifiedKind(self.warehouse, base, self.settings), version))
+        error = unified.error
         yield unified
-        if isinstance(unified.error, SettingsChanged):
+        del unified  # its plan has all versions, which the next view reads again
+        if isinstance(error, SettingsChanged):
             return
         found = self._current(base, version, without_clean)
-        for result in found if former or not isinstance(unified.error, NotFound) else (self._clean(base),):
+        for result in found if former or not isinstance(error, NotFound) else (self._clean(base),):
             # A clean view of a table that is not there says so again.
-            if not (result.kind == "clean" and isinstance(unified.error, NotFound) and isinstance(result.error, NotFound)):
+            if not (result.kind == "clean" and isinstance(error, NotFound) and isinstance(result.error, NotFound)):
                 yield result
+            del result
 
     def bring_current_up_to_date(
         self, kind: CurrentKind, version: str | None = None, without_clean: Collection[TableId] = ()
@@ -94,8 +97,9 @@ class TableViews:
             without_clean: as for `bring_up_to_date`.
         """
         current = self._result("current", kind.base, lambda: self.work(kind, version))
-        yield current
         is_unchanged = bool(version and current.plan and current.plan.shortcut)
+        yield current
+        del current
         if not (is_unchanged and kind.base in without_clean):
             yield self._clean(kind.base, version if is_unchanged else None)
 

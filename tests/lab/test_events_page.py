@@ -45,7 +45,7 @@ def test_the_commands_of_the_page_run(environ: dict[str, str], tmp_path: Path) -
             environ.update(EXPORT.findall(text))
             if text.startswith("onefold local query"):
                 eventually(lambda text=text: shows(text, "socks", tmp_path, environ))  # type: ignore[misc]
-            elif "local.query" in text:
+            elif "onefold local query" in text:
                 load, query = text.split("onefold local query")
                 shown.append(run_script(load, tmp_path, environ))
                 text = f"onefold local query{query}"

@@ -227,10 +227,8 @@ def test_an_offset_beyond_4_gb_is_refused(source: SourceDatabase) -> None:
 def test_a_second_reader_with_the_same_number_is_no_lost_log(source: SourceDatabase) -> None:
     """The server ends the older one: MySQL with the error of a lost position, MariaDB with one of its own."""
     number = next(_server_ids)
-    older = follow(source.server.address, source.start, TableFilter(), number)
-    next(older)
-    newer = follow(source.server.address, source.start, TableFilter(), number)
-    next(newer)
+    older, newer = (follow(source.server.address, source.start, TableFilter(), number) for _ in range(2))
+    next(older), next(newer)
     with pytest.raises(TryAgain, match=r"same --server-id|same server_uuid/server_id"):
         list(older)
     newer.close()
