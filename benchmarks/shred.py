@@ -24,7 +24,8 @@ from benchmarks.report import add_options, machine, markdown, publish, ratio, ro
 from benchmarks.shred_events import make_events, make_registry
 from benchmarks.shred_peers import Contest
 from benchmarks.spark_session import forget, open_spark
-from onefold.events.shred.manifest import FORMATS, Format
+from onefold.events.shred.manifest import FORMATS
+from onefold.ports.event_tables import FileFormat
 
 HEADING = "The shredder"
 Figures = dict[str, tuple[list[float], list[float]]]
@@ -58,7 +59,7 @@ def seconds_of(contest: Contest, folder: Path, events: Path, count: int, valid: 
     return found
 
 
-def lines_of(format_: Format, figures: Figures, events: int) -> list[tuple[str, ...]]:
+def lines_of(format_: FileFormat, figures: Figures, events: int) -> list[tuple[str, ...]]:
     own_seconds, own_used = figures["onefold"]
     return [
         (

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.shred_events import COLUMNS, ENVELOPE, SCHEMA, SPARK_TYPES
 from onefold.batches.shred_arguments import ShredArguments
-from onefold.events.shred.manifest import Format
+from onefold.ports.event_tables import FileFormat
 from onefold.spark.shred.job import shred
 from onefold.spark.shred.registry import read_registry
 
@@ -33,7 +33,7 @@ class Contest:
 
     spark: SparkSession
     registry: Path
-    format: Format
+    format: FileFormat
 
     def works(self) -> Mapping[str, Work]:
         return {"onefold": self._onefold, "from_json": self._from_json, "python": self._loop}
@@ -63,7 +63,7 @@ class Contest:
         return _write_parquet(rows, output / "rows.parquet")
 
 
-def _valid_rows(events: Path, bad: Path, format_: Format) -> Iterator[list[Any]]:
+def _valid_rows(events: Path, bad: Path, format_: FileFormat) -> Iterator[list[Any]]:
     validator = jsonschema_rs.Draft4Validator(SCHEMA, validate_formats=True)
     names = list(COLUMNS)
     number = 0

@@ -16,7 +16,7 @@ import pymysql
 
 from onefold.core.errors import Rejected
 from onefold.mysql.connection import Address, connect
-from onefold_lab.processes import free_port, last_errors
+from onefold_lab.processes import end_process, free_port, last_errors
 
 INSTALL_MARIADB = "sudo apt-get update && sudo apt-get install --yes mariadb-server"
 _SERVER, _INSTALLER = "mariadbd", "mariadb-install-db"
@@ -28,7 +28,6 @@ _SETTINGS = (
     "--innodb-flush-log-at-trx-commit=0", "--innodb-log-file-size=8M",
 )  # fmt: skip
 _START_SECONDS = 300.0
-_END_SECONDS = 10.0
 
 
 def mariadb_hint() -> str | None:
@@ -66,7 +65,7 @@ def mariadb_server() -> Iterator[Address]:
                     raise Rejected(f"MariaDB does not start:\n{last_errors(log)}")
                 yield address
             finally:
-                _end(process)
+                end_process(process)
 
 
 def _install(own: list[str]) -> None:
@@ -91,12 +90,3 @@ def _answers(process: subprocess.Popen[bytes], address: Address) -> bool:
             return True
         time.sleep(0.1)
     return False
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(_END_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

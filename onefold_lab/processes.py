@@ -111,7 +111,7 @@ def _process(
             _wait_until_it_answers(process, command, url, output)
             yield
         finally:
-            _end(process)
+            end_process(process)
 
 
 def _environ() -> dict[str, str]:
@@ -122,7 +122,8 @@ def _environ() -> dict[str, str]:
     return inherited
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end_process(process: subprocess.Popen[bytes]) -> None:
+    """End a process: it gets 10 seconds to end by itself."""
     process.terminate()
     try:
         process.wait(_END_SECONDS)

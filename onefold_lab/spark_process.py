@@ -19,6 +19,7 @@ import onefold
 from onefold.core.errors import Rejected
 from onefold.core.sources import source_folder
 from onefold.ports.batches import DRIVER_ENVIRONMENT
+from onefold_lab.processes import end_process
 
 LIBRARY = Path(onefold.__file__).resolve().parents[1]
 JOBS = source_folder("spark_jobs")
@@ -35,7 +36,6 @@ _NOISE = re.compile(
     r"Using Spark's |Setting default log level|To adjust logging level|"
     r":: |\S+#\S+ added as a dependency|Ivy |The jars for the packages|downloading |found \S+#\S+|\{\"(severity|dataset)\""
 )
-_END_SECONDS = 10.0
 # Spark properties for a laptop. The properties of a batch override them.
 _DEFAULTS = {"spark.ui.enabled": "false", "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "4"}
 
@@ -125,11 +125,7 @@ def _wait(process: subprocess.Popen[bytes], cancelled: threading.Event) -> int:
     while process.poll() is None and not cancelled.wait(_POLL_SECONDS):
         pass
     if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        end_process(process)
     return process.wait()
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar, Literal
 
 from onefold.batches.declaration import Argument, JobArguments
 from onefold.core.text import shortened
+from onefold.ports.event_tables import FileFormat
 
-ShredFormat = Literal["csv", "parquet"]
 ShredInput = Literal["self-describing", "enriched-tsv", "enriched-json"]
 _PLACE = re.compile(r"(?:gs|s3a?)://[^/\s*?\[\]{}]+(?:/\S*)?|file:/\S*|[^:\s]+")
 """A bucket with a folder, or a folder of this machine. A name of a bucket is never a pattern."""
@@ -62,6 +62,6 @@ class ShredArguments(JobArguments):
     ]
     registry: Annotated[str, Argument("the registry: a folder, a bucket or a server", "URI", read=_trimmed, check=_registry)]
     output: Annotated[str, Argument("the folder of the runs", "URI", read=_trimmed, check=_folder)]
-    format: Annotated[ShredFormat, Argument("csv for Redshift, parquet for BigQuery")]
+    format: Annotated[FileFormat, Argument("csv for Redshift, parquet for BigQuery")]
     input: Annotated[ShredInput, Argument("the form of the events")]
     dry_run: Annotated[bool, Argument("count rows and bad rows, and write nothing")] = False

@@ -46,7 +46,16 @@ class Address:
     tls: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def settings(self) -> dict[str, Any]:
-        """Return the arguments of PyMySQL's `connect`, which the reader of the log takes, too."""
+        """Return the arguments of PyMySQL's `connect`, which the reader of the log takes, too.
+
+        Raises:
+            OperationalError: the host cannot be the name of one, so no server can be reached.
+        """
+        try:
+            self.host.encode("idna")
+        except UnicodeError as error:
+            text = f"{self.host!r} is not the name of a host ({error})"
+            raise pymysql.err.OperationalError(CR.CR_CONN_HOST_ERROR, text) from error
         return {
             "host": self.host,
             "port": self.port,
@@ -60,16 +69,8 @@ class Address:
 
 
 def connect(address: Address) -> pymysql.Connection:
-    """Open a connection whose session shows values as capture reads them.
-
-    Raises:
-        OperationalError: the server cannot be reached, or refuses the user.
-    """
-    try:
-        return pymysql.connect(**address.settings(), init_command=_SESSION, autocommit=True)
-    except UnicodeError as error:
-        text = f"{address.host!r} is no name of a host ({error})"
-        raise pymysql.err.OperationalError(CR.CR_CONN_HOST_ERROR, text) from error
+    """Open a connection whose session shows values as capture reads them."""
+    return pymysql.connect(**address.settings(), init_command=_SESSION, autocommit=True)
 
 
 def query(connection: pymysql.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

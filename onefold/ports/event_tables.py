@@ -26,6 +26,8 @@ from onefold.core.event_labels import label_value
 
 MANIFEST_TABLE = "onefold_manifest"
 """The name of the manifest table, in the dataset or the schema of the tables of events."""
+FileFormat = Literal["csv", "parquet"]
+"""The format of the files of a run: CSV for Redshift, Parquet for BigQuery."""
 State = Literal["planned", "begun", "loaded", "finished"]
 Columns = tuple[tuple[str, str], ...]
 """Names and types in the order of the table, those of the envelope included. Types are spelled as in manifests."""

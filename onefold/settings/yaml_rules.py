@@ -71,7 +71,6 @@ def dataset_problems(datasets: Body) -> Iterator[Problem]:
 def read_rules(body: Body, defaults: TableRules = TableRules()) -> TableRules:  # noqa: B008 frozen
     """Return the rules of a checked mapping; what it does not have is taken from `defaults`."""
     own = {key: body[key] for key in _INHERITED if key in body}
-    own |= {"overlap_minutes": int(own["overlap_minutes"])} if "overlap_minutes" in own else {}  # JSON takes 60.0, too
     listed = {key: _columns(body[key]) for key in ("keys", "order_by") if key in body}
     targets = with_inherited(tuple(read_targets(body.get("types") or {})), defaults)
     inherited = {key: getattr(defaults, key) for key in (*_INHERITED, "keys", "order_by")}

@@ -56,7 +56,7 @@ def _source(name: str, source: Mapping[str, Any]) -> Source:
     return Source(
         name,
         source["host"],
-        int(source.get("port", Source.port)),
+        source.get("port", Source.port),
         source["user"],
         source["password"],
         Tls(tls.get("mode", Tls.mode) or "off", tls.get("ca")),  # YAML reads `off` as false
@@ -72,14 +72,15 @@ def _pull(pull: Mapping[str, Any]) -> TableLoad:
     if mark is not None:
         mark = WatermarkColumn(mark) if isinstance(mark, str) else WatermarkColumn(mark["column"], unix_seconds=True)
     mode = pull.get("mode", "incremental" if mark else "full")
-    days = int(pull.get("reload_days", TableLoad.reload_days))
+    days = pull.get("reload_days", TableLoad.reload_days)
     return TableLoad(mode, mark, _overlap(pull.get("pull_overlap")), _names(pull, "drop"), days)
 
 
 def _overlap(value: Any) -> timedelta | int | None:
     if isinstance(value, str):
         return timedelta(**{_UNITS[value[-1]]: int(value[:-1])})
-    return None if value is None else int(value)
+    number: int | None = value
+    return number
 
 
 def _names(body: Mapping[str, Any], key: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from rich.markup import escape
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.connect import connect
+from onefold.batches.source_arguments import Window
 from onefold.compare.findings import Comparison, Key
 from onefold.compare.rows import compare_rows
 from onefold.core.errors import Rejected
@@ -31,7 +32,6 @@ from onefold.pull.read.planner import Planner
 from onefold.pull.read.pull import Pull
 from onefold.pull.read.python_reader import PythonReader
 from onefold.pull.read.report import PullReport, TableReport
-from onefold.pull.read.watermark import Window
 from onefold.settings.environment import Settings
 from onefold.settings.sources import dataset_of, full_view
 from onefold.spark.pull.loads import loads_of

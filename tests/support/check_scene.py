@@ -13,6 +13,7 @@ from support.in_memory import MemoryPublisher
 from support.source_database import SourceDatabase
 
 from onefold.adapters.connect import connect as connect_warehouse
+from onefold.batches.source_arguments import Window
 from onefold.check.report import CheckReport, TableCheck
 from onefold.check.request import CheckRequest
 from onefold.check.run import Checks
@@ -25,7 +26,6 @@ from onefold.pull.read.pull import Pull
 from onefold.pull.read.pulled import Loads
 from onefold.pull.read.python_reader import PythonReader
 from onefold.pull.read.report import PullReport
-from onefold.pull.read.watermark import Window
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, dataset_of, full_view

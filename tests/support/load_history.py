@@ -11,11 +11,11 @@ from support.memory_loads import MemoryWorld, files_of
 from support.pulled_source import MemorySource, Puller, landed_rows
 from support.turns import Killed, Turns, any_order
 
+from onefold.batches.source_arguments import Window
 from onefold.core.errors import TryAgain
 from onefold.pull.load.run import TableLoads
 from onefold.pull.read.part import FileDestination
 from onefold.pull.read.plan import TablePlan
-from onefold.pull.read.watermark import Window
 from onefold.settings.sources import TableLoad
 
 FIRST = datetime(2026, 5, 1, tzinfo=UTC)

@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 from support.memory_loads import MemoryWorld, files_of
 from support.pulled_source import MemorySource, Puller, landed_rows
 
+from onefold.batches.source_arguments import Window
 from onefold.pull.load.run import TableLoads
-from onefold.pull.read.watermark import Window
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 DAY = date(2026, 5, 3)

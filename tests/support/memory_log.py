@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from onefold.batches.source_arguments import Window
 from onefold.ports.rows import Row
 from onefold.pull.load.log_state import Replacement
 from onefold.pull.read.clock import micros
 from onefold.pull.read.plan import LoadState
-from onefold.pull.read.watermark import Window
 
 
 @dataclass

@@ -10,8 +10,8 @@ from support.bigquery_emulator import EmulatedDataset
 from support.in_memory import MemoryPublisher
 from support.pulled_source import CLUSTER, DATABASE, DATASET, TABLE, MemorySource, Puller, landed_rows
 
+from onefold.batches.source_arguments import Window
 from onefold.pull.read.pulled import Loads
-from onefold.pull.read.watermark import Window
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad
 from onefold.spark.pull.loads import loads_of

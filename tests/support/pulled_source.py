@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 
+from onefold.batches.source_arguments import Window
 from onefold.core.names import TableId
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.table import SourceColumn, SourceType, Structure
@@ -19,7 +20,7 @@ from onefold.pull.read.pulled import Loads, PulledFiles
 from onefold.pull.read.pulled_table import pulled_table
 from onefold.pull.read.ranges import pull_range, whole_range
 from onefold.pull.read.rows import json_line
-from onefold.pull.read.watermark import PullRange, Watermark, Window
+from onefold.pull.read.watermark import PullRange, Watermark
 from onefold.settings.sources import TableLoad, dataset_of
 
 CLUSTER, DATABASE, TABLE = "fraud", "models", "score"

@@ -13,6 +13,7 @@ from typing import Any
 from support.source_database import SourceDatabase
 
 from onefold.adapters.pulled_files import FolderFiles
+from onefold.batches.source_arguments import Window
 from onefold.core.names import TableId
 from onefold.mysql.connection import connect
 from onefold.pull.read.key_ranges import PART_ROWS
@@ -23,7 +24,6 @@ from onefold.pull.read.present_rows import PresentRows
 from onefold.pull.read.pull import Pull
 from onefold.pull.read.pulled import PulledFiles
 from onefold.pull.read.python_reader import PythonReader
-from onefold.pull.read.watermark import Window
 from onefold.settings.sources import Source, TableLoad, WatermarkColumn
 
 START = datetime(2026, 5, 4, 4, tzinfo=UTC)

@@ -11,6 +11,7 @@ import pymysql
 from support.pulled_source import CLUSTER, TABLE, MemorySource, Puller
 from support.source_database import SourceDatabase
 
+from onefold.batches.source_arguments import Window
 from onefold.core.errors import TryAgain
 from onefold.mysql.connection import connect, query
 from onefold.pull.read.clock import micros
@@ -20,7 +21,6 @@ from onefold.pull.read.planner import Planner, Skipped
 from onefold.pull.read.present_rows import PresentRows, SourceRows
 from onefold.pull.read.pulled import Loads, PulledFiles
 from onefold.pull.read.python_reader import PythonReader
-from onefold.pull.read.watermark import Window
 from onefold.settings.sources import Source, WatermarkColumn
 
 _TABLE = (

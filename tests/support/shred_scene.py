@@ -12,9 +12,9 @@ from support.shred_oracle import csv_cells
 
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.shred.event_fields import EVENT_FIELDS
-from onefold.events.shred.manifest import Format
 from onefold.events.shred.plan import InputForm, ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredded, Shredder
+from onefold.ports.event_tables import FileFormat
 
 START = datetime(2026, 11, 23, 8, tzinfo=UTC)
 ID = "c6ef3124-b53a-4b13-a233-0088f79dcbcb"
@@ -24,7 +24,7 @@ LATER = parsed({"type": "object", "properties": {"id": INTEGER, "label": TEXT, "
 PAGE = parsed({"type": "object", "properties": {"url": TEXT}}, name="page")
 
 
-def plan(*schemas: JsonSchema, format_: Format = "csv", form: InputForm = "self-describing") -> ShredPlan:
+def plan(*schemas: JsonSchema, format_: FileFormat = "csv", form: InputForm = "self-describing") -> ShredPlan:
     made: ShredPlan = pickle.loads(pickle.dumps(plan_shred(registry_of(*schemas), format_, form, START)))
     return made
 

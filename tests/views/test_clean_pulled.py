@@ -16,8 +16,8 @@ from support.pulled_shop import VIEWS, PulledShop
 from support.pulled_source import DATASET, KEYLESS, WIDER
 
 from onefold.adapters.bigquery.hash_keys import BigQueryHashKeys
+from onefold.batches.source_arguments import Window
 from onefold.core.names import TableId
-from onefold.pull.read.watermark import Window
 from onefold.settings.sources import TableLoad
 from onefold.views.clean import waiting_columns
 from onefold.views.handler import TableCreatedHandler

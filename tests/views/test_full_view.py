@@ -18,10 +18,10 @@ from support.pulled_source import BASE as TABLE
 from support.pulled_source import DATASET, KEYLESS, WIDER
 
 from onefold.adapters.connect import connect
+from onefold.batches.source_arguments import Window
 from onefold.cli.common import check_view_settings
 from onefold.core.errors import KeyUnknown, SettingsChanged
 from onefold.core.names import TableId
-from onefold.pull.read.watermark import Window
 from onefold.settings.environment import Settings
 from onefold.settings.sources import TableLoad
 from onefold.views.handler import TableCreatedHandler

@@ -12,8 +12,8 @@ from onefold.events.shred.entities import check_characters, entities_of, read_te
 from onefold.events.shred.event import Event, check_id, root_maker
 from onefold.events.shred.event_fields import ENTITY_FIELDS, EVENT_FIELDS, EVENT_ID, EVENT_TIME
 from onefold.events.shred.events_row import EventsRow
-from onefold.events.shred.manifest import Format
 from onefold.events.shred.values import DoesNotFit, shown, utc_time
+from onefold.ports.event_tables import FileFormat
 
 _NUMBERS = {name: number for number, (name, _) in enumerate(EVENT_FIELDS)}
 _ID, _TIME = _NUMBERS[EVENT_ID], _NUMBERS[EVENT_TIME]
@@ -24,7 +24,7 @@ _WITHOUT_VERSION = ("contexts_", "unstruct_event_")
 
 
 class _EnrichedReader:
-    def __init__(self, format_: Format) -> None:
+    def __init__(self, format_: FileFormat) -> None:
         self._rows = EventsRow(format_)
         self._root = root_maker(format_)
 

@@ -16,10 +16,10 @@ from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.csv_rows import CsvRows
 from onefold.events.shred.csv_values import TAB, csv_field
 from onefold.events.shred.event import Event
-from onefold.events.shred.manifest import Format
 from onefold.events.shred.parquet_rows import ParquetRows
 from onefold.events.shred.plan import PlannedSchema, PlannedTable
 from onefold.events.shred.values import json_text
+from onefold.ports.event_tables import FileFormat
 
 _MOST_SHOWN = 200
 
@@ -37,7 +37,7 @@ class Entity:
         row: returns the row of an event's valid data; raises DoesNotFit.
     """
 
-    def __init__(self, schema: PlannedSchema, place: int, table: PlannedTable, format_: Format) -> None:
+    def __init__(self, schema: PlannedSchema, place: int, table: PlannedTable, format_: FileFormat) -> None:
         """Compile the schema.
 
         Args:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from onefold.events.shred.bad_rows import EventProblem
 from onefold.events.shred.csv_values import TAB, csv_field
 from onefold.events.shred.event_fields import EVENT_ID
-from onefold.events.shred.manifest import Format
 from onefold.events.shred.parquet_values import micros
 from onefold.events.shred.values import shown
+from onefold.ports.event_tables import FileFormat
 
 
 class Event(NamedTuple):
@@ -35,7 +35,7 @@ class Event(NamedTuple):
 MakeRoot = Callable[[str, datetime], Any]
 
 
-def root_maker(format_: Format) -> MakeRoot:
+def root_maker(format_: FileFormat) -> MakeRoot:
     r"""Return the function that makes the root of an id and a time in UTC.
 
     Examples:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from onefold.events.shred.manifest import Format
+from onefold.ports.event_tables import FileFormat
 
 FieldKind = Literal["text", "address", "id", "time", "int", "float", "bool", "json"]
 
@@ -53,13 +53,13 @@ ENTITY_FIELDS = ("unstruct_event", "contexts", "derived_contexts")
 """The fields with self-describing JSON, in the order in which their entities become rows."""
 
 
-def field_types(format_: Format) -> tuple[str, ...]:
+def field_types(format_: FileFormat) -> tuple[str, ...]:
     """Return the type of the column of each of the 131 fields; the fields with entities have none, and count as text."""
     place = 0 if format_ == "csv" else 1
     return tuple(_TYPES[kind][place] for _, kind in EVENT_FIELDS)
 
 
-def event_columns(format_: Format) -> tuple[tuple[str, str], ...]:
+def event_columns(format_: FileFormat) -> tuple[tuple[str, str], ...]:
     """Return name and type of the columns of the table `events`: Redshift's types for CSV, BigQuery's for Parquet.
 
     Examples:

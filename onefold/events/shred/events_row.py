@@ -10,9 +10,9 @@ from onefold.events.shred.bad_rows import EventProblem
 from onefold.events.shred.csv_values import NULL, TAB, csv_converter, surely_fitting
 from onefold.events.shred.event_fields import EVENT_FIELDS, FieldKind, field_types
 from onefold.events.shred.json_reader import Unreadable, read_json
-from onefold.events.shred.manifest import Format
 from onefold.events.shred.parquet_values import parquet_converter
 from onefold.events.shred.values import DoesNotFit
+from onefold.ports.event_tables import FileFormat
 
 _NUMBERS = range(len(EVENT_FIELDS))
 _ENTITIES = [number for number, (_, kind) in enumerate(EVENT_FIELDS) if kind == "json"]
@@ -24,7 +24,7 @@ _BOOLEANS: Mapping[str | int, bool] = {"0": False, "1": True, "false": False, "t
 class EventsRow:
     """Makes rows of `events`. The fields of a record may be texts, or the values of JSON."""
 
-    def __init__(self, format_: Format) -> None:
+    def __init__(self, format_: FileFormat) -> None:
         types = field_types(format_)
         self._is_csv = format_ == "csv"
         self._template: list[Any] = [NULL if self._is_csv else None] * len(EVENT_FIELDS)
@@ -82,7 +82,7 @@ def _is_plain(line: str) -> bool:
     return not ('"' in line or "\\" in line or "\n" in line or "\r" in line)
 
 
-def _converter(kind: FieldKind, type_: str, format_: Format, plain: bool = False) -> Callable[[Any], Any]:
+def _converter(kind: FieldKind, type_: str, format_: FileFormat, plain: bool = False) -> Callable[[Any], Any]:
     convert = csv_converter(type_, plain) if format_ == "csv" else parquet_converter(type_)
     if kind == "bool":
         return lambda value: convert(_BOOLEANS.get(value, value) if type(value) in (str, int) else value)

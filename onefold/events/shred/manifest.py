@@ -12,20 +12,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from onefold.core.errors import InvalidInput, InvalidType, Rejected
 from onefold.core.names import fold_case, problems_of_name
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.shred.counts import problems_of_counts
-from onefold.ports.event_tables import MANIFEST_TABLE
+from onefold.ports.event_tables import MANIFEST_TABLE, FileFormat
 from onefold.schema import redshift_catalog, types
 
 MANIFEST = "shredding_complete.json"
 ALGORITHM = 1
 """The version of the rules by which columns are derived and values are written. Files of another version are not loaded."""
-Format = Literal["csv", "parquet"]
-FORMATS: tuple[Format, ...] = get_args(Format)
+FORMATS: tuple[FileFormat, ...] = get_args(FileFormat)
 _RUN = re.compile(r"[0-9]{4}(?:-[0-9]{2}){5}")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _VERSION = re.compile(r"[0-9a-z]{0,63}")
@@ -96,7 +95,7 @@ class RunManifest:
     """
 
     run: str
-    format: Format
+    format: FileFormat
     compression: str
     registry: str
     inputs: tuple[str, ...]

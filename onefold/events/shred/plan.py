@@ -18,7 +18,7 @@ from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.registry.table_names import EventTableName, table_names
 from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.event_fields import event_columns
-from onefold.events.shred.manifest import Format
+from onefold.ports.event_tables import FileFormat
 from onefold.schema.redshift_ddl import ENVELOPE
 
 InputForm = Literal["self-describing", "enriched-tsv", "enriched-json"]
@@ -81,14 +81,14 @@ class ShredPlan:
         started_at: the time of a self-describing event that does not say its own; None where each one has to.
     """
 
-    format: Format
+    format: FileFormat
     input: InputForm
     tables: tuple[PlannedTable, ...]
     schemas: Mapping[str, PlannedSchema]
     started_at: datetime | None = None
 
 
-def plan_shred(registry: Registry, format: Format, input: InputForm, started_at: datetime | None = None) -> ShredPlan:  # noqa: A002
+def plan_shred(registry: Registry, format: FileFormat, input: InputForm, started_at: datetime | None = None) -> ShredPlan:  # noqa: A002
     """Return the plan of a run.
 
     A schema whose table the warehouse would refuse has no table, and its events become bad rows with the reason.
@@ -107,7 +107,7 @@ def plan_shred(registry: Registry, format: Format, input: InputForm, started_at:
 
 
 class _Planner:
-    def __init__(self, format_: Format) -> None:
+    def __init__(self, format_: FileFormat) -> None:
         self._format = format_
         self.tables = [PlannedTable(EVENTS, EVENTS, "", "", event_columns(format_), EVENTS)]
         self.schemas: dict[str, PlannedSchema] = {}

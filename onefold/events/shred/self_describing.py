@@ -10,8 +10,8 @@ from onefold.events.shred.bad_rows import BadEvent, EventProblem
 from onefold.events.shred.entities import entity_problems, read_text
 from onefold.events.shred.event import Event, check_id, root_maker
 from onefold.events.shred.event_fields import EVENT_ID, EVENT_TIME
-from onefold.events.shred.manifest import Format
 from onefold.events.shred.values import DoesNotFit, utc_time
+from onefold.ports.event_tables import FileFormat
 
 _OTHERS = frozenset({EVENT_ID, EVENT_TIME})
 
@@ -19,7 +19,7 @@ _OTHERS = frozenset({EVENT_ID, EVENT_TIME})
 class SelfDescribingReader:
     """Reads a line as an event with one entity and without a row of `events`."""
 
-    def __init__(self, format_: Format, started_at: datetime | None) -> None:
+    def __init__(self, format_: FileFormat, started_at: datetime | None) -> None:
         """Keep the time of events that do not say their own.
 
         Args:

@@ -17,7 +17,7 @@ from pymysql.constants import CR
 
 _LARGEST = 0xFFFFFF
 """The length of a packet that goes on in the next one."""
-_OK, _EOF, _ERROR = 0x00, 0xFE, 0xFF
+_OK, _EOF = 0x00, 0xFE
 _BUFFER_BYTES = 1 << 16
 
 
@@ -37,7 +37,7 @@ class LogSocket:
         self._timeout = settings["read_timeout"]
         try:
             self._socket = socket.create_connection((settings["host"], settings["port"]), settings["connect_timeout"])
-        except (OSError, UnicodeError) as error:  # UnicodeError: what is no name of a host
+        except OSError as error:
             text = f"Can't connect to MySQL server on {settings['host']!r} ({error})"
             raise pymysql.err.OperationalError(CR.CR_CONN_HOST_ERROR, text) from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

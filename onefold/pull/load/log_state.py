@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
+from onefold.batches.source_arguments import Window
 from onefold.pull.read.clock import micros
 from onefold.pull.read.plan import LoadState
-from onefold.pull.read.watermark import Window
 
 REPAIR = "dq"
 """The window of the loads of a check that repairs rows."""

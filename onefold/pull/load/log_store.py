@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from onefold.batches.source_arguments import Window
 from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.core.names import TableId
 from onefold.ports.rows import Row, RowWriter
@@ -15,7 +16,6 @@ from onefold.pull.load.log_queries import begun_query, history_query, replacemen
 from onefold.pull.load.log_state import Replacement, is_loaded, load_state, read_replacements, read_states, with_history
 from onefold.pull.load.run_log import LOG_COLUMNS, LOG_TABLE, LOGGED_AT
 from onefold.pull.read.plan import LoadState
-from onefold.pull.read.watermark import Window
 
 RECENT = timedelta(days=8)
 """The part of the log that is read first; a table that is not in it is looked for in the whole log."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Protocol
 
+from onefold.batches.source_arguments import Window
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
 from onefold.core.names import TableId, versioned_name
@@ -28,7 +29,6 @@ from onefold.pull.load.tables import Announcements
 from onefold.pull.read.plan import LoadState, TablePlan
 from onefold.pull.read.present_rows import PresentRows
 from onefold.pull.read.pulled import PulledFiles
-from onefold.pull.read.watermark import Window
 from onefold.schema.versions import Version
 
 

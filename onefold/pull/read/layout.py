@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from urllib.parse import quote
 
-from onefold.pull.read.watermark import Window
+from onefold.batches.source_arguments import Window
 
 FOLDERS = {"15m": "partition/15m", "day": "partition/1d", "full": "full", "dq": "dq"}
 FIRST = "first"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pymysql
 
+from onefold.batches.source_arguments import Window
 from onefold.changelog.declared_keys import same_columns
 from onefold.core.errors import NotFound, TableRefused
 from onefold.core.names import TableId, table_name
@@ -45,7 +46,7 @@ from onefold.pull.read.table_settings import (
     watermark_of,
 )
 from onefold.pull.read.truncation import is_truncated, source_table
-from onefold.pull.read.watermark import PullRange, Watermark, Window
+from onefold.pull.read.watermark import PullRange, Watermark
 from onefold.settings.sources import Source, TableLoad, dataset_of
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Protocol
 
+from onefold.batches.source_arguments import Window
 from onefold.core.names import TableId
 from onefold.pull.read.plan import LoadState, TablePlan
 from onefold.pull.read.present_rows import PresentRows
-from onefold.pull.read.watermark import Window, next_watermark
+from onefold.pull.read.watermark import next_watermark
 
 
 @dataclass(frozen=True)

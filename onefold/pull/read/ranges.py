@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from onefold.batches.source_arguments import Window
 from onefold.pull.read.clock import earliest_instant
 from onefold.pull.read.plan import LoadState
 from onefold.pull.read.table_settings import overlap_of
-from onefold.pull.read.watermark import PullRange, Watermark, Window
+from onefold.pull.read.watermark import PullRange, Watermark
 from onefold.settings.sources import TableLoad
 
 _EPOCH = date(1970, 1, 1)

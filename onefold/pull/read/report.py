@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
+from onefold.batches.source_arguments import Window
 from onefold.core.text import counted
 from onefold.pull.read.pulled import PulledFiles
-from onefold.pull.read.watermark import Window
 
 PullOutcome = Literal["loaded", "skipped", "failed", "missing"]
 PULL_OUTCOMES: tuple[PullOutcome, ...] = ("loaded", "skipped", "failed", "missing")

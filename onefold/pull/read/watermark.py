@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
 
-from onefold.batches.source_arguments import Window as Window
+from onefold.batches.source_arguments import Window
 from onefold.mysql.connection import quoted
 from onefold.pull.read.clock import DAY, SECOND, earliest_instant, highest_reading, lowest_reading
 

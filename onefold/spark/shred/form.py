@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.events.shred.manifest import Format
+from onefold.ports.event_tables import FileFormat
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class FileForm:
         ending: the end of the names of files; Spark's text writer ends them all in `.txt`.
     """
 
-    name: Format
+    name: FileFormat
     compression: str
     end: str
     blocks: int

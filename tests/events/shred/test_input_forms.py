@@ -20,13 +20,13 @@ from support.shred_scene import (
 
 from onefold.events.shred.bad_rows import BadRow
 from onefold.events.shred.event_fields import EVENT_FIELDS
-from onefold.events.shred.manifest import Format
 from onefold.events.shred.plan import InputForm
+from onefold.ports.event_tables import FileFormat
 
 
 @pytest.mark.parametrize("form", ["enriched-tsv", "enriched-json"])
 @pytest.mark.parametrize("format_", ["csv", "parquet"])
-def test_an_enriched_event_is_a_row_of_events_and_one_of_each_entity(form: InputForm, format_: Format) -> None:
+def test_an_enriched_event_is_a_row_of_events_and_one_of_each_entity(form: InputForm, format_: FileFormat) -> None:
     made = plan(CLICK, PAGE, format_=format_, form=form)
     record = enriched(
         form,

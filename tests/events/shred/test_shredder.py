@@ -23,7 +23,8 @@ from support.shred_scene import (
 )
 
 from onefold.events.registry.columns import ENVELOPE
-from onefold.events.shred.manifest import FORMATS, Format
+from onefold.events.shred.manifest import FORMATS
+from onefold.ports.event_tables import FileFormat
 
 
 def test_a_row_begins_with_its_schema_and_its_event() -> None:
@@ -51,7 +52,7 @@ def test_an_id_fits_into_root_id(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-def test_each_version_is_validated_by_itself_and_written_to_all_columns_of_the_model(format_: Format) -> None:
+def test_each_version_is_validated_by_itself_and_written_to_all_columns_of_the_model(format_: FileFormat) -> None:
     made = plan(CLICK, LATER, format_=format_)
     # 1-0-0 does not say what `extra` is: the column of 1-0-1 is NULL. Only 1-0-0 requires `id`.
     assert cells(made, shred(made, entity(CLICK, id=1, extra="x")))["extra"] is None
@@ -61,7 +62,7 @@ def test_each_version_is_validated_by_itself_and_written_to_all_columns_of_the_m
 
 
 @pytest.mark.parametrize("format_", ["csv", "parquet"])
-def test_a_version_that_does_not_fit_has_a_recovery_table(format_: Format) -> None:
+def test_a_version_that_does_not_fit_has_a_recovery_table(format_: FileFormat) -> None:
     last = parsed({"type": "object", "properties": {"id": INTEGER, "label": INTEGER}}, "1-0-1")
     first = parsed({"type": "object", "properties": {"id": INTEGER, "label": {"type": "boolean"}}})
     made = plan(first, last, format_=format_)
@@ -219,7 +220,7 @@ def test_the_format_of_a_text_is_asserted_at_every_depth(format_: str, wrong: st
         (1e-9, "1e30", True),
     ],
 )
-def test_a_multiple_is_judged_by_its_digits(format_: Format, step: float, number: str, valid: bool) -> None:
+def test_a_multiple_is_judged_by_its_digits(format_: FileFormat, step: float, number: str, valid: bool) -> None:
     schema = parsed({"type": "object", "properties": {"price": {"type": ["number", "string"], "multipleOf": step}}})
     outcome = shred(plan(schema, format_=format_), f'{{"schema": "{schema.key.uri}", "data": {{"price": {number}}}}}')
     assert (outcome.bad is None) is valid

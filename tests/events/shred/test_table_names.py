@@ -9,8 +9,9 @@ from support.shred_events import parsed
 from support.shred_scene import INTEGER, TEXT, entity, plan, shred
 
 from onefold.events.registry.json_schema import JsonSchema
-from onefold.events.shred.manifest import FORMATS, Format
+from onefold.events.shred.manifest import FORMATS
 from onefold.events.shred.plan import PlannedTable, ShredPlan
+from onefold.ports.event_tables import FileFormat
 
 
 def schema(vendor: str, name: str, version: str = "1-0-0", of: object = TEXT) -> JsonSchema:
@@ -33,7 +34,7 @@ PAIRS: Sequence[tuple[JsonSchema, JsonSchema]] = [
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_two_schemas_of_one_name_have_tables_and_bases_of_their_own(
-    format_: Format, first: JsonSchema, second: JsonSchema
+    format_: FileFormat, first: JsonSchema, second: JsonSchema
 ) -> None:
     made = plan(first, second, format_=format_)
     one, other = table(made, first), table(made, second)

@@ -13,9 +13,9 @@ from support.database_servers import MariaDb, MySql
 from support.pulls import by
 from support.source_database import on
 
+from onefold.batches.source_arguments import Window
 from onefold.mysql.connection import connect, query
 from onefold.pull.load.run import TableLoads
-from onefold.pull.read.watermark import Window
 from onefold.settings.sources import TableLoad
 
 pytestmark = on(MariaDb, long=MySql)

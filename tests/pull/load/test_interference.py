@@ -9,8 +9,8 @@ from support.load_scene import DAILY, NOON, LoadScene
 from support.pulled_source import BASE, CHANGED_AT, WIDER
 from support.turns import Killed, Turns
 
+from onefold.batches.source_arguments import Window
 from onefold.core.errors import TryAgain
-from onefold.pull.read.watermark import Window
 
 
 @pytest.fixture

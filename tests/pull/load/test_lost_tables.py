@@ -10,7 +10,7 @@ from support.check_scene import CheckScene
 from support.database_servers import MariaDb
 from support.source_database import on
 
-from onefold.pull.read.watermark import Window
+from onefold.batches.source_arguments import Window
 
 pytestmark = on(MariaDb)
 ROWS = {1: "a", 2: "b", 3: "new"}

@@ -12,11 +12,11 @@ from support.database_servers import MariaDb, MySql
 from support.pulls import START, PullScene, by, lines
 from support.source_database import SourceDatabase, on
 
+from onefold.batches.source_arguments import Window
 from onefold.changelog.position import Position
 from onefold.pull.read.part import PartResult
 from onefold.pull.read.plan import TablePlan
 from onefold.pull.read.pull import Reader
-from onefold.pull.read.watermark import Window
 from onefold.settings.sources import Source, TableLoad, WatermarkColumn
 
 pytestmark = on(MariaDb, MySql)

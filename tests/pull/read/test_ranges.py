@@ -6,10 +6,11 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from onefold.batches.source_arguments import Window
 from onefold.pull.read.days import date_day, key_day, row_day
 from onefold.pull.read.plan import LoadState
 from onefold.pull.read.ranges import days_to_replace, pull_range, whole_range
-from onefold.pull.read.watermark import NO_DAY, PullRange, Watermark, Window
+from onefold.pull.read.watermark import NO_DAY, PullRange, Watermark
 from onefold.settings.sources import TableLoad, WatermarkColumn
 
 DAY = 86_400_000_000

@@ -28,6 +28,7 @@ from support.pulls import by
 from support.turns import Killed, Turns, any_order
 
 from onefold.adapters.pulled_files import FolderFiles
+from onefold.batches.source_arguments import Window
 from onefold.core.errors import TryAgain
 from onefold.mysql.connection import connect, query
 from onefold.pull.read.connection import jdbc_options
@@ -35,7 +36,6 @@ from onefold.pull.read.part import FileDestination
 from onefold.pull.read.plan import PullRequest
 from onefold.pull.read.planner import Planner
 from onefold.pull.read.pull import Pull
-from onefold.pull.read.watermark import Window
 from onefold.settings.sources import Source, TableLoad, Tls
 from onefold.spark.pull.reader import SparkReader
 
