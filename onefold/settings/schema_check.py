@@ -146,23 +146,33 @@ def _schema_problems(content: Any, document: Document, schema: Schema) -> Iterat
         yield Problem(f"cannot be checked: {error}: settings are not that deep")
         return
     for found in errors:
-        yield from _problems(found, _path(found.instance_path, content), document, schema)
+        for path in _paths(found, content):
+            yield from _problems(found, path, document, schema)
 
 
-def _path(steps: Iterable[str | int], content: Any) -> Path:
-    """Return the path of a value.
+def _paths(error: Any, content: Any) -> list[Path]:
+    """Return the paths that an error of the validator may stand for.
 
     The validator gives a key of digits as a number, as it does the index of a list, and leaves an empty key out.
     """
-    path: Path = ()
-    for step in steps:
-        if isinstance(content, dict) and step not in content:
-            alike = (key for key in content if key.isdecimal() and str(int(key)) == str(step))
-            if (found := next(alike, "")) == "":
-                path, content = (*path, ""), content[""]
-            step = found or step
-        path, content = (*path, step), content[step]
-    return path
+    found = list(_matching(list(error.instance_path), content))
+    return [path for path, value in found if value == error.instance] or [path for path, _ in found]
+
+
+def _matching(steps: list[str | int], content: Any) -> Iterator[tuple[Path, Any]]:
+    """Yield the paths within a content that steps of the validator may stand for, each with its value."""
+    if not steps:
+        yield (), content
+    items = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, value in items:
+        if key == "" or steps[:1] == [key] or _digits(key) == [str(step) for step in steps[:1]]:
+            left = steps if key == "" else steps[1:]
+            yield from (((key, *path), found) for path, found in _matching(left, value))
+
+
+def _digits(key: str | int) -> list[str]:
+    """Return what the validator makes of a key of digits."""
+    return [str(key).removeprefix("+").lstrip("0") or "0"]
 
 
 def _problems(error: Any, path: Path, document: Document, schema: Schema) -> Iterator[Problem]:

@@ -86,6 +86,8 @@ NAMES = [
     "a.b",
     "id",
     "",
+    "7",
+    "07",
     "user:a@x.com",
     "user:A@x.com",
     "a@x.com",
