@@ -13,18 +13,20 @@ from urllib.parse import unquote
 import functions_framework
 import pytest
 import refresh_view
+from support.fake_bigquery import FakeBigQuery
 from support.fuzz_messages import EVENT_HEADERS, HEADERS, RAW, Fuzzer
-from support.in_memory import ABC, MemoryPublisher, MemoryWarehouse, audit_entry, event_body, push_body, shop
+from support.in_memory import ABC, MemoryPublisher, audit_entry, event_body, push_body
+from support.memory_handler import shop
 from werkzeug.test import Client
 
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import TryAgain
-from onefold.core.names import TableId
 from onefold.messages.table_created import table_message
 from onefold.settings.environment import Settings
 from onefold.views.handler import TableCreatedHandler
 
 SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
-VIEW = TableId("my-project", "shop", "customer_unified")
+VIEW = "customer_unified"
 MESSAGE = table_message("shop", "customer", "abc")
 SETTINGS = Settings(topic_table_created="table-created", topic_schema_changes="schema", topic_dead_letter="dead-letter")
 
@@ -36,7 +38,7 @@ def serve() -> Client:
 
 
 @pytest.fixture
-def warehouse() -> MemoryWarehouse:
+def cloud() -> FakeBigQuery:
     return shop()
 
 
@@ -46,8 +48,8 @@ def publisher() -> MemoryPublisher:
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch, warehouse: MemoryWarehouse, publisher: MemoryPublisher) -> Client:
-    receiver = TableCreatedHandler(SETTINGS, warehouse, publisher)
+def client(monkeypatch: pytest.MonkeyPatch, cloud: FakeBigQuery, publisher: MemoryPublisher) -> Client:
+    receiver = TableCreatedHandler(SETTINGS, BigQueryWarehouse(cloud.client()), publisher)
     monkeypatch.setattr(refresh_view, "receiver", lambda: receiver)
     return serve()
 
@@ -65,11 +67,11 @@ def client(monkeypatch: pytest.MonkeyPatch, warehouse: MemoryWarehouse, publishe
     ids=["binary event", "structured event", "structured event in base64", "push", "push called a form", "audit entry"],
 )
 def test_every_form_of_a_message_makes_the_view(
-    client: Client, warehouse: MemoryWarehouse, body: bytes, headers: dict[str, str]
+    client: Client, cloud: FakeBigQuery, body: bytes, headers: dict[str, str]
 ) -> None:
     answer = client.post("/", data=body, headers=headers)
     assert (answer.status_code, answer.data) == (204, b"")
-    assert VIEW in warehouse.views
+    assert cloud.names("VIEW") == [VIEW]
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "OPTIONS", "PATCH"])
@@ -77,11 +79,10 @@ def test_other_methods_are_refused(client: Client, method: str) -> None:
     assert client.open("/", method=method, data=push_body(MESSAGE)).status_code == 405
 
 
-def test_an_error_that_may_pass_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
-    warehouse.error = TryAgain("rateLimitExceeded")
+def test_an_error_that_may_pass_is_answered_with_500(client: Client, cloud: FakeBigQuery) -> None:
+    cloud.break_off("get", TryAgain("rateLimitExceeded"))
     answer = client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS)
     assert (answer.status_code, answer.data) == (500, b"rateLimitExceeded\n")
-    warehouse.error = None
     assert client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS).status_code == 204
 
 
@@ -95,9 +96,11 @@ def test_an_error_that_may_pass_is_answered_with_500(client: Client, warehouse: 
     ],
 )
 def test_an_acknowledged_message_that_was_not_handled_is_answered_with_the_reason(
-    monkeypatch: pytest.MonkeyPatch, warehouse: MemoryWarehouse, publisher: MemoryPublisher, data: bytes, reason: str
+    monkeypatch: pytest.MonkeyPatch, cloud: FakeBigQuery, publisher: MemoryPublisher, data: bytes, reason: str
 ) -> None:
-    receiver = TableCreatedHandler(replace(SETTINGS, datasets=frozenset({"shop"})), warehouse, publisher)
+    receiver = TableCreatedHandler(
+        replace(SETTINGS, datasets=frozenset({"shop"})), BigQueryWarehouse(cloud.client()), publisher
+    )
     monkeypatch.setattr(refresh_view, "receiver", lambda: receiver)
     answer = serve().post("/", data=push_body(data), headers=EVENT_HEADERS)
     assert (answer.status_code, answer.data) == (204, b"")
@@ -108,8 +111,8 @@ def test_a_handled_message_is_answered_without_a_reason(client: Client) -> None:
     assert "Onefold-Not-Handled" not in client.post("/", data=push_body(MESSAGE), headers=EVENT_HEADERS).headers
 
 
-def test_a_bug_is_answered_with_500(client: Client, warehouse: MemoryWarehouse) -> None:
-    warehouse.error = ZeroDivisionError("a bug")
+def test_a_bug_is_answered_with_500(client: Client, cloud: FakeBigQuery) -> None:
+    cloud.break_off("get", ZeroDivisionError("a bug"))
     assert client.post("/", data=push_body(MESSAGE)).status_code == 500
 
 
@@ -149,26 +152,35 @@ def test_wrong_settings_are_logged_at_the_start(capsys: pytest.CaptureFixture[st
 
 # Rubbish.
 
-SAFE = {"project": r"my-project", "dataset": r"[A-Za-z0-9_]+", "table": r"[\w-]+"}
+
+def is_safe(sql: str) -> bool:
+    """Return whether a query of metadata has valid names, and the quotes that it has with any valid name."""
+    datasets, texts = re.findall(r"`([^`]*)`", sql), re.findall(r"'([^']*)'", sql)
+    (pattern,) = texts[2:3] or [""]
+    return (
+        len(datasets) == 2
+        and all(re.fullmatch(r"my-project\.[A-Za-z0-9_]+", one) for one in datasets)
+        and texts == [",", "BASE TABLE", pattern, "NO"]
+        and re.fullmatch(r"\^[\w\\-]+_v_\(\?:\[0-9a-f\]\{1,64\}\)\$", pattern) is not None
+    )
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_thousand_fuzzed_messages_make_no_error_and_no_sql_with_a_bad_name(
-    client: Client, warehouse: MemoryWarehouse, publisher: MemoryPublisher, seed: int
+    client: Client, cloud: FakeBigQuery, publisher: MemoryPublisher, seed: int
 ) -> None:
     fuzzer = Fuzzer(seed, MESSAGE)
     for number in range(1_000):
         body, headers = fuzzer.request()
         answer = client.post("/", data=body, headers=headers)
         assert answer.status_code == 204, (number, body[:300], headers, answer.data)
-    for asked in warehouse.queried:
-        assert all(re.fullmatch(pattern, getattr(asked, part)) for part, pattern in SAFE.items()), asked
-    assert warehouse.views.keys() <= {VIEW}
+    assert [sql for sql in cloud.queries if not is_safe(sql)] == []
+    assert set(cloud.names("VIEW")) <= {VIEW}
     assert len(publisher.topics["dead-letter"]) > 500
 
 
-def test_among_the_rubbish_valid_messages_still_work(client: Client, warehouse: MemoryWarehouse) -> None:
-    warehouse.land("shop", "größe-2_v_1", ABC)
+def test_among_the_rubbish_valid_messages_still_work(client: Client, cloud: FakeBigQuery) -> None:
+    cloud.land("größe-2_v_1", ABC)
     for body in [*RAW, push_body(table_message("shop", "größe-2", "1"))]:
         assert client.post("/", data=body).status_code == 204
-    assert warehouse.views.keys() == {TableId("my-project", "shop", "größe-2_unified")}
+    assert cloud.names("VIEW") == ["größe-2_unified"]

@@ -114,6 +114,7 @@ class FakeBigQuery:
     closed: set[str] = field(default_factory=set)
     fails_open: bool = False
     log: list[Request] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
     before: Callable[[Request], None] = lambda _: None
     after: Callable[[Request], None] = lambda _: None
     datasets: dict[str, dict[str, Resource]] = field(default_factory=lambda: {"shop": {}})
@@ -139,8 +140,13 @@ class FakeBigQuery:
         with self._lock:
             types = [tuple(column.split(" ", 1)) for column in columns]
             schema = {"fields": [rest_field(column, parse_landed_type(type_)) for column, type_ in types]}
+            self.datasets.setdefault(dataset, {})
             resource = self._new(dataset, name, kind, {"schema": schema})
             self.datasets[dataset][name] = {**resource, "_types": types}
+
+    def land(self, name: str, columns: Mapping[str, str], dataset: str = "shop") -> None:
+        """A table of columns and their types."""
+        self.create_table(name, *(f"{column} {type_}" for column, type_ in columns.items()), dataset=dataset)
 
     def drop(self, name: str, dataset: str = "shop") -> None:
         with self._lock:
@@ -169,9 +175,9 @@ class FakeBigQuery:
         """Answer the next requests of a kind with an error."""
         self._problems += [(kind, _Error(status, reason, message))] * times
 
-    def break_off(self, kind: str, error: Exception) -> None:
-        """Let the connection fail at the next request of a kind."""
-        self._problems.append((kind, error))
+    def break_off(self, kind: str, error: Exception, times: int = 1) -> None:
+        """Let the connection fail at the next requests of a kind."""
+        self._problems += [(kind, error)] * times
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[list[Request]]:
@@ -372,6 +378,7 @@ class FakeBigQuery:
     # The query of the metadata
 
     def _query(self, call: _Call) -> tuple[int, Any]:
+        self.queries.append(call.body["query"])
         match = _METADATA.fullmatch(call.body["query"])
         if not match or call.body["useLegacySql"]:
             raise _Error(400, "invalidQuery", "Syntax error: the fake knows one query only")

@@ -1,4 +1,4 @@
-"""The handler of messages about new tables, between a warehouse and a publisher in memory."""
+"""The handler of messages about new tables, between the fake BigQuery and a publisher in memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from support.in_memory import MemoryPublisher, push_body, shop
+from support.fake_bigquery import FakeBigQuery
+from support.in_memory import ABC, DEF, MemoryPublisher, push_body
 
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.messages.table_created import table_message
 from onefold.ports.publisher import Message
 from onefold.settings.environment import Settings
@@ -28,17 +30,25 @@ def unified_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [line for line in found if line["event"] != "no_current"]
 
 
+def shop() -> FakeBigQuery:
+    """Return a project with the two versions of `customer`."""
+    cloud = FakeBigQuery()
+    cloud.land("customer_v_abc", ABC)
+    cloud.land("customer_v_def", DEF)
+    return cloud
+
+
 class MemoryHandler:
-    """A handler between a warehouse and a publisher in memory, with the lines that the handler logged."""
+    """A handler between the fake BigQuery and a publisher in memory, with the lines that the handler logged."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.warehouse = shop()
+        self.cloud = shop()
         self.publisher = MemoryPublisher()
         self.settings = SETTINGS
         self._capsys = capsys
 
     def handle(self, body: bytes) -> None:
-        TableCreatedHandler(self.settings, self.warehouse, self.publisher).handle(body)
+        TableCreatedHandler(self.settings, BigQueryWarehouse(self.cloud.client()), self.publisher).handle(body)
 
     def published(self, topic: str) -> list[Message]:
         return self.publisher.topics.get(topic, [])

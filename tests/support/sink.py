@@ -11,11 +11,13 @@ from typing import Any
 import functions_framework
 import pytest
 import sink_records
+from support.fake_bigquery import FakeBigQuery
 from support.fake_write_api import FakeWriteApi, fake_write_api
-from support.in_memory import MemoryPublisher, MemoryWarehouse, push_body
+from support.in_memory import MemoryPublisher, push_body
 from werkzeug.test import Client
 
 from onefold.adapters.bigquery.storage_write import StorageWrite
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import Rejected
 from onefold.messages.change_records import change_message
 from onefold.settings.environment import Settings
@@ -76,17 +78,17 @@ class MemoryObjects:
 class Shop:
     """A sink over a fake server, with one table that both it and the warehouse know."""
 
-    def __init__(self, api: FakeWriteApi, landing: StorageWrite, warehouse: MemoryWarehouse) -> None:
+    def __init__(self, api: FakeWriteApi, landing: StorageWrite, cloud: FakeBigQuery) -> None:
         self.api = api
         self.landing = landing
-        self.warehouse = warehouse
+        self.cloud = cloud
         self.publisher = MemoryPublisher()
         self.objects = MemoryObjects()
         self.sink = RecordHandler(SETTINGS, landing, self.objects, self.publisher, lambda: NOW)
 
     def create(self, table: str, columns: dict[str, str]) -> None:
         self.api.create(f"shop.{table}", columns)
-        self.warehouse.land("shop", table, columns)
+        self.cloud.land(table, columns)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -99,10 +101,10 @@ class Shop:
 
 @pytest.fixture
 def shop() -> Iterator[Shop]:
-    warehouse = MemoryWarehouse()
+    cloud = FakeBigQuery()
     with fake_write_api() as (api, client):
-        landing = StorageWrite(warehouse, client)
-        made = Shop(api, landing, warehouse)
+        landing = StorageWrite(BigQueryWarehouse(cloud.client()), client)
+        made = Shop(api, landing, cloud)
         made.create("customer_v_abc", COLUMNS)
         yield made
         landing.close()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 
 from support.clean_shop import policies
-from support.in_memory import PROJECT, MemoryWarehouse
+from support.fake_bigquery import PROJECT, FakeBigQuery
 
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.names import TableId
-from onefold.ports.warehouse import StoredView
+from onefold.ports.warehouse import StoredView, ViewDraft
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.write import refresh
-from onefold.schema.columns import Column
-from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
 from onefold.views.clean_kind import CleanKind
 from onefold.views.clean_refresh import tighten_clean
@@ -21,23 +20,30 @@ BASE = TableId(PROJECT, "shop", "customer")
 SETTINGS = Settings(policies=policies(id="clear", note="clear"), topic_schema_changes="schema-changes")
 
 
-def shop(*columns: tuple[str, str]) -> MemoryWarehouse:
+def shop(*columns: tuple[str, str]) -> tuple[FakeBigQuery, BigQueryWarehouse]:
     """A table of one version, with a current view of these columns."""
-    warehouse = MemoryWarehouse()
-    warehouse.land("shop", "customer_v_a1", dict(columns))
-    current = SETTINGS.current_view_of(BASE)
-    text = f"SELECT * FROM `{PROJECT}.shop.customer_v_a1` AS v"
-    warehouse.views[current] = StoredView(current, True, text, tuple(Column(n, parse_type(t)) for n, t in columns))
-    return warehouse
+    cloud = FakeBigQuery()
+    cloud.land("customer_v_a1", dict(columns))
+    cloud.datasets["shop__views_clean"] = {}
+    warehouse = BigQueryWarehouse(cloud.client())
+    warehouse.create_view(SETTINGS.current_view_of(BASE), ViewDraft(f"SELECT * FROM `{PROJECT}.shop.customer_v_a1` AS v"))
+    return cloud, warehouse
+
+
+def stored(warehouse: BigQueryWarehouse) -> StoredView:
+    """The clean view."""
+    found = warehouse.get_view(SETTINGS.clean_view_of(BASE))
+    assert found
+    return found
 
 
 def test_what_tightening_hides_is_announced_by_the_next_refresh() -> None:
-    warehouse = shop(("id", "INT64"), ("note", "STRING"))
+    cloud, warehouse = shop(("id", "INT64"), ("note", "STRING"))
     refresh(CleanKind(warehouse, BASE, SETTINGS))
-    assert "v.`note`" in warehouse.views[SETTINGS.clean_view_of(BASE)].query
-    warehouse.land("shop", "customer_v_b2", {"id": "INT64", "note": "STRUCT<phone STRING>"})
+    assert "v.`note`" in stored(warehouse).query
+    cloud.land("customer_v_b2", {"id": "INT64", "note": "STRUCT<phone STRING>"})
     tighten_clean(warehouse, BASE, SETTINGS)
-    tightened = warehouse.views[SETTINGS.clean_view_of(BASE)]
+    tightened = stored(warehouse)
     assert "v.`note`" not in tightened.query
     (kept,) = tightened.unannounced
     # The columns of a view in memory are unknown where it reads no table, so they read as added.
@@ -50,19 +56,19 @@ def test_what_tightening_hides_is_announced_by_the_next_refresh() -> None:
 
     refresh(CleanKind(warehouse, BASE, SETTINGS), announce=announce)
     assert announced == [kept]
-    assert warehouse.views[SETTINGS.clean_view_of(BASE)].unannounced == ()
+    assert stored(warehouse).unannounced == ()
 
 
 def test_tightening_does_not_note_a_version_that_the_current_view_lacks() -> None:
-    warehouse = shop(("id", "INT64"))
+    cloud, warehouse = shop(("id", "INT64"))
     refresh(CleanKind(warehouse, BASE, SETTINGS))
-    warehouse.land("shop", "customer_v_b2", {"id": "INT64", "phone": "STRING"})
+    cloud.land("customer_v_b2", {"id": "INT64", "phone": "STRING"})
     tighten_clean(warehouse, BASE, SETTINGS)
     assert not refresh(CleanKind(warehouse, BASE, SETTINGS), version="b2").shortcut
     assert refresh(CleanKind(warehouse, BASE, SETTINGS), version="a1").shortcut
 
 
 def test_without_a_clean_view_nothing_is_tightened() -> None:
-    warehouse = shop(("id", "INT64"))
+    cloud, warehouse = shop(("id", "INT64"))
     tighten_clean(warehouse, BASE, SETTINGS)
-    assert SETTINGS.clean_view_of(BASE) not in warehouse.views
+    assert cloud.names("VIEW", "shop__views_clean") == []

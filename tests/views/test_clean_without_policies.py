@@ -11,10 +11,12 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.clean_shop import BY_ID, CleanShop, policies
 from support.cli import Run
+from support.fake_bigquery import FakeBigQuery
 from support.functions import RefreshView
-from support.in_memory import MemoryPublisher, MemoryWarehouse, push_body
+from support.in_memory import MemoryPublisher, push_body
 from support.merge_shop import Shop
 
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import AccessDenied
 from onefold.core.names import TableId
@@ -146,7 +148,7 @@ def check_right(id_: TableId) -> None:
         raise AccessDenied(f"Access Denied: Table {id_}: Permission bigquery.tables.get denied (or it may not exist)")
 
 
-class Denied(MemoryWarehouse):
+class Denied(BigQueryWarehouse):
     """A warehouse whose account has no right on datasets of clean views."""
 
     def get_view(self, id_: TableId) -> StoredView | None:
@@ -181,19 +183,21 @@ def test_clean_views_that_may_not_be_read_show_nothing_new_where_the_deployment_
 def test_a_dataset_without_clean_views_gets_its_current_view_where_others_have_policies(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    warehouse = Denied()
-    warehouse.land("crm", "customer_v_a1", {"id": "INT64"})
+    cloud = FakeBigQuery()
+    cloud.land("customer_v_a1", {"id": "INT64"}, "crm")
     settings = Settings(rules=BY_ID, policies=policies(id="clear"), clean_datasets=frozenset({"shop"}))
-    TableCreatedHandler(settings, warehouse, MemoryPublisher()).handle(push_body(table_message("crm", "customer")))
-    assert TableId(warehouse.project, "crm", "customer_current") in warehouse.views
+    TableCreatedHandler(settings, Denied(cloud.client()), MemoryPublisher()).handle(
+        push_body(table_message("crm", "customer"))
+    )
+    assert "customer_current" in cloud.names("VIEW", "crm")
     assert [line["severity"] for line in lines(capsys, "no_clean")] == ["NOTICE"]
 
 
 def test_an_account_without_a_right_on_clean_views_keeps_none_and_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:
-    warehouse = Denied()
+    cloud = FakeBigQuery()
     for table in ("customer", "orders"):
-        warehouse.land("shop", f"{table}_v_a1", {"id": "INT64"})
-    handler = TableCreatedHandler(Settings(), warehouse, MemoryPublisher())
+        cloud.land(f"{table}_v_a1", {"id": "INT64"})
+    handler = TableCreatedHandler(Settings(), Denied(cloud.client()), MemoryPublisher())
     for table in ("customer", "orders"):
         handler.handle(push_body(table_message("shop", table)))
     (line,) = lines(capsys, "no_clean")

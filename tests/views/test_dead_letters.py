@@ -41,7 +41,7 @@ def test_a_message_that_can_never_be_handled_is_dead_lettered_with_its_reason(
     }
     line = handler.line()
     assert (line["severity"], line["event"], line["reason"], line["bytes"]) == ("ERROR", "put_aside", reason, len(data))
-    assert not handler.warehouse.calls
+    assert not handler.cloud.log
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\x00", b'{"message": {"attributes": {"dataset": "shop"}}}'])
@@ -53,14 +53,14 @@ def test_a_body_without_a_message_is_dead_lettered_whole(handler: MemoryHandler,
 
 @pytest.mark.parametrize("error", [Rejected("invalidQuery"), LimitExceeded("too many"), OnefoldError("no")])
 def test_a_message_for_an_impossible_view_is_dead_lettered(handler: MemoryHandler, error: OnefoldError) -> None:
-    handler.warehouse.error = error
+    handler.cloud.break_off("get", error)
     handler.handle(MESSAGE)
     (letter,) = handler.published("dead-letter")
     assert (letter.attributes["kind"], letter.attributes["reason"]) == (type(error).__name__, str(error))
 
 
 def test_a_message_is_dead_lettered_if_a_table_has_the_name_of_the_view(handler: MemoryHandler) -> None:
-    handler.warehouse.land("shop", "customer_unified", ABC)
+    handler.cloud.land("customer_unified", ABC)
     handler.handle(MESSAGE)
     assert handler.published("dead-letter")[0].attributes["kind"] == "ViewNameTaken"
 
@@ -79,7 +79,7 @@ def test_a_message_at_the_size_limit_is_dead_lettered_in_parts_without_loss(hand
 
 @pytest.mark.parametrize("reason", ["x" * 5_000, "ü" * 5_000, "\ud800" * 5_000])
 def test_a_reason_is_cut_to_the_size_of_an_attribute(handler: MemoryHandler, reason: str) -> None:
-    handler.warehouse.error = Rejected(reason)
+    handler.cloud.break_off("get", Rejected(reason))
     handler.handle(MESSAGE)
     cut = handler.published("dead-letter")[0].attributes["reason"]
     assert MAX_ATTRIBUTE - 4 < len(cut.encode()) <= MAX_ATTRIBUTE

@@ -10,16 +10,15 @@ from support.in_memory import ABC, audit_entry, push_body
 from support.memory_handler import MESSAGE, SETTINGS, MemoryHandler
 
 from onefold.core.errors import TryAgain, ViewChanged
-from onefold.core.names import TableId
 from onefold.core.retry import Backoff
 from onefold.messages.table_created import table_message
 
-VIEW = TableId("my-project", "shop", "customer_unified")
+VIEW = "customer_unified"
 
 
 def test_a_new_version_creates_the_view_and_logs_one_line(handler: MemoryHandler) -> None:
     handler.handle(MESSAGE)
-    assert handler.warehouse.views[VIEW].query.count("UNION ALL") == 1
+    assert handler.cloud.resource(VIEW)["view"]["query"].count("UNION ALL") == 1
     line = handler.line()
     milliseconds = line.pop("milliseconds")
     assert isinstance(milliseconds, int)
@@ -96,7 +95,7 @@ def test_a_temporary_error_of_a_topic_is_raised(handler: MemoryHandler, topic: s
 
 
 def test_a_temporary_error_of_the_warehouse_is_raised_and_logged(handler: MemoryHandler) -> None:
-    handler.warehouse.error = TryAgain("rateLimitExceeded")
+    handler.cloud.break_off("get", TryAgain("rateLimitExceeded"))
     with pytest.raises(TryAgain):
         handler.handle(MESSAGE)
     line = handler.line()
@@ -105,7 +104,7 @@ def test_a_temporary_error_of_the_warehouse_is_raised_and_logged(handler: Memory
 
 
 def test_a_table_that_the_metadata_do_not_show_yet_raises(handler: MemoryHandler) -> None:
-    handler.warehouse.unseen.add(TableId("my-project", "shop", "customer_v_abc"))
+    handler.cloud.hidden.add("customer_v_abc")
     with pytest.raises(TryAgain, match="do not show it yet"):
         handler.handle(MESSAGE)
 
@@ -113,13 +112,13 @@ def test_a_table_that_the_metadata_do_not_show_yet_raises(handler: MemoryHandler
 def test_a_view_that_others_write_during_every_try_raises(handler: MemoryHandler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     monkeypatch.setattr("onefold.core.retry.CONFLICT_BACKOFF", Backoff(first=0.0, longest=0.0))
-    handler.warehouse.error = ViewChanged("again")
+    handler.cloud.break_off("get", ViewChanged("again"), times=100)
     with pytest.raises(TryAgain, match="others wrote it"):
         handler.handle(MESSAGE)
 
 
 def test_a_bug_raises_and_logs_one_line_with_the_traceback(handler: MemoryHandler) -> None:
-    handler.warehouse.error = ZeroDivisionError("a bug")
+    handler.cloud.break_off("get", ZeroDivisionError("a bug"))
     with pytest.raises(ZeroDivisionError):
         handler.handle(MESSAGE)
     line = handler.line()
@@ -129,8 +128,8 @@ def test_a_bug_raises_and_logs_one_line_with_the_traceback(handler: MemoryHandle
 
 def test_a_message_about_a_dataset_becomes_one_message_per_table(handler: MemoryHandler) -> None:
     for name in ("supplier_v_1", "supplier_v_2", "customer_v_backup_old", "plain"):
-        handler.warehouse.land("shop", name, ABC)
-    handler.warehouse.land("crm", "person_v_1", ABC)
+        handler.cloud.land(name, ABC)
+    handler.cloud.land("person_v_1", ABC, "crm")
     handler.handle(push_body(b'{"dataset": "shop"}'))
     assert [json.loads(message.data) for message in handler.published("table-created")] == [
         {"dataset": "shop", "table": {"name": "customer"}},

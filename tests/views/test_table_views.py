@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
-from support.in_memory import MemoryWarehouse
+from support.fake_bigquery import FakeBigQuery
 
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import KeyUnknown, NoCurrentView, NotFound, OnefoldError, Rejected, SettingsChanged, TryAgain
 from onefold.core.names import TableId
 from onefold.refresh.kind import ViewKind
@@ -31,7 +31,7 @@ def results(errors: Mapping[str, OnefoldError], former: bool = False) -> list[Vi
             raise errors[name]
         return ViewPlan(BASE, "none", None, None, None, ())
 
-    warehouse: Any = MemoryWarehouse()
+    warehouse = BigQueryWarehouse(FakeBigQuery().client())
     return list(TableViews(warehouse, SETTINGS, work).bring_up_to_date(BASE, former=former))
 
 

@@ -7,9 +7,11 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from support.in_memory import ABC, DEF, PROJECT, MemoryWarehouse
+from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.in_memory import ABC, DEF
 from support.rest_topics import Topics, rest_topics
 
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.pubsub_rest import RestPublisher
 from onefold.core.errors import OnefoldError, Rejected, TopicRefused, TryAgain
 from onefold.core.names import TableId
@@ -57,10 +59,11 @@ def test_an_error_of_pubsub_is_transient_or_final_by_its_status(
 
 
 def test_a_change_of_a_view_is_announced_as_the_function_does(topics: Topics) -> None:
-    warehouse = MemoryWarehouse()
-    warehouse.land("shop", "customer_v_abc", ABC)
+    cloud = FakeBigQuery()
+    warehouse = BigQueryWarehouse(cloud.client())
+    cloud.land("customer_v_abc", ABC)
     refresh(UnifiedKind(warehouse, BASE, SETTINGS), announce=rest_announcer(PROJECT, SETTINGS))
-    warehouse.land("shop", "customer_v_def", DEF)
+    cloud.land("customer_v_def", DEF)
     refresh(UnifiedKind(warehouse, BASE, SETTINGS), announce=rest_announcer(PROJECT, SETTINGS))
     contents = [json.loads(base64.b64decode(message["data"])) for _, message in topics.published]
     assert [content["view"] for content in contents] == [f"{PROJECT}.shop.customer_unified"] * 2
@@ -70,8 +73,9 @@ def test_a_change_of_a_view_is_announced_as_the_function_does(topics: Topics) ->
 def test_an_announcement_that_the_topic_refuses_is_stored_with_the_view(
     topics: Topics, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    warehouse = MemoryWarehouse()
-    warehouse.land("shop", "customer_v_abc", ABC)
+    cloud = FakeBigQuery()
+    warehouse = BigQueryWarehouse(cloud.client())
+    cloud.land("customer_v_abc", ABC)
     topics.status = 403
     assert refresh(UnifiedKind(warehouse, BASE, SETTINGS), announce=rest_announcer(PROJECT, SETTINGS)).unannounced
     assert "is not announced yet" in capsys.readouterr().err
@@ -81,7 +85,8 @@ def test_an_announcement_that_the_topic_refuses_is_stored_with_the_view(
 
 
 def test_without_a_topic_nothing_is_published(topics: Topics) -> None:
-    warehouse = MemoryWarehouse()
-    warehouse.land("shop", "customer_v_abc", ABC)
+    cloud = FakeBigQuery()
+    warehouse = BigQueryWarehouse(cloud.client())
+    cloud.land("customer_v_abc", ABC)
     refresh(UnifiedKind(warehouse, BASE, Settings()), announce=rest_announcer(PROJECT, Settings()))
     assert topics.published == []
