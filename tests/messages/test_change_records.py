@@ -98,11 +98,10 @@ def test_rows_wait_for_a_table_that_does_not_exist_yet(
 @pytest.mark.parametrize("where", ["BigQuery's metadata", "BigQuery's rows"])
 def test_an_error_that_may_pass_is_answered_with_500(client: Client, shop: Shop, where: str) -> None:  # noqa: F811
     if where == "BigQuery's metadata":
-        shop.warehouse.error = TryAgain("503")
+        shop.cloud.break_off("get", TryAgain("503"))
     else:
         shop.api.problems.put(grpc.StatusCode.UNAVAILABLE)
     assert post(client, message(ADA)) == 500
-    shop.warehouse.error = None
     assert post(client, message(ADA)) == 204
     assert len(shop.rows) == 1
     assert shop.letters == []
