@@ -1,6 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The tests start hundreds of processes: where an environment forbids bytecode, each would compile all modules again.
+export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-fast test-long test-ids test-counts mutants lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
