@@ -107,9 +107,15 @@ class StatementEffects:
             # The landed rows of a dropped table of the same name get deletions by the delete scan after the copy.
             tables = [table for table in tables if self.state.was_dropped(table.database, table.table)]
         if effect.kind == "truncated":
-            for table in tables:
-                self._publish("table truncated", table.database, table.table, event.position)
+            self._truncated(effect, tables, event.position)
         self._request(tables, event)
+
+    def _truncated(self, effect: Effect, tables: Sequence[TableName], position: LogPosition) -> None:
+        """Publish the truncation, also of a table that was dropped or renamed before capture read the log."""
+        named = TableName(effect.database, effect.table or "")
+        gone = [] if tables or not self.source.patterns.match(named.database, named.table) else [named]
+        for table in (*tables, *gone):
+            self._publish("table truncated", table.database, table.table, position)
 
     def _report_ghost(self, effect: Effect, position: LogPosition) -> None:
         """Log a new table of an online schema change, which is left out."""

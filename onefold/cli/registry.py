@@ -74,17 +74,12 @@ def _schema_files(path: Path) -> Iterator[Path]:
         NotFound: the folder has no files.
         InvalidInput: the order of the folder's schemas is not certain.
     """
+    from onefold.events.registry.folder import schema_files
+
     if path.is_file():
         yield path
         return
-    files = [one for one in sorted(path.rglob("*")) if one.is_file() and not _is_hidden(one.relative_to(path))]
-    if not files:
-        raise NotFound(f"{path} has no files: name a file with a schema, or a folder of such files")
-    yield from sorted(files, key=_sort_key)
-
-
-def _is_hidden(path: Path) -> bool:
-    return path.name == "index.json" or any(part.startswith(".") for part in path.parts)
+    yield from sorted(schema_files(path), key=_sort_key)
 
 
 def _sort_key(path: Path) -> tuple[int, SchemaKey | None, str]:

@@ -45,17 +45,18 @@ _TARGETS = click.Choice(["redshift", "bigquery"])
 @as_json
 @click.pass_context
 def lint(context: click.Context, folder: Path, sequential: bool, as_json: bool) -> int:
-    """Check all schemas of FOLDER, before they are added to a registry.
+    """Check all schemas of FOLDER, a registry or a folder of files, before they are added to a registry.
 
     Schemas that the index of FOLDER does not have are checked as if they were added next: the numbers of their versions, and
     what their changes really are.
     """
-    from onefold.events.registry.folder import scan_folder
+    from onefold.events.registry.folder import scan_files, scan_folder
     from onefold.events.registry.lint import lint as lint_folder
     from onefold.events.registry.order import Rules
 
     rules = Rules("sequential" if sequential else "by-addition", warehouses=read_settings(context).registry.warehouses)
-    report = lint_folder(scan_folder(folder), rules)
+    scan = scan_folder if (folder / "schemas").is_dir() else scan_files
+    report = lint_folder(scan(folder), rules)
     if as_json:
         echo_json([{"folder": str(folder), "checked": report.checked, "problems": list(report.problems)}])
     else:

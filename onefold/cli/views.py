@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -115,6 +116,7 @@ def plan(
     from onefold.views.unified_kind import UnifiedKind
 
     settings, warehouse = open_warehouse(context, project, dataset, table)
+    settings = replace(settings, keep_view_settings=False)  # what is not written may have other settings
     checked = check(warehouse, dataset, table, settings)
     console = Console()
     if not as_json and not is_quiet():

@@ -65,7 +65,7 @@ def problems_of(document: Document, schema: Schema, rules: Rules) -> list[Proble
     found += (one for one in _schema_problems(content, document, schema) if one.path not in refused)
     refused = {one.path for one in found}
     found += rules(without(content, refused) or {}) if () not in refused else ()
-    return sorted(map(document.located, dict.fromkeys(found)), key=lambda one: one.line or 0)
+    return sorted(map(document.located, dict.fromkeys((*document.twice, *found))), key=lambda one: one.line or 0)
 
 
 def without(value: Any, paths: Collection[Path], at: Path = ()) -> Any:

@@ -34,15 +34,15 @@ class Mark:
     text: str | None = None
 
 
-class KeyGivenTwice(yaml.MarkedYAMLError):
-    """A key that a mapping has twice."""
-
-
 class StrictLoader(yaml.SafeLoader):
-    """A YAML loader that refuses a key that is given twice: PyYAML would use the last value and ignore the others."""
+    """A YAML loader that notes each key that is given twice: PyYAML uses the last value and ignores the others."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.twice: list[Problem] = []
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        _check_once(node)
+        self._note_twice(node)
         return super().construct_mapping(node, deep)
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
@@ -52,8 +52,22 @@ class StrictLoader(yaml.SafeLoader):
                 merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
                 for one in merged:
                     if isinstance(one, yaml.MappingNode):
-                        _check_once(one)
+                        self._note_twice(one)
         super().flatten_mapping(node)
+
+    def _note_twice(self, node: yaml.MappingNode) -> None:
+        """Note the keys that a mapping has twice.
+
+        Raises:
+            ConstructorError: a key is no text.
+        """
+        seen = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a key has to be a text", key.start_mark)
+            if key.value in seen:
+                self.twice.append(Problem(f"the key {key.value!r} is given twice", line=key.start_mark.line + 1))
+            seen.add(key.value)
 
     def places(self, node: yaml.Node, path: Path = ()) -> Iterator[tuple[Path, Mark]]:
         """Yield the place of each value below a node that was constructed."""
@@ -68,32 +82,17 @@ class StrictLoader(yaml.SafeLoader):
                 yield from self.places(item, (*path, index))
 
 
-def _check_once(node: yaml.MappingNode) -> None:
-    """Check that a mapping has each key once.
-
-    Raises:
-        KeyGivenTwice: it has not.
-        ConstructorError: a key is no text.
-    """
-    seen = set()
-    for key, _ in node.value:
-        if not isinstance(key, yaml.ScalarNode):
-            raise yaml.constructor.ConstructorError(None, None, "a key has to be a text", key.start_mark)
-        if key.value in seen:
-            raise KeyGivenTwice(None, None, f"the key {key.value!r} is given twice", key.start_mark)
-        seen.add(key.value)
-
-
 def _plain(node: yaml.Node) -> str | None:
     return node.value if isinstance(node, yaml.ScalarNode) and node.style is None else None
 
 
-def parsed(text: str) -> tuple[Any, dict[Path, Mark]]:
-    """Return the content of a text in YAML, None where it is empty; and where each value is."""
+def parsed(text: str) -> tuple[Any, dict[Path, Mark], tuple[Problem, ...]]:
+    """Return the content of a text in YAML, None where it is empty; where each value is; and keys that are given twice."""
     loader = StrictLoader(text)
     try:
         node = loader.get_single_node()
-        return (loader.construct_document(node), dict(loader.places(node))) if node else (None, {})
+        content, marks = (loader.construct_document(node), dict(loader.places(node))) if node else (None, {})
+        return content, marks, tuple(loader.twice)
     finally:
         loader.dispose()
 
@@ -113,5 +112,5 @@ def unreadable(error: Exception) -> Problem:
         return Problem(f"cannot be read: {reason}")
     words = ": ".join(part for part in (error.context, error.problem) if part)
     mark = error.problem_mark or error.context_mark
-    shown = words if isinstance(error, KeyGivenTwice) else _WRITTEN.sub(r"\1 '…'", words)
+    shown = _WRITTEN.sub(r"\1 '…'", words)
     return Problem(f"cannot be read: {shown}", line=mark.line + 1 if mark else None)

@@ -79,7 +79,11 @@ def captures_of_text(text: str, where: str) -> Mapping[str, CaptureSettings]:
         InvalidSettings: the text cannot be read or used; the error lists all problems.
     """
     found = parse_yaml(text, where)
-    return checked(Document(where, {"captures": found.content}, failure=found.failure)).captures if text else {}
+    return (
+        checked(Document(where, {"captures": found.content}, twice=found.twice, failure=found.failure)).captures
+        if text
+        else {}
+    )
 
 
 def checked(document: Document, also: Rules = lambda _: iter(())) -> TablesFile:

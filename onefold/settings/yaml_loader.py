@@ -28,6 +28,7 @@ class Document:
         where: the file, or what else holds the text.
         content: what is in it; None where it is empty, or cannot be read.
         marks: where each value is.
+        twice: the keys that are given twice, of which the last one counts.
         failure: why it cannot be read; None where it can.
         data: the bytes of the text.
     """
@@ -35,6 +36,7 @@ class Document:
     where: str = ""
     content: Any = None
     marks: Mapping[problems.Path, Mark] = field(default_factory=dict)
+    twice: tuple[Problem, ...] = ()
     failure: Problem | None = None
     data: bytes = b""
 

@@ -31,6 +31,8 @@ from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.clean import RENDERER, clean_columns, clean_query, clean_warnings, closed_query, waiting_columns
 
+_OTHER_POLICIES = SettingChange("policies", "those of the view", "those of the settings")
+
 
 @dataclass(frozen=True)
 class CleanKind:
@@ -155,8 +157,8 @@ class CleanKind:
         query = closed_query(stored.columns, stored.query, reason)
         return BuiltView(self.id, stored.columns, (), (), "spelled", query)
 
-    def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:  # noqa: ARG002 see `_check_policies`
-        return ()
+    def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:
+        return (_OTHER_POLICIES,) if stored.labels.get(LABEL) != self.fingerprint else ()
 
     def other_changes(self, stored: StoredView | None, view: BuiltView) -> tuple[SchemaChange, ...]:
         before = waiting_columns(stored.query) if stored else ()
@@ -188,7 +190,7 @@ class CleanKind:
         Raises:
             SettingsChanged: it has not.
         """
-        if stored and self.settings.keep_view_settings and stored.labels.get(LABEL) != self.fingerprint:
+        if stored and self.settings.keep_view_settings and self.setting_changes(stored):
             raise SettingsChanged(
                 f"{stored.id} was written with other policies: name the deployment's onefold.yaml with --config, or accept "
                 "these policies with --accept-settings"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -22,7 +23,7 @@ from onefold.adapters.bigquery.versions import version_row, versions_from_rows
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import NotFound, Rejected
-from onefold.core.names import TableId
+from onefold.core.names import TableId, quote, quote_text
 from onefold.core.version_labels import LabelledNames
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft
@@ -69,7 +70,8 @@ def emulator_client(project: str | None, host: str | None = None) -> bigquery.Cl
 class EmulatedWarehouse(BigQueryWarehouse):
     """A warehouse in the emulator, whose answers lack some of what BigQuery's have.
 
-    - `tables.get` returns neither a view's query nor its columns. Both are stored a second time as the view's friendly name.
+    - `tables.get` returns neither a view's query nor its columns. Both are stored a second time as the view's friendly name;
+      the text of a view that others wrote is in INFORMATION_SCHEMA.
       The columns are read right before the write: once a table that the view reads was dropped, the view cannot be queried
       any more, and a query that the emulator cannot run is refused before anything is written.
     - A column that a statement adds can be queried, but `tables.get` does not return it; a column that `tables.update` adds
@@ -141,7 +143,8 @@ class EmulatedWarehouse(BigQueryWarehouse):
             try:
                 self._call(self._client.get_dataset, dataset)
             except api.NotFound:
-                return [f"dataset {self.project}.{dataset} does not exist at {EMULATOR}: create it there"]
+                command = f"onefold local query {shlex.quote(f'CREATE SCHEMA {quote(dataset)}')}"
+                return [f"dataset {self.project}.{dataset} does not exist at {EMULATOR}; run: {command}"]
         return []
 
     def check_query(self, sql: str) -> None:
@@ -166,10 +169,16 @@ class EmulatedWarehouse(BigQueryWarehouse):
         columns = Schema(Column(name, parse_type(type_)) for name, type_ in definition.get("columns", ()))
         return replace(
             stored,
-            query=definition.get("query", ""),
+            query=definition.get("query") or self._text(id_),
             columns=columns or self._columns(id_),
             unannounced=tuple(definition.get("unannounced", ())) if stored.unannounced else (),
         )
+
+    def _text(self, id_: TableId) -> str:
+        """Return the text of a view that Onefold did not write."""
+        dataset = quote(f"{id_.project}.{id_.dataset}")
+        sql = f"SELECT view_definition FROM {dataset}.INFORMATION_SCHEMA.VIEWS WHERE table_name = {quote_text(id_.table)}"
+        return "".join(str(row["view_definition"]) for row in self.fetch(sql))
 
     def _columns(self, id_: TableId) -> tuple[Column, ...]:
         """Return the columns of a view; none where a table that it reads was dropped, so that it cannot be queried."""

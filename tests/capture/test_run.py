@@ -114,6 +114,21 @@ def test_an_event_is_published_when_a_table_is_truncated_or_dropped(
     assert message.attributes == {"severity": "CRITICAL", "dataset": "shop", "table": "t"}
 
 
+@pytest.mark.parametrize(
+    ("statement", "kind"), [("DROP TABLE t", "table dropped"), ("RENAME TABLE t TO u", "table renamed")]
+)
+def test_a_truncation_is_published_of_a_table_that_is_gone_when_the_log_is_read(
+    bench: Bench, source: SourceDatabase, statement: str, kind: str
+) -> None:
+    start = begin(source)
+    source.run("CREATE TABLE other (id INT)", CREATE, "TRUNCATE t", statement)
+    bench.once(start=start)
+    bodies = [
+        (body["table"], *(change["kind"] for change in body["changes"])) for body in bench.publisher.bodies("schema-changes")
+    ]
+    assert bodies == [("t", "table truncated"), ("t", kind)]
+
+
 def test_a_running_capture_warns_that_no_table_fits_and_waits_for_one(
     bench: Bench, source: SourceDatabase, capsys: pytest.CaptureFixture[str]
 ) -> None:

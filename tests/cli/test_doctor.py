@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,9 +41,14 @@ def test_problems_of_the_stack_are_shown_with_their_commands(run: Run, dataset: 
     topics.missing.add("table-created")
     done = run("doctor", "--dataset", f"{dataset.name}_x")
     assert done.code == 1
-    assert f"dataset local.{dataset.name}_x does not exist at BIGQUERY_EMULATOR_HOST: create it there\n" in done.out
+    missing = f"dataset local.{dataset.name}_x does not exist at BIGQUERY_EMULATOR_HOST; run: "
+    assert missing in done.out
     assert "gcloud pubsub topics create table-created --project=local\n" in done.out
     assert done.out.endswith("2 problems\n")
+    command = shlex.split(done.out.partition(missing)[2].splitlines()[0])
+    assert run(*command[1:]).code == 0
+    assert run("doctor", "--dataset", f"{dataset.name}_x").out.endswith("1 problem\n")
+    dataset.client.delete_dataset(f"{dataset.name}_x")
 
 
 def test_without_an_emulator_of_topics_they_are_left_out(

@@ -152,6 +152,14 @@ def test_render_prints_the_query_and_one_warning_if_limits_are_near_or_exceeded(
     assert {name: len(outcome.result[name]) for name in ("warnings", "faults")} == {"warnings": 0, "faults": 0, text: 1}
 
 
+def test_render_says_which_version_is_too_long_where_not_even_two_levels_fit(run: Run) -> None:
+    columns = [f"c_{number}" for number in range(10_001)]
+    rows = rows_of({"customer_v_abc": dict.fromkeys(columns, "INT64"), "customer_v_def": dict.fromkeys(columns, "STRING")})
+    outcome = run("render", "customer", "--columns", "-", stdin=json.dumps(rows))
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "10001 columns of 2 versions do not fit 256000 characters even in two levels: version abc alone" in outcome.err
+
+
 def test_render_reports_that_all_versions_are_retired(run: Run, columns_file: Path) -> None:
     Path("onefold.yaml").write_text("tables: {customer: {retire: [abc, def]}}")
     outcome = run("render", "customer", "--columns", columns_file)

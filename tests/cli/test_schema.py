@@ -151,8 +151,23 @@ def test_what_a_registry_does_not_have_is_named(run: Run, registry: Path) -> Non
     assert "did you mean com.acme/ad_click/jsonschema/1?" in missing.err
     version = run("schema", "diff", MODEL, "--registry", registry, "--from", "1-0-0", "--to", "1-0-9")
     assert "it has 1-0-0, 1-0-1" in version.err
-    assert "no folder schemas" in run("schema", "lint", registry / "schemas").err
+    (registry / "empty").mkdir()
+    assert "has no files" in run("schema", "lint", registry / "empty").err
     assert "vendor" in run("schema", "ddl", "../x/y/1", "--registry", registry, "--to", "redshift").err
+
+
+def test_lint_takes_the_files_that_add_takes_wherever_they_are(run: Run, registry: Path) -> None:
+    files = registry / "my-schemas"
+    files.mkdir()
+    for version in ("1-0-0", "1-0-1"):
+        (registry / FOLDER / version).rename(files / f"{version}.json")
+    assert run("schema", "lint", files).out == "2 schemas checked, 0 problems\n"
+    assert run("schema", "add", files, "--registry", registry / "new").code == 0
+    (files / "1-0-0.json").unlink()
+    (files / "broken.json").write_text("{")
+    found = run("schema", "lint", files, "--json")
+    gap, broken = sorted(found.result["problems"], key=lambda one: "broken.json" in one)
+    assert (found.code, "schemas/com.acme/ad_click/jsonschema/1-0-1: " in gap, broken[:13]) == (1, True, "broken.json: ")
 
 
 def test_a_file_that_is_not_valid_stops_its_own_model_only(run: Run, registry: Path) -> None:

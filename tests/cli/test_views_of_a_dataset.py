@@ -126,6 +126,14 @@ def test_a_view_that_somebody_wrote_is_replaced_only_on_request_and_its_text_pri
     assert run("plan", shop.name, "customer").code == 0
 
 
+def test_the_text_of_a_view_that_a_statement_made_is_printed_before_it_is_replaced(run: Run, shop: EmulatedDataset) -> None:
+    """On the laptop as in BigQuery, though the embedded server returns no text of a view."""
+    text = "SELECT 1 AS written_by_hand"
+    shop.client.query(f"CREATE VIEW {shop.quoted('customer_unified')} AS {text}").result()
+    taken = run("refresh", shop.name, "customer", "--take-over")
+    assert (taken.code, text in taken.err) == (0, True)
+
+
 def test_a_table_whose_name_needs_marks_has_a_view(run: Run, dataset: EmulatedDataset) -> None:
     dataset.land("ग्राहक_सूची_v_abc", ABC, "1, 'Ada', 'Lovelace', 'Ada Lovelace'")
     dataset.land("ग्राहक_सूची_v_def", DEF)

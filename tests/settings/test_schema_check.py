@@ -54,9 +54,14 @@ def test_a_value_that_yaml_does_not_read_as_text_has_to_be_quoted(text: str, pro
     assert problems_of(text) == [problem]
 
 
-def test_a_key_that_is_given_twice_is_refused() -> None:
-    problems = located_problems_of("tables:\n  customer: {retire: [a]}\n  customer: {retire: [b]}\n")
-    assert problems == ["3: cannot be read: the key 'customer' is given twice"]
+def test_a_key_that_is_given_twice_is_refused_together_with_all_other_problems() -> None:
+    text = "tables:\n  customer: {retire: [a]}\n  customer: {types: 5}\ntime_zone: Mars\ntime_zone: UTC\nconversions: odd\n"
+    assert located_problems_of(text) == [
+        "3: the key 'customer' is given twice",
+        "3: tables.customer.types: expected a mapping, got 5",
+        "5: the key 'time_zone' is given twice",
+        "6: conversions: expected lossless or classic, got 'odd'",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -122,8 +127,8 @@ def test_values_that_json_does_not_have_are_refused() -> None:
         ("captures: {shop: {tables: {'0': [a]}}}", "captures.shop.tables.0: expected lists of columns"),
         ("overlap_minutes: 1.0e+3", "overlap_minutes: expected a whole number or a text, got 1000.0: leave the point out"),
         ('policies: {b: {"\\ud800": hash}}', "policies.b: expected a key in Unicode, got half of a surrogate pair"),
-        ("policies: {c: {<<: {email: hash, email: clear}}}", "cannot be read: the key 'email' is given twice"),
-        ("policies: {c: {<<: [{a: hash}, {a: hash, a: clear}]}}", "cannot be read: the key 'a' is given twice"),
+        ("policies: {c: {<<: {email: hash, email: clear}}}", "the key 'email' is given twice"),
+        ("policies: {c: {<<: [{a: hash}, {a: hash, a: clear}]}}", "the key 'a' is given twice"),
         (f"policies: {'{a: ' * 300}x{'}' * 300}", "cannot be checked: Recursion limit reached: settings are not that deep"),
     ],
 )  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, SchemaInvalid
@@ -79,18 +79,44 @@ def scan_folder(folder: Path, below: Sequence[str] = ()) -> FolderScan:
     root = folder / "schemas"
     if not root.is_dir():
         raise NotFound(f"{folder} has no folder schemas: expected schemas/<vendor>/<name>/<format>/<version>")
+    scan = _scan(folder, _files(root, below), lambda path: _schema(path, root))
+    index = _read_index(folder / INDEX_PATH)
+    changed = tuple(_changed(scan.schemas, index)) if index else ()
+    return replace(scan, schemas=_with_pending(list(scan.schemas), index, below), changed=changed, index=index)
+
+
+def scan_files(folder: Path) -> FolderScan:
+    """Read all files of a folder that is no registry yet, wherever they are in it; `add` takes the same folder.
+
+    Raises:
+        NotFound: there is no file.
+    """
+    return _scan(folder, schema_files(folder), _described)
+
+
+def schema_files(folder: Path) -> list[Path]:
+    """Return all files of a folder but hidden ones and indexes, by name.
+
+    Raises:
+        NotFound: there is none.
+    """
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _is_hidden(path.relative_to(folder))]
+    if found := [path for path in files if path.name != "index.json"]:
+        return found
+    raise NotFound(f"{folder} has no files: name a file with a schema, or a folder of such files")
+
+
+def _scan(folder: Path, files: Iterable[Path], read: Callable[[Path], JsonSchema]) -> FolderScan:
     schemas: list[JsonSchema] = []
     problems: list[str] = []
     broken: list[str] = []
-    for path in _files(root, below):
+    for path in files:
         try:
-            schemas.append(_schema(path, root))
+            schemas.append(read(path))
         except InvalidInput as error:
             broken.append(path.relative_to(folder).as_posix())
             problems += [f"{broken[-1]}: {problem}" for problem in error.problems]
-    index = _read_index(folder / INDEX_PATH)
-    changed = tuple(_changed(schemas, index)) if index else ()
-    return FolderScan(_with_pending(schemas, index, below), tuple(problems), tuple(broken), changed, index)
+    return FolderScan(tuple(schemas), tuple(problems), tuple(broken), (), None)
 
 
 def by_model(schemas: Sequence[JsonSchema]) -> dict[ModelKey, list[JsonSchema]]:
@@ -111,8 +137,12 @@ def _files(root: Path, below: Sequence[str]) -> Iterator[Path]:
     """Yield the files where schemas belong; hidden files, such as those of editors, are skipped."""
     names = (*below[:3], *_PARTS[len(below) :]) if len(below) < len(_PARTS) else (*below[:3], f"{below[3]}-*")
     for path in sorted(root.glob("/".join(names))):
-        if not any(part.startswith(".") for part in path.relative_to(root).parts) and path.is_file():
+        if not _is_hidden(path.relative_to(root)) and path.is_file():
             yield path
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def _named(root: Path) -> set[str]:
@@ -129,14 +159,26 @@ def _schema(path: Path, root: Path) -> JsonSchema:
     """
     try:
         key = SchemaKey.parse(path.relative_to(root).as_posix())
-        schema = parse_schema(path.read_bytes())
+    except InvalidName as error:
+        raise InvalidInput(error.problems) from error
+    schema = _described(path)
+    if schema.key != key:
+        raise InvalidInput(f"it describes itself as {schema.key}: move it to schemas/{schema.key.path}, or correct `self`")
+    return schema
+
+
+def _described(path: Path) -> JsonSchema:
+    """Return the schema of a file, as it describes itself.
+
+    Raises:
+        InvalidInput: the file cannot be read, or is not valid.
+    """
+    try:
+        return parse_schema(path.read_bytes())
     except OSError as error:
         raise InvalidInput(f"it cannot be read: {error.strerror}") from error
     except (InvalidName, SchemaInvalid) as error:
         raise InvalidInput(error.problems) from error
-    if schema.key != key:
-        raise InvalidInput(f"it describes itself as {schema.key}: move it to schemas/{schema.key.path}, or correct `self`")
-    return schema
 
 
 def _read_index(path: Path) -> Index | None:
