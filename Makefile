@@ -70,6 +70,7 @@ FIGURES := --page docs/benchmarks.md
 bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in about an hour on an idle machine
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.render $(FIGURES)
+	$(BIN)/python -m benchmarks.inventory $(FIGURES)
 	$(BIN)/python -m benchmarks.registry $(FIGURES)
 	$(BIN)/python -m benchmarks.cold_start $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.memory $(FIGURES)

@@ -32,6 +32,7 @@ from onefold.cli import (
     schema,
     settings,
     sources,
+    tables,
     views,
 )
 from onefold.cli.common import ERROR, OK, say
@@ -60,6 +61,7 @@ def cli(context: click.Context, config: Path | None) -> None:
 
 
 for command in (
+    tables.tables,
     views.render,
     views.plan,
     views.refresh,

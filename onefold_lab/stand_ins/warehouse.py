@@ -31,6 +31,8 @@ from onefold.schema.bigquery import absent_columns
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import Scalar, parse_type
 from onefold.schema.versions import Version
+from onefold_lab.stand_ins.definitions import definition_of
+from onefold_lab.stand_ins.listing import EmulatedListing
 
 DEFAULT_PROJECT = "local"
 PATIENCE = 600.0
@@ -67,7 +69,7 @@ def emulator_client(project: str | None, host: str | None = None) -> bigquery.Cl
     )
 
 
-class EmulatedWarehouse(BigQueryWarehouse):
+class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
     """A warehouse in the emulator, whose answers lack some of what BigQuery's have.
 
     - `tables.get` returns neither a view's query nor its columns. Both are stored a second time as the view's friendly name;
@@ -165,7 +167,7 @@ class EmulatedWarehouse(BigQueryWarehouse):
         stored = super()._stored(id_, table)
         if not stored.is_view:
             return stored
-        definition = _definition(table.friendly_name)
+        definition = definition_of(table.friendly_name)
         columns = Schema(Column(name, parse_type(type_)) for name, type_ in definition.get("columns", ()))
         return replace(
             stored,
@@ -216,12 +218,3 @@ class EmulatedWarehouse(BigQueryWarehouse):
 
 def _is_version(base: TableId, item: Any, names: VersionedNames) -> bool:
     return item.table_type == "TABLE" and names.version_of(base.table, item.table_id) is not None
-
-
-def _definition(friendly_name: str | None) -> dict[str, Any]:
-    """Return the definition that a view's friendly name holds; nothing for a view that somebody else created."""
-    try:
-        definition = json.loads(friendly_name or "{}")
-    except ValueError:
-        return {}
-    return definition if isinstance(definition, dict) else {}

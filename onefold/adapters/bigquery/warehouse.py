@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from onefold.adapters.bigquery.errors import translated
-from onefold.adapters.bigquery.tables import BigQueryTables, is_plain_table
+from onefold.adapters.bigquery.listing import BigQueryListing
+from onefold.adapters.bigquery.tables import is_plain_table
 from onefold.adapters.bigquery.versions import version_row, versions_from_rows, versions_query
 from onefold.adapters.bigquery.views import BigQueryViews
 from onefold.core.names import TableId
@@ -16,7 +17,7 @@ _VERSIONS_PAGE = 250
 it is parsed (REST reference, `jobs.query`, https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/query, 2025-11)."""
 
 
-class BigQueryWarehouse(BigQueryViews, BigQueryTables):
+class BigQueryWarehouse(BigQueryViews, BigQueryListing):
     """`onefold.ports.warehouse.BaseWarehouse` over the REST API."""
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:

@@ -1,0 +1,151 @@
+"""The contents of a dataset, read by a fixed number of queries, however many tables it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from onefold.check.log import CHECK_TABLE, CHECKED_AT
+from onefold.core.errors import AccessDenied, NotFound
+from onefold.core.names import TableId, table_name
+from onefold.ports.listing import ListedTable, ListingWarehouse, StoredSize
+from onefold.pull.load.run_log import LOG_TABLE
+from onefold.settings.environment import Settings
+
+
+@dataclass(frozen=True)
+class LastCheck:
+    """The last check of a table against its source.
+
+    Attributes:
+        at: when it was.
+        outcome: its result in a word, the worst one where the table has rows of several databases.
+    """
+
+    at: datetime
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the metadata and the logs of a dataset tell.
+
+    Attributes:
+        tables: its tables and views, by name.
+        views: the views of its tables, by their full name: those of the dataset, and of the datasets for its views.
+        sizes: the sizes of its tables, by name; None where nobody may read them.
+        loads: when a pull was loaded last, by base name.
+        checks: the last check, by base name.
+        warnings: what could not be read, and why.
+    """
+
+    tables: Mapping[str, ListedTable]
+    views: Mapping[TableId, ListedTable] = field(default_factory=dict)
+    sizes: Mapping[str, StoredSize] | None = None
+    loads: Mapping[str, datetime] = field(default_factory=dict)
+    checks: Mapping[str, LastCheck] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> dict[str, Mapping[str, str]]:
+        """The labels of all tables that are not views, by name."""
+        return {name: table.labels for name, table in self.tables.items() if not table.is_view}
+
+
+def read_contents(warehouse: ListingWarehouse, dataset: str, settings: Settings) -> Contents:
+    """Read the metadata of a dataset, of the datasets of its views, and the logs of pulls and checks.
+
+    Args:
+        warehouse: where the dataset is.
+        dataset: its name.
+        settings: those of the installation, which say where views are.
+
+    Raises:
+        NotFound: the dataset does not exist.
+    """
+    tables = {table.name: table for table in warehouse.list_dataset(dataset)}
+    warnings: list[str] = []
+    views = dict(_views(warehouse.project, dataset, tables))
+    for other in view_datasets(settings, TableId(warehouse.project, dataset, "table"), tables):
+        listed = _unless_unreadable(lambda name=other: warehouse.list_dataset(name), warnings)  # type: ignore[misc]
+        views |= _views(warehouse.project, other, {table.name: table for table in listed or ()})
+
+    def log(table: str, sql: Callable[[TableId], str]) -> list[dict[str, Any]]:
+        id_ = TableId(warehouse.project, dataset, table)
+        return (_unless_unreadable(lambda: warehouse.fetch(sql(id_)), warnings) or []) if table in tables else []
+
+    return Contents(
+        tables,
+        views,
+        _unless_unreadable(lambda: warehouse.list_sizes(dataset), warnings),
+        {row["table_name"]: row["loaded_at"] for row in log(LOG_TABLE, loads_query)},
+        _last_checks(log(CHECK_TABLE, checks_query)),
+        tuple(warnings),
+    )
+
+
+def view_datasets(settings: Settings, table: TableId, tables: Mapping[str, ListedTable]) -> list[str]:
+    """Return the other datasets that hold views of the tables of a dataset.
+
+    Where `ONEFOLD_VIEW_DATASET` holds `{table}`, each table has a dataset of its own, and none is read.
+
+    Args:
+        settings: those of the installation.
+        table: any name in the dataset.
+        tables: its tables.
+    """
+    by_table = "{table}" in settings.view_dataset
+    named = [] if by_table else [settings.view_of(table).dataset]
+    pulled = LOG_TABLE in tables or bool(settings.sources)
+    full = [f"{table.dataset}__views_full"] if pulled else []
+    clean = [settings.clean_view_of(table).dataset]
+    return [name for name in dict.fromkeys([*named, *full, *clean]) if name and name != table.dataset]
+
+
+def loads_query(log: TableId) -> str:
+    """Return the query for the last load of each pulled table."""
+    return (
+        f"SELECT l.table_name, MAX(l.logged_at) AS loaded_at\nFROM {log.quoted} AS l\nWHERE l.state = 'loaded'\n"
+        "GROUP BY l.table_name"
+    )
+
+
+def checks_query(log: TableId) -> str:
+    """Return the query for the last check of each table of each database."""
+    return (
+        f"SELECT c.table_name, c.database_name, c.outcome, MAX(c.{CHECKED_AT}) AS checked_at\nFROM {log.quoted} AS c\n"
+        "GROUP BY c.table_name, c.database_name, c.outcome"
+    )
+
+
+_WORST = ("failed", "different", "skipped", "fixed", "same")
+
+
+def _last_checks(rows: list[dict[str, Any]]) -> dict[str, LastCheck]:
+    """Return the last check of each table: the newest of each database, and the worst of these."""
+    newest: dict[tuple[str, str], LastCheck] = {}
+    for row in sorted(rows, key=lambda row: row["checked_at"]):
+        newest[row["table_name"], row["database_name"]] = LastCheck(row["checked_at"], row["outcome"])
+    found: dict[str, LastCheck] = {}
+    for (table, _), check in newest.items():
+        known = found.get(table_name(table), check)
+        worst = min(known.outcome, check.outcome, key=_WORST.index)
+        found[table_name(table)] = LastCheck(max(known.at, check.at), worst)
+    return found
+
+
+def _views(project: str, dataset: str, tables: Mapping[str, ListedTable]) -> Mapping[TableId, ListedTable]:
+    return {TableId(project, dataset, name): table for name, table in tables.items()}
+
+
+def _unless_unreadable(read: Callable[[], Any], warnings: list[str]) -> Any:
+    """Return what `read` returns. Where it may not be read the reason is a warning; what does not exist is no problem."""
+    try:
+        return read()
+    except NotFound:
+        return None
+    except AccessDenied as error:
+        warnings.append(f"not known: {error}")
+        return None

@@ -1,0 +1,83 @@
+"""Use case: what there is of the tables that a person asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from onefold.core.errors import NotFound
+from onefold.inventory.contents import read_contents
+from onefold.inventory.one_table import TableHistory, read_history
+from onefold.inventory.summary import TableSummary, summaries
+from onefold.settings.environment import Settings
+from onefold.settings.unknown_keys import near_name
+
+_PATTERN = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What was found.
+
+    Attributes:
+        tables: the tables that patterns match, each once.
+        histories: the tables that were named, with all about them.
+        warnings: what could not be read, and why.
+    """
+
+    tables: tuple[TableSummary, ...]
+    histories: tuple[TableHistory, ...]
+    warnings: tuple[str, ...]
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """Return the entries of `--json`."""
+        return [*(history.as_dict() for history in self.histories), *(table.as_dict() for table in self.tables)]
+
+
+def read_inventory(warehouse: Any, asked: Mapping[str, Sequence[str]], settings: Settings) -> Inventory:
+    """Read what is asked for: a fixed number of queries for each dataset, and a few more for each table that is named.
+
+    Args:
+        warehouse: a `ListingWarehouse`, and for tables that are named a `BaseWarehouse`.
+        asked: names of tables, or patterns with `*`, `?` and `[...]`, by dataset.
+        settings: those of the installation.
+
+    Raises:
+        NotFound: a dataset does not exist, or has no table of a name or a pattern.
+    """
+    tables: dict[str, TableSummary] = {}
+    histories: list[TableHistory] = []
+    warnings: list[str] = []
+    for dataset, patterns in asked.items():
+        contents = read_contents(warehouse, dataset, settings)
+        warnings += contents.warnings
+        known = list(summaries(warehouse, dataset, contents, settings))
+        for pattern in patterns:
+            chosen = [one for one in known if fnmatchcase(one.table.table, pattern)]
+            if not chosen and pattern != "*":
+                raise NotFound(_not_found(warehouse.project, dataset, pattern, [one.table.table for one in known]))
+            if is_pattern(pattern):
+                tables |= {str(one.table): one for one in chosen}
+            else:
+                listed = settings.with_listed(dataset, contents.labels)
+                histories.append(read_history(warehouse, chosen[0], listed, contents.sizes or {}))
+    return Inventory(tuple(tables.values()), tuple(histories), tuple(warnings))
+
+
+def is_pattern(name: str) -> bool:
+    """Return whether a name is a pattern, which may match many tables or none.
+
+    Examples:
+        >>> is_pattern("order_*"), is_pattern("order")
+        (True, False)
+    """
+    return not _PATTERN.isdisjoint(name)
+
+
+def _not_found(project: str, dataset: str, pattern: str, known: Sequence[str]) -> str:
+    what = (
+        f"no table matches {pattern}" if is_pattern(pattern) else f"there is no table {pattern}{near_name(pattern, known)}"
+    )
+    return f"dataset {project}.{dataset}: {what}: `onefold tables '{dataset}.*'` shows all"

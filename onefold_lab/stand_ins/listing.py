@@ -1,0 +1,62 @@
+"""The tables of a dataset of the embedded BigQuery, whose INFORMATION_SCHEMA has neither sizes nor texts of views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from google.cloud import bigquery
+
+from onefold.adapters.bigquery.errors import translated
+from onefold.adapters.bigquery.listing import BigQueryListing
+from onefold.adapters.bigquery.schema import columns_of
+from onefold.changelog.metadata import LANDED_AT
+from onefold.core.names import TableId, quote_text
+from onefold.ports.listing import ListedTable, StoredSize
+from onefold.refresh.tables_read import noted_versions, tables_read
+from onefold.schema.columns import Column, Schema
+from onefold.schema.types import Scalar
+from onefold_lab.stand_ins.definitions import definition_of
+
+_LANDING = Column(LANDED_AT, Scalar("TIMESTAMP"))
+
+
+class EmulatedListing(BigQueryListing):
+    """`onefold.ports.listing.ListingWarehouse` in the emulator: the tables one by one, and their rows counted.
+
+    Each of the two methods counts as the one query that BigQuery needs.
+    """
+
+    def list_dataset(self, dataset: str) -> tuple[ListedTable, ...]:
+        self._calls.add()
+        return tuple(map(_listed, self._tables(dataset)))
+
+    def list_sizes(self, dataset: str) -> Mapping[str, StoredSize]:
+        self._calls.add()
+        tables = [table for table in self._tables(dataset) if table.table_type == "TABLE"]
+        if not tables:
+            return {}
+        rows = self._client.query("\nUNION ALL\n".join(map(_size_query, tables))).result()
+        return {row["name"]: StoredSize(row["row_count"], None, row["written_at"]) for row in rows}
+
+    def _tables(self, dataset: str) -> list[bigquery.Table]:
+        """Return all tables and views.
+
+        Raises:
+            NotFound: the dataset does not exist, of which the emulator would list nothing.
+        """
+        with translated(f"dataset {self.project}.{dataset}"):
+            self._client.get_dataset(dataset)
+            return [self._client.get_table(item) for item in self._client.list_tables(dataset)]
+
+
+def _listed(table: bigquery.Table) -> ListedTable:
+    text = str(definition_of(table.friendly_name).get("query", "")) if table.table_type == "VIEW" else ""
+    is_view = table.table_type == "VIEW"
+    return ListedTable(table.table_id, is_view, table.created, dict(table.labels), tables_read(text), noted_versions(text))
+
+
+def _size_query(table: bigquery.Table) -> str:
+    landed = Schema(columns_of(table.schema)).get(LANDED_AT) == _LANDING
+    written = f"MAX({LANDED_AT})" if landed else "CAST(NULL AS TIMESTAMP)"
+    id_ = TableId(table.project, table.dataset_id, table.table_id)
+    return f"SELECT {quote_text(id_.table)} AS name, COUNT(*) AS row_count, {written} AS written_at FROM {id_.quoted}"

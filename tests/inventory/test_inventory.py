@@ -1,0 +1,163 @@
+"""The entries of tables, from what the metadata and the logs of a dataset tell, and by how many queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from onefold.check.log import CHECK_TABLE
+from onefold.core.errors import AccessDenied, NotFound
+from onefold.core.names import TableId
+from onefold.inventory.contents import read_contents
+from onefold.inventory.read import read_inventory
+from onefold.inventory.summary import TableSummary, summaries
+from onefold.ports.listing import ListedTable, StoredSize
+from onefold.pull.load.run_log import LOG_TABLE
+from onefold.refresh.creations import creations_label
+from onefold.refresh.labels import CREATED_LABEL, LABEL, TABLE_LABEL, fingerprint_of, owner_digest
+from onefold.schema.table_rules import TableRules
+from onefold.schema.versions import Version
+from onefold.settings.environment import Settings
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+NOW = T0 + timedelta(days=1)
+
+
+@dataclass
+class Listed:
+    """Metadata as a warehouse gives them, and the calls for them."""
+
+    datasets: Mapping[str, tuple[ListedTable, ...]]
+    sizes: Mapping[str, StoredSize] = field(default_factory=dict)
+    logs: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+    denied: bool = False
+    calls: list[str] = field(default_factory=list)
+    project: str = "p"
+
+    def list_dataset(self, dataset: str) -> tuple[ListedTable, ...]:
+        self.calls.append(f"list {dataset}")
+        if dataset not in self.datasets:
+            raise NotFound(f"dataset {dataset} does not exist")
+        return self.datasets[dataset]
+
+    def list_sizes(self, dataset: str) -> Mapping[str, StoredSize]:
+        self.calls.append(f"sizes {dataset}")
+        if self.denied:
+            raise AccessDenied(f"sizes of {dataset}: no right")
+        return self.sizes
+
+    def fetch(self, sql: str) -> list[dict[str, Any]]:
+        (log,) = [name for name in self.logs if f".{name}`" in sql]
+        self.calls.append(f"log {log}")
+        return self.logs[log]
+
+
+def table(name: str, **labels: str) -> ListedTable:
+    return ListedTable(name, False, T0, labels)
+
+
+def unified(base: str, *versions: str, settings: Settings | None = None) -> ListedTable:
+    """The unified view of a table as Onefold writes it."""
+    id_ = TableId("p", "shop", base)
+    created = creations_label([Version(one, (), T0) for one in versions], NOW)
+    labels = {TABLE_LABEL: owner_digest(str(id_)), LABEL: fingerprint_of(settings or Settings(), id_)}
+    reads = frozenset(f"{base}_v_{one}" for one in versions)
+    return ListedTable(f"{base}_unified", True, NOW, {**labels, CREATED_LABEL: str(created)}, reads)
+
+
+def found(listed: Listed, settings: Settings | None = None) -> dict[str, TableSummary]:
+    chosen = settings or Settings()
+    contents = read_contents(listed, "shop", chosen)
+    return {one.table.table: one for one in summaries(listed, "shop", contents, chosen, now=NOW)}
+
+
+def test_a_table_is_pulled_if_the_log_of_loads_has_it_and_of_events_if_its_labels_say_so() -> None:
+    events = table("click_v_1", onefold_base="click", onefold_version="1")
+    tables = (table("a_v_1"), table("b_v_1"), events, table("plain"), table(LOG_TABLE))
+    listed = Listed({"shop": tables}, logs={LOG_TABLE: [{"table_name": "b", "loaded_at": NOW}]})
+    kinds = {name: one.kind for name, one in found(listed).items()}
+    assert kinds == {"a": "captured", "b": "pulled", "click": "events", "plain": "plain"}
+    assert found(listed)["b"].landed_at == NOW
+
+
+def test_tables_that_onefold_keeps_for_itself_are_no_entries() -> None:
+    own = ("a_base", "a_merges", LOG_TABLE, "onefold_tmp_x", "hash_key", "onefold_manifest")
+    listed = Listed({"shop": (table("a_v_1"), *map(table, own), table("of_others_base"))}, logs={LOG_TABLE: []})
+    assert set(found(listed)) == {"a", "of_others_base"}
+
+
+def test_rows_and_bytes_are_those_of_all_versions_and_a_merge_is_the_last_write_of_its_log() -> None:
+    tables = (table("a_v_1"), table("a_v_2"), table("a_base"), table("a_merges"))
+    later = NOW + timedelta(hours=1)
+    sizes = {"a_v_1": StoredSize(2, 20, T0), "a_v_2": StoredSize(3, 30, NOW), "a_merges": StoredSize(1, 1, later)}
+    one = found(Listed({"shop": tables}, sizes))["a"]
+    assert (one.rows, one.size, one.landed_at, one.merged_at) == (5, 50, NOW, later)
+
+
+def test_sizes_that_may_not_be_read_are_not_known_and_a_warning_says_why() -> None:
+    listed = Listed({"shop": (table("a_v_1"),)}, denied=True)
+    assert (found(listed)["a"].rows, found(listed)["a"].size) == (None, None)
+    assert read_contents(listed, "shop", Settings()).warnings == ("not known: sizes of shop: no right",)
+
+
+def test_the_last_check_is_the_worst_of_the_newest_of_each_database() -> None:
+    rows = [
+        {"table_name": "a", "database_name": database, "outcome": outcome, "checked_at": T0 + timedelta(hours=hour)}
+        for database, outcome, hour in (("x", "different", 1), ("x", "same", 2), ("y", "failed", 1))
+    ]
+    one = found(Listed({"shop": (table("a_v_1"), table(CHECK_TABLE))}, logs={CHECK_TABLE: rows}))["a"]
+    assert one.check is not None
+    assert (one.check.outcome, one.check.at) == ("failed", T0 + timedelta(hours=2))
+    assert "the last check says: failed" in one.problems
+
+
+@pytest.mark.parametrize(
+    ("view", "state", "reason"),
+    [
+        (unified("a", "1", "2"), "up to date", ""),
+        (unified("a", "1"), "out of date", "it lacks the version 2"),
+        (unified("a", "1", "2", "3"), "out of date", "it reads the version 3, which is gone or retired"),
+        (
+            unified("a", "1", "2", settings=Settings(rules=TableRules(version_column="v"))),
+            "out of date", "it was written with other settings, or by another release",
+        ),
+        (
+            replace(unified("a", "1", "2"), labels={**unified("a", "1", "2").labels, CREATED_LABEL: "1"}),
+            "out of date", "a version was created anew",
+        ),
+        (ListedTable("a_unified", False, T0), "not Onefold's", "p.shop.a_unified was not written by Onefold for this table"),
+    ],
+)  # fmt: skip
+def test_a_view_is_up_to_date_if_its_labels_and_what_it_reads_say_so(view: ListedTable, state: str, reason: str) -> None:
+    tables = (table("a_v_1"), table("a_v_2"), view)
+    (shown,) = found(Listed({"shop": tables}))["a"].views
+    assert (shown.kind, shown.state, shown.reason) == ("unified", state, reason)
+
+
+def test_a_retired_version_is_not_missed_by_the_view() -> None:
+    settings = Settings(tables={"a": TableRules(retired=frozenset({"2"}))})
+    listed = Listed({"shop": (table("a_v_1"), table("a_v_2"), unified("a", "1", settings=settings))})
+    one = found(listed, settings)["a"]
+    assert (one.versions, one.retired, one.problems) == (("1",), ("2",), ())
+
+
+def test_views_in_a_dataset_of_their_own_are_found_there() -> None:
+    settings = Settings(view_dataset="{dataset}_views")
+    listed = Listed({"shop": (table("a_v_1"),), "shop_views": (unified("a", "1", settings=settings),)})
+    (shown,) = found(listed, settings)["a"].views
+    assert (str(shown.id), shown.state) == ("p.shop_views.a_unified", "up to date")
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_the_number_of_calls_does_not_depend_on_the_number_of_tables(count: int) -> None:
+    tables = [one for number in range(count) for one in (table(f"t{number}_v_1"), unified(f"t{number}", "1"))]
+    logs: dict[str, list[dict[str, Any]]] = {LOG_TABLE: [], CHECK_TABLE: []}
+    listed = Listed({"shop": (*tables, *map(table, logs)), "shop__views_clean": ()}, logs=logs)
+    assert len(read_inventory(listed, {"shop": ["*", "t0*"]}, Settings()).tables) == count
+    assert listed.calls == [
+        "list shop", "list shop__views_full", "list shop__views_clean", "sizes shop", "log _loads", "log _checks",
+    ]  # fmt: skip
