@@ -17,6 +17,7 @@ from google.api_core import exceptions as api
 from google.auth import exceptions as auth
 
 from onefold.core.errors import AccessDenied, NotFound, OnefoldError, Rejected, TopicRefused, TryAgain, ViewChanged
+from onefold.core.network import network_reason, nobody_listens
 from onefold.ports.objects import ObjectChanged
 
 
@@ -62,6 +63,8 @@ _FAILURES: tuple[tuple[tuple[type[Exception], ...], ApiFailure], ...] = (
     ((api.ServerError, requests.exceptions.RequestException, auth.GoogleAuthError), ApiFailure.TRANSIENT),
     ((api.GoogleAPICallError,), ApiFailure.INVALID),
 )
+_BUSY = (api.ServiceUnavailable, api.TooManyRequests, api.BadGateway, api.GatewayTimeout)
+"""What a server answers that has too much to do, and gRPC also where no server answers."""
 _REQUEST_TIMEOUT = 408
 QUOTA_REASONS = frozenset({"rateLimitExceeded", "quotaExceeded"})
 _NO_ACCESS_REASON = "accessDenied"
@@ -167,20 +170,21 @@ class Service:
             return f"no credentials: run `gcloud auth application-default login` ({error})"
         if failure in (ApiFailure.CHANGED, ApiFailure.CONFLICT):
             return f"{subject} was written by somebody else: {_description(error)}"
-        if failure is ApiFailure.NO_ANSWER:
-            return f"{subject}: {self._no_answer(error)}"
+        is_silent = failure is ApiFailure.NO_ANSWER
+        if (host := os.environ.get(self.emulator)) and (is_silent or isinstance(error, _BUSY)):
+            return f"{subject}: {self._of_emulator(host, network_reason(error))}"
+        if is_silent:
+            advice = "see that its network is reachable from here, and try again"
+            return f"{subject}: {self.name} does not answer ({network_reason(error)}): {advice}"
         if isinstance(error, api.GoogleAPICallError) and failure not in (ApiFailure.TRANSIENT, ApiFailure.NO_ACCESS):
             return f"{subject}: {message_of(error)}"
         return f"{subject}: {_description(error)}"  # with the status
 
-    def _no_answer(self, error: Exception) -> str:
-        cause = error.cause if isinstance(error, api.RetryError) and error.cause else error
-        if host := os.environ.get(self.emulator):
-            # The texts of `requests` are long, and say nothing that the address does not say.
-            reason = _description(cause) if isinstance(cause, api.GoogleAPICallError) else type(cause).__name__
+    def _of_emulator(self, host: str, reason: str) -> str:
+        """Return that the emulator is missing, or that it is busy: to start another one would not help then."""
+        if nobody_listens(reason):
             return f"no answer from {host} ({reason}): {self.start}, or unset {self.emulator}"
-        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return f"no answer from {self.name} in time ({reason}): see that its network is reachable from here, and try again"
+        return f"the emulator at {host} is busy ({reason}): let its other work end, and try again"
 
 
 def _description(error: BaseException) -> str:

@@ -6,6 +6,7 @@ Exit codes: 0 nothing to do, equal, or done; 1 an error, wrong usage included; 2
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +38,7 @@ from onefold.cli import (
 )
 from onefold.cli.common import ERROR, OK, say
 from onefold.cli.output import Commands
-from onefold.core.errors import OnefoldError
+from onefold.cli.unforeseen import as_onefold_error
 
 EPILOG = "Exit codes: 0 nothing to do, equal, or done; 1 an error, wrong usage included; 2 changes to make, or differences."
 
@@ -99,13 +100,31 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # A terminal that cannot show a character prints a replacement instead of failing; not all streams know how.
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: Sequence[str] | None) -> int:
+    """Run a command line, and return the exit code; whatever goes wrong becomes a text on standard error."""
     try:
-        sys.exit(cli.main(args=arguments, prog_name="onefold", standalone_mode=False) or OK)
+        code = cli.main(args=arguments, prog_name="onefold", standalone_mode=False) or OK
+        sys.stdout.flush()  # here, and not at the end of the process, a full disk is an error with a text
+        return int(code)
     except click.exceptions.Abort:
         say("red", "Interrupted.")
     except click.ClickException as error:
         error.show()
-    except OnefoldError as error:
-        for line in str(error).splitlines():
+    except BrokenPipeError:
+        _discard_output()  # the program that read the output has ended, as `head` does
+    except Exception as error:  # noqa: BLE001 no error of any kind ends as a traceback
+        for line in str(as_onefold_error(error)).splitlines():
             say("red", f"Error: {line}")
-    sys.exit(ERROR)
+        if isinstance(error, OSError):
+            _discard_output()
+    return ERROR
+
+
+def _discard_output() -> None:
+    """Lead what is still to be written into nothing, so that Python does not fail on it at the end of the process."""
+    with contextlib.suppress(OSError, ValueError):  # a test's stream has no file
+        output = sys.stdout.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output)

@@ -9,11 +9,13 @@ from typing import Any
 
 import click
 
-from onefold.core.errors import OnefoldError
+from onefold.cli.unforeseen import as_onefold_error
 from onefold.core.extras import needing
 
 _JSON, _PRINTED, _VERBOSITY = "onefold.json", "onefold.printed", "onefold.verbosity"
 _QUIET, _VERBOSE = -1, 1
+_ENDS = (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError)
+"""By these click ends a command, and says so itself."""
 
 
 def is_quiet() -> bool:
@@ -72,17 +74,20 @@ class Commands(CommandGroup):
         """Run a command.
 
         Raises:
-            OnefoldError: as the command; the caller prints the error on standard error.
+            OnefoldError: as the command, and for any other error of it; the caller prints the error on standard error.
         """
         try:
             with needing():
                 return super().invoke(ctx)
-        except OnefoldError as error:
+        except Exception as unknown:
+            if isinstance(unknown, _ENDS):
+                raise
+            error = as_onefold_error(unknown)
+            if is_verbose():
+                click.echo("".join(traceback.format_exception(unknown)), err=True)
             if ctx.meta.get(_JSON) and not ctx.meta.get(_PRINTED):
                 echo_json([], errors=str(error).splitlines())
-            if is_verbose():
-                click.echo("".join(traceback.format_exception(error)), err=True)
-            raise
+            raise error from unknown
 
 
 def _flag(short: str, long: str, verbosity: int, help_: str) -> click.Option:

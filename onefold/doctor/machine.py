@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from onefold.core.extras import EXTRAS
+from onefold.core.network import network_reason
 from onefold.doctor.check import Check
 from onefold.doctor.java import java_hint, java_version
 
@@ -60,6 +61,11 @@ def _emulator(variable: str, host: str, command: str) -> Check:
         with socket.create_connection((parts.hostname or "", parts.port or 0), _SECONDS):
             return Check(variable, note=f"{host} answers")
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if isinstance(error, TimeoutError):
+            busy = (
+                f"{host} takes no connection within {_SECONDS:.0f} s: it is busy, so try again when its other work has ended"
+            )
+            return Check(variable, (busy,))
+        reason = network_reason(error)
         fix = f"start it: {command}, or run: unset {variable}"
         return Check(variable, (f"nothing answers at {host} ({reason}); {fix}",))

@@ -80,7 +80,7 @@ def test_an_emulator_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(onefold.adapters.bigquery.client, "TIMEOUT", 0.1)
     monkeypatch.setattr(onefold.adapters.bigquery.client, "_RETRY", DEFAULT_RETRY.with_delay(initial=0, maximum=0))
     monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", "http://127.0.0.1:9")
-    expected = r"no answer from http://127\.0\.0\.1:9 \(ConnectionError\): start .*, or unset BIGQUERY_EMULATOR_HOST$"
+    expected = r"no answer from http://127\.0\.0\.1:9 \(Connection refused\): start .*, or unset BIGQUERY_EMULATOR_HOST$"
     with pytest.raises(TryAgain, match=expected):
         connect("local").get_view(TableId("local", "shop", "customer_unified"))
 

@@ -56,5 +56,5 @@ def test_a_refused_member_is_named(apis: AccessApis) -> None:
 def test_without_an_answer_a_later_try_may_succeed(apis: AccessApis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cloud_identity, "_TRIES", 0)
     apis.groups_url = "http://127.0.0.1:9"
-    with pytest.raises(TryAgain, match="no answer from Cloud Identity"):
+    with pytest.raises(TryAgain, match="Cloud Identity does not answer"):
         apis.groups.read(GROUP)

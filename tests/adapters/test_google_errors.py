@@ -161,22 +161,46 @@ def test_a_final_error_is_one_line_with_its_subject_and_a_transient_one_has_its_
     assert str(BIGQUERY.translate("a query", http(503, message="not\nnow"))) == "a query: 503 not, now"
 
 
+REFUSED = ConnectionRefusedError(111, "Connection refused")
+
+
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (requests.exceptions.ConnectionError("a long text"), "ConnectionError"),
-        (TimeoutError(), "TimeoutError"),
-        (api.RetryError("too late", cause=http(503, message="busy")), "503 busy"),  # type: ignore[no-untyped-call]
-        (api.RetryError("too late", cause=TimeoutError("slow")), "TimeoutError"),  # type: ignore[no-untyped-call]
+        (requests.exceptions.ConnectionError("a long text", REFUSED), "Connection refused"),
+        (REFUSED, "Connection refused"),
+        (http(503, message="connect: Connection refused"), "503 connect: Connection refused"),
     ],
     ids=lambda value: type(value).__name__,
 )
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_an_emulator_that_does_not_answer_is_named_with_its_variable(
+def test_an_emulator_that_is_not_there_is_named_with_its_variable(
     monkeypatch: pytest.MonkeyPatch, service: Service, error: Exception, reason: str
 ) -> None:
     monkeypatch.setenv(service.emulator, "127.0.0.1:9")
     expected = f"a table: no answer from 127.0.0.1:9 ({reason}): {service.start}, or unset {service.emulator}"
+    assert str(service.translate("a table", error)) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (TimeoutError(), "no answer in time"),
+        (requests.exceptions.ReadTimeout("a pool", TimeoutError("timed out")), "no answer in time"),
+        (requests.exceptions.ConnectionError("aborted", ConnectionResetError(104, "reset by peer")), "reset by peer"),
+        (http(503, message="busy"), "503 busy"),
+        (http(429, message="slow down"), "429 slow down"),
+        (api.RetryError("too late", cause=http(503, message="busy")), "503 busy"),  # type: ignore[no-untyped-call]
+        (api.RetryError("too late", cause=TimeoutError("slow")), "no answer in time"),  # type: ignore[no-untyped-call]
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
+def test_an_emulator_that_is_busy_is_not_called_missing(
+    monkeypatch: pytest.MonkeyPatch, service: Service, error: Exception, reason: str
+) -> None:
+    monkeypatch.setenv(service.emulator, "127.0.0.1:9")
+    expected = f"a table: the emulator at 127.0.0.1:9 is busy ({reason}): let its other work end, and try again"
     assert str(service.translate("a table", error)) == expected
 
 
@@ -187,7 +211,7 @@ def test_a_service_that_does_not_answer_is_named_with_the_advice_to_look_at_the_
     monkeypatch.delenv(service.emulator, raising=False)
     text = str(service.translate("a table", TimeoutError("slow")))
     advice = "see that its network is reachable from here, and try again"
-    assert text == f"a table: no answer from {service.name} in time (TimeoutError: slow): {advice}"
+    assert text == f"a table: {service.name} does not answer (no answer in time): {advice}"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,109 @@
+"""No error ends a command with a traceback: of this machine, of an outside system, or of Onefold itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pymysql
+import pytest
+import requests
+from google.api_core import exceptions as api
+from support.cli import Run
+
+from onefold.cli import cli
+from onefold.core.errors import TryAgain
+
+MAIN = (sys.executable, "-c", "from onefold.cli import main; main()")
+PLACE = {"cwd": Path(__file__).parents[2], "env": {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}}
+
+Fails = Callable[[BaseException], None]
+
+
+@pytest.fixture
+def fails(monkeypatch: pytest.MonkeyPatch) -> Fails:
+    """Adds a command `fail`, which raises an error."""
+
+    def add(error: BaseException) -> None:
+        def work() -> None:
+            raise error
+
+        monkeypatch.setattr(cli, "commands", dict(cli.commands))
+        cli.add_command(click.Command("fail", callback=work))
+
+    return add
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (OSError(28, "No space left on device", "rows.json"), "rows.json: No space left on device"),
+        (PermissionError(13, "Permission denied", "/rows"), "/rows: Permission denied"),
+        (OSError(28, "No space left on device"), "cannot be written: No space left on device"),
+        (ConnectionResetError(104, "Connection reset by peer"), "a connection has failed (Connection reset by peer)"),
+        (MemoryError(), "no memory left"),
+        (ModuleNotFoundError("No module named 'rich'", name="rich"), "the package rich is missing"),
+        (api.Forbidden("no right on shop"), "Google Cloud: no right on shop"),  # type: ignore[no-untyped-call]
+        (requests.exceptions.ConnectionError("x", OSError(101, "unreachable")), "does not answer (unreachable)"),
+        (pymysql.err.OperationalError(2006, "gone away"), "the source database answers: gone away"),
+        (TryAgain("shop is busy: try again"), "shop is busy: try again"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_error_of_the_machine_or_of_a_service_says_what_it_is_about(
+    run: Run, fails: Fails, error: Exception, text: str
+) -> None:
+    fails(error)
+    outcome = run("fail")
+    assert outcome.code == 1
+    assert outcome.err.startswith("Error: ")
+    assert text in outcome.err
+    assert "Traceback" not in outcome.err
+    assert "bug" not in outcome.err
+
+
+def test_a_bug_is_called_a_bug_and_verbose_shows_where_it_is(run: Run, fails: Fails) -> None:
+    fails(KeyError("customer\x1b[2J"))
+    outcome = run("fail")
+    assert outcome.code == 1
+    assert outcome.err.splitlines() == [
+        "Error: this is a bug of Onefold (KeyError: 'customer\\x1b[2J'), and nothing in what you typed has to be at fault",
+        "Error: run the same command with --verbose, and report what it prints",
+    ]
+    more = run("fail", "--verbose").err
+    assert "Traceback" in more
+    assert "in work" in more
+
+
+def test_an_error_without_a_text_and_one_of_any_length_take_two_lines(run: Run, fails: Fails) -> None:
+    for error in (RecursionError(), ValueError("a line\n" * 10_000)):
+        fails(error)
+        assert len(run("fail").err.splitlines()) == 2
+
+
+def test_an_interruption_is_said_in_a_word(run: Run, fails: Fails) -> None:
+    fails(KeyboardInterrupt())
+    outcome = run("fail")
+    assert (outcome.code, outcome.err.strip()) == (1, "Interrupted.")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is one of Linux")
+@pytest.mark.parametrize("words", [("--version",), ("settings", "check", "--help")])
+def test_a_full_disk_is_an_error_with_a_text(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*MAIN, *words], **PLACE, stdout=full, stderr=subprocess.PIPE, text=True, check=False)  # type: ignore[call-overload]
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: the output or a temporary file cannot be written: No space left on device")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_has_ended_is_no_error_to_speak_of() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        done = subprocess.run([*MAIN, "--help"], **PLACE, stdout=closed, stderr=subprocess.PIPE, text=True, check=False)  # type: ignore[call-overload]
+    assert (done.returncode, done.stderr) == (1, "")
