@@ -17,7 +17,7 @@ from google.api_core import exceptions as api
 from google.auth import exceptions as auth
 
 from onefold.core.errors import AccessDenied, NotFound, OnefoldError, Rejected, TopicRefused, TryAgain, ViewChanged
-from onefold.core.network import network_reason, nobody_listens
+from onefold.core.network import network_reason, refusal
 from onefold.ports.objects import ObjectChanged
 
 
@@ -182,8 +182,9 @@ class Service:
 
     def _of_emulator(self, host: str, reason: str) -> str:
         """Return that the emulator is missing, or that it is busy: to start another one would not help then."""
-        if nobody_listens(reason):
-            return f"no answer from {host} ({reason}): {self.start}, or unset {self.emulator}"
+        # Some clients wait for a server that is not there until their time is over: only a connection tells.
+        if refused := refusal(host):
+            return f"no answer from {host} ({refused}): {self.start}, or unset {self.emulator}"
         return f"the emulator at {host} is busy ({reason}): let its other work end, and try again"
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from onefold.core.text import cut
 
 _MOST_CHARACTERS = 200
-# The texts of the system and of gRPC where no server listens at an address, or the address has no host.
-_NOBODY = re.compile(
-    r"refused|not known|name resolution|resolution failed|failed to resolve|unreachable|no route|no address", re.IGNORECASE
-)
 _OBJECT = re.compile(r"<[\w.]+ object at 0x[0-9a-f]+>:? ?|^\w+\(host=[^)]*\):? ?")
 
 
@@ -29,14 +27,21 @@ def network_reason(error: BaseException) -> str:
     return cut(texts[0], _MOST_CHARACTERS) if texts else type(error).__name__
 
 
-def nobody_listens(reason: str) -> bool:
-    """Return whether a reason says that no server is at the address; any other reason is that of a server that is busy.
+def refusal(host: str, seconds: float = 3.0) -> str | None:
+    """Return why no server takes connections at an address; None where one does, or is too busy to.
 
-    Examples:
-        >>> nobody_listens("Connection refused"), nobody_listens("no answer in time"), nobody_listens("503 busy")
-        (True, False, False)
+    Args:
+        host: HOST:PORT, or a URL.
+        seconds: how long to wait. A server that is too busy for it is there all the same.
     """
-    return bool(_NOBODY.search(reason))
+    parts = urlsplit(host if "://" in host else f"//{host}")
+    try:
+        with socket.create_connection((parts.hostname or "", parts.port or 0), seconds):
+            return None
+    except TimeoutError:
+        return None
+    except (OSError, ValueError) as error:
+        return network_reason(error)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

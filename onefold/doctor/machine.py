@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
-from urllib.parse import urlsplit
 
 from onefold.core.extras import EXTRAS
-from onefold.core.network import network_reason
+from onefold.core.network import refusal
 from onefold.doctor.check import Check
 from onefold.doctor.java import java_hint, java_version
 
@@ -21,7 +19,6 @@ EMULATORS = {
     "STORAGE_EMULATOR_HOST": "the stand-in of Cloud Storage",
 }
 """The variables that name an emulator, with the command that starts one."""
-_SECONDS = 3.0
 
 
 def machine_checks(environ: Mapping[str, str], version: tuple[int, ...] = tuple(sys.version_info[:3])) -> Iterator[Check]:
@@ -56,16 +53,7 @@ def _java(needed: bool) -> Check:
 
 
 def _emulator(variable: str, host: str, command: str) -> Check:
-    parts = urlsplit(host if "://" in host else f"//{host}")
-    try:
-        with socket.create_connection((parts.hostname or "", parts.port or 0), _SECONDS):
-            return Check(variable, note=f"{host} answers")
-    except (OSError, ValueError) as error:
-        if isinstance(error, TimeoutError):
-            busy = (
-                f"{host} takes no connection within {_SECONDS:.0f} s: it is busy, so try again when its other work has ended"
-            )
-            return Check(variable, (busy,))
-        reason = network_reason(error)
+    if reason := refusal(host):
         fix = f"start it: {command}, or run: unset {variable}"
         return Check(variable, (f"nothing answers at {host} ({reason}); {fix}",))
+    return Check(variable, note=f"{host} answers")

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from onefold.core.network import network_reason, nobody_listens
+from onefold.core.network import network_reason, refusal
 
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
     """The port of a server that takes connections and answers nothing, as one that is busy."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server(("127.0.0.1", 0), backlog=1) as server:
         yield server.getsockname()[1]
 
 
@@ -26,16 +26,26 @@ def reason_of(url: str) -> str:
     return network_reason(caught.value)
 
 
-def test_a_port_without_a_server_refuses_and_a_name_without_a_host_is_not_known() -> None:
-    assert reason_of("http://127.0.0.1:9/") == "Connection refused"
-    for url in ("http://127.0.0.1:9/", "http://nowhere.invalid/"):
-        assert nobody_listens(reason_of(url))
+def test_a_port_without_a_server_refuses_and_a_name_without_a_host_is_an_error() -> None:
+    assert reason_of("http://127.0.0.1:9/") == refusal("127.0.0.1:9") == "Connection refused"
+    assert refusal("http://127.0.0.1:9") == "Connection refused"
+    for host in ("nowhere.invalid:1", "127.0.0.1:99999", "a:b:c"):
+        assert refusal(host)
 
 
 def test_a_server_that_is_busy_is_there(silent_port: int) -> None:
-    reason = reason_of(f"http://127.0.0.1:{silent_port}/")
-    assert reason == "no answer in time"
-    assert not nobody_listens(reason)
+    assert reason_of(f"http://127.0.0.1:{silent_port}/") == "no answer in time"
+    assert refusal(f"127.0.0.1:{silent_port}") is None
+
+
+def test_a_server_whose_queue_of_connections_is_full_is_there_too(silent_port: int) -> None:
+    waiting = [socket.socket() for _ in range(8)]
+    for one in waiting:
+        one.setblocking(False)
+        one.connect_ex(("127.0.0.1", silent_port))
+    assert refusal(f"127.0.0.1:{silent_port}", seconds=0.2) is None
+    for one in waiting:
+        one.close()
 
 
 def test_a_reason_is_one_short_line_without_the_objects_of_a_client() -> None:
