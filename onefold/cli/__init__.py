@@ -27,6 +27,7 @@ from onefold.cli import (
     load_shredded,
     merge,
     policies,
+    query,
     registry,
     registry_adopt,
     registry_serve,
@@ -63,6 +64,7 @@ def cli(context: click.Context, config: Path | None) -> None:
 
 for command in (
     tables.tables,
+    query.query,
     views.render,
     views.plan,
     views.refresh,

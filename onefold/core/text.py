@@ -18,6 +18,18 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def size_text(size: int) -> str:
+    """Return a number of bytes as people read it.
+
+    Examples:
+        >>> size_text(999), size_text(1_500_000)
+        ('999 B', '1.5 MB')
+    """
+    units = ("B", "kB", "MB", "GB", "TB", "PB")
+    power = min((len(str(size)) - 1) // 3, len(units) - 1)
+    return f"{size} B" if power == 0 else f"{size / 1000**power:.1f} {units[power]}"
+
+
 def cut(text: str, most: int = SHOWN_CHARACTERS) -> str:
     """Return a text of at most `most` characters, with an ellipsis in place of the rest.
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from onefold.core.text import counted, cut, shown_list
+from onefold.core.text import counted, cut, shown_list, size_text
 from onefold.inventory.history import ColumnHistory, VersionHistory
 from onefold.inventory.one_table import TableHistory
 from onefold.inventory.summary import TableSummary, ViewState
@@ -33,7 +33,7 @@ def show_tables(console: Console, tables: Sequence[TableSummary]) -> None:
     for one in shown:
         table.add_row(
             escape(f"{one.table.dataset}.{one.table.table}"), one.kind, _versions(one), _views(one.views),
-            _number(one.rows), size_text(one.size), _time(one.landed_at), _time(one.merged_at), _check(one),
+            _number(one.rows), _size(one.size), _time(one.landed_at), _time(one.merged_at), _check(one),
             f"[red]{len(one.problems)}[/]" if one.problems else "[green]0[/]",
         )  # fmt: skip
     console.print(table)
@@ -55,7 +55,7 @@ def show_history(console: Console, history: TableHistory) -> None:
     """Print all about one table: its views, its versions and columns over time, and its problems."""
     one = history.summary
     rows = "an unknown number of rows" if one.rows is None else counted(one.rows, "row")
-    console.print(f"[bold]{escape(str(one.table))}[/]: {one.kind}, {rows}, {size_text(one.size)}", soft_wrap=True)
+    console.print(f"[bold]{escape(str(one.table))}[/]: {one.kind}, {rows}, {_size(one.size)}", soft_wrap=True)
     for view in one.views:
         reason = f": {escape(view.reason)}" if view.reason else ""
         console.print(f"  {view.kind} view {view.id} is [{_STATES[view.state]}]{view.state}[/]{reason}", soft_wrap=True)
@@ -74,7 +74,7 @@ def _show_versions(console: Console, versions: Iterable[VersionHistory]) -> None
         name = f"{escape(one.version)}{' [dim](retired)[/]' if one.is_retired else ''}"
         rows = _number(one.size.rows) if one.size else _UNKNOWN
         size, written = (one.size.size, one.size.written_at) if one.size else (None, None)
-        table.add_row(name, _time(one.created), rows, size_text(size), _time(written), f"{one.columns:,}", "\n".join(parts))
+        table.add_row(name, _time(one.created), rows, _size(size), _time(written), f"{one.columns:,}", "\n".join(parts))
     console.print(table)
 
 
@@ -117,18 +117,8 @@ def _time(time: datetime | None) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M}" if time else _UNKNOWN
 
 
-def size_text(size: int | None) -> str:
-    """Return a number of bytes as people read it.
-
-    Examples:
-        >>> size_text(999), size_text(1_500_000)
-        ('999 B', '1.5 MB')
-    """
-    if size is None:
-        return _UNKNOWN
-    units = ("B", "kB", "MB", "GB", "TB", "PB")
-    power = min((len(str(size)) - 1) // 3, len(units) - 1)
-    return f"{size} B" if power == 0 else f"{size / 1000**power:.1f} {units[power]}"
+def _size(size: int | None) -> str:
+    return _UNKNOWN if size is None else size_text(size)
 
 
 def _table(*names: str) -> Table:

@@ -39,7 +39,7 @@ class BigQueryStatements(BigQueryClient):
             NotFound: the query names a table that does not exist.
         """
         with translated(f"a query on {self.project}"):
-            self._call(self._client.query, sql, job_config=_dry_run())
+            self._call(self._client.query, sql, job_config=dry_run_config())
 
     def dataset_problems(self, dataset: str) -> list[str]:
         """Return what keeps tables from being created in a dataset and read, each with its remedy. Creates nothing.
@@ -56,7 +56,7 @@ class BigQueryStatements(BigQueryClient):
         with translated(f"dataset {name}"):
             try:
                 sql = f"CREATE TABLE IF NOT EXISTS {id_.quoted} (x INT64)"
-                self._call(self._client.query, sql, job_config=_dry_run(), job_retry=None)
+                self._call(self._client.query, sql, job_config=dry_run_config(), job_retry=None)
                 with suppress(api.NotFound):
                     self._call(self._client.get_table, str(id_))
             except api.NotFound:
@@ -103,5 +103,6 @@ def write_result(job: bigquery.QueryJob) -> WriteResult:
     return WriteResult(job.num_dml_affected_rows, statistics.inserted_row_count, statistics.updated_row_count)
 
 
-def _dry_run() -> bigquery.QueryJobConfig:
+def dry_run_config() -> bigquery.QueryJobConfig:
+    """Return the configuration of a job that is checked and not run."""
     return bigquery.QueryJobConfig(dry_run=True, use_query_cache=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onefold.adapters.bigquery.errors import translated
 from onefold.adapters.bigquery.listing import BigQueryListing
+from onefold.adapters.bigquery.queries import BigQueryQueries
 from onefold.adapters.bigquery.tables import is_plain_table
 from onefold.adapters.bigquery.versions import version_row, versions_from_rows, versions_query
 from onefold.adapters.bigquery.views import BigQueryViews
@@ -17,7 +18,7 @@ _VERSIONS_PAGE = 250
 it is parsed (REST reference, `jobs.query`, https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/query, 2025-11)."""
 
 
-class BigQueryWarehouse(BigQueryViews, BigQueryListing):
+class BigQueryWarehouse(BigQueryViews, BigQueryListing, BigQueryQueries):
     """`onefold.ports.warehouse.BaseWarehouse` over the REST API."""
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
