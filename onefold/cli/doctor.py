@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -48,7 +49,7 @@ def doctor(context: click.Context, datasets: tuple[str, ...], prefix: str, proje
     if as_json:
         echo_json([check.as_dict() for check in found])
     else:
-        console.print(f"[red]{counted(problems, 'problem')}[/]" if problems else "[green]no problem was found[/]")
+        console.print(_summary(found), soft_wrap=True)
     return ERROR if problems else OK
 
 
@@ -60,9 +61,15 @@ def _show(console: Console, check: Check) -> None:
 
 
 def _mark(check: Check) -> str:
-    if check.left_out:
-        return "[yellow]not checked[/]"
-    return "[red]problem[/]" if check.problems else "[green]ok[/]     "
+    return {"ok": "[green]ok[/]     ", "problem": "[red]problem[/]", "not checked": "[yellow]not checked[/]"}[check.state]
+
+
+def _summary(found: Sequence[Check]) -> str:
+    """Return the last line: what is not checked may have problems that nobody knows of."""
+    problems = sum(len(check.problems) for check in found)
+    left_out = [check.name for check in found if check.state == "not checked"]
+    result = f"[red]{counted(problems, 'problem')}[/]" if problems else "[green]no problem was found[/]"
+    return f"{result}[yellow]; not checked: {escape(', '.join(left_out))}[/]" if left_out else result
 
 
 class GoogleClients:

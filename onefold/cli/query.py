@@ -27,9 +27,7 @@ limit_option = click.option(
     "--limit", metavar="N", type=click.IntRange(min=0), default=LIMIT, show_default=True,
     help="The number of rows to read; 0 for all of them.",
 )  # fmt: skip
-csv_option = click.option(
-    "--csv", "as_csv", is_flag=True, help="Print CSV; its first line has the names of the columns."
-)
+csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV; its first line has the names of the columns.")
 
 
 # A query may begin with a comment.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from onefold.core.errors import InvalidInput, OnefoldError
+
+State = Literal["ok", "problem", "not checked"]
 
 
 @dataclass(frozen=True)
@@ -25,10 +27,19 @@ class Check:
     note: str = ""
     left_out: bool = False
 
+    @property
+    def state(self) -> State:
+        """The result in a word. What was not checked is never ok."""
+        if self.problems:
+            return "problem"
+        return "not checked" if self.left_out else "ok"
+
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of `--json`."""
-        is_ok = None if self.left_out else not self.problems
-        return {"name": self.name, "ok": is_ok, "problems": list(self.problems), "note": self.note}
+        is_ok = {"ok": True, "problem": False, "not checked": None}[self.state]
+        return {
+            "name": self.name, "state": self.state, "ok": is_ok, "problems": list(self.problems), "note": self.note,
+        }  # fmt: skip
 
 
 def not_checked(name: str, why: str) -> Check:

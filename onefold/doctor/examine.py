@@ -81,7 +81,7 @@ def examine(request: Examination, clients: Clients) -> Iterator[Check]:
         problems_of_name("project", project) if project else ["no project is named; run: export ONEFOLD_PROJECT=my-project"]
     )
     yield Check("project", tuple(problems), project)
-    credentials = Check("credentials", note="not needed: emulators take none") if is_emulated else _credentials(clients)
+    credentials = not_checked("credentials", "emulators take none") if is_emulated else _credentials(clients)
     yield credentials
     if problems or credentials.problems:
         yield not_checked("cloud", "datasets, topics, APIs and rights: correct the problems above first")
@@ -172,7 +172,9 @@ def _project_checks(clients: Clients, place: Place) -> Iterator[Check]:
     if enabled and TROUBLESHOOTER not in enabled:
         command = f"gcloud services enable {TROUBLESHOOTER} --project={place.project}"
         yield Check("rights", (f"the rights of accounts cannot be read without {TROUBLESHOOTER}; run: {command}",))
-    elif enabled:
+    elif not enabled:
+        yield not_checked("rights", "which APIs are enabled is not known")
+    else:
         for account in ACCOUNTS:
             work = partial(rights_problems, clients.project(place.project), place, account)
             yield checked(f"rights of {place.prefix}{account.name}", work)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from onefold.core.extras import EXTRAS
 from onefold.core.network import refusal
-from onefold.doctor.check import Check
+from onefold.doctor.check import Check, not_checked
 from onefold.doctor.java import java_hint, java_version
 
 LEAST_PYTHON = (3, 11)
@@ -46,10 +46,10 @@ def _python(version: tuple[int, ...]) -> Check:
 
 def _java(needed: bool) -> Check:
     """Check Java, which Spark needs. Without Spark no batch runs on this machine."""
-    hint = java_hint() if needed else None
-    if hint:
-        return Check("Java", (hint,))
-    return Check("Java", note=str(java_version() or "none, and no Spark is installed that would need it"))
+    if not needed:
+        return not_checked("Java", "no Spark is installed that would need it")
+    hint = java_hint()
+    return Check("Java", (hint,)) if hint else Check("Java", note=str(java_version()))
 
 
 def _emulator(variable: str, host: str, command: str) -> Check:

@@ -31,10 +31,22 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
 def test_the_stack_of_a_laptop_is_in_order(run: Run, dataset: EmulatedDataset, topics: Receiver) -> None:
     done = run("doctor", "--dataset", dataset.name, "--json")
     checks = {check["name"]: check for check in done.results}
-    assert (done.code, [check["name"] for check in done.results if not check["ok"]]) == (0, ["rights"]), done.out
+    assert (done.code, [check["name"] for check in done.results if not check["ok"]]) == (0, ["credentials", "rights"]), (
+        done.out
+    )
     assert {"Python", "Java", "settings", "project", f"dataset {dataset.name}", "topic table-created"} <= checks.keys()
     assert checks["PUBSUB_EMULATOR_HOST"]["note"] == f"{topics.pubsub_address} answers"
-    assert all(check.keys() == {"name", "ok", "problems", "note"} for check in checks.values())
+    assert all(check.keys() == {"name", "state", "ok", "problems", "note"} for check in checks.values())
+
+
+def test_what_is_not_checked_is_never_ok(run: Run, dataset: EmulatedDataset, topics: Receiver) -> None:
+    assert topics.pubsub_address
+    checks = {check["name"]: check for check in run("doctor", "--dataset", dataset.name, "--json").results}
+    assert {(check["state"], check["ok"]) for check in checks.values()} == {("ok", True), ("not checked", None)}
+    assert checks["rights"]["state"] == "not checked"
+    printed = run("doctor", "--dataset", dataset.name).out
+    assert "not checked rights: an emulator has no accounts" in printed
+    assert printed.endswith("no problem was found; not checked: credentials, rights\n")
 
 
 def test_problems_of_the_stack_are_shown_with_their_commands(run: Run, dataset: EmulatedDataset, topics: Receiver) -> None:
@@ -44,10 +56,10 @@ def test_problems_of_the_stack_are_shown_with_their_commands(run: Run, dataset: 
     missing = f"dataset local.{dataset.name}_x does not exist at BIGQUERY_EMULATOR_HOST; run: "
     assert missing in done.out
     assert "gcloud pubsub topics create table-created --project=local\n" in done.out
-    assert done.out.endswith("2 problems\n")
+    assert done.out.endswith("2 problems; not checked: credentials, rights\n")
     command = shlex.split(done.out.partition(missing)[2].splitlines()[0])
     assert run(*command[1:]).code == 0
-    assert run("doctor", "--dataset", f"{dataset.name}_x").out.endswith("1 problem\n")
+    assert run("doctor", "--dataset", f"{dataset.name}_x").out.endswith("1 problem; not checked: credentials, rights\n")
     dataset.client.delete_dataset(f"{dataset.name}_x")
 
 
