@@ -10,7 +10,6 @@ import click
 from rich.console import Console
 
 from onefold.cli.common import (
-    CHANGES,
     ERROR,
     OK,
     Failure,
@@ -25,6 +24,7 @@ from onefold.cli.common import (
     say,
 )
 from onefold.cli.output import echo_json, is_quiet, is_verbose
+from onefold.cli.plan_findings import exit_code, fail_on_option, github_option, show_in_github
 from onefold.cli.view_reports import (
     check,
     echo_plans,
@@ -93,6 +93,8 @@ def render(
 @click.option("--prune", is_flag=True, help="Plan to remove views that have no version left.")
 @click.option("--sql", is_flag=True, help="Show the difference of each view's text.")
 @take_over_option
+@fail_on_option
+@github_option
 @project
 @as_json
 @click.pass_context
@@ -103,6 +105,8 @@ def plan(
     prune: bool,
     sql: bool,
     take_over: bool,
+    fail_on: str | None,
+    github: bool,
     project: str | None,
     as_json: bool,
 ) -> int:
@@ -115,6 +119,7 @@ def plan(
     from onefold.refresh.write import plan_refresh
     from onefold.views.unified_kind import UnifiedKind
 
+    _refuse(github and as_json, "--github and --json exclude each other: leave one out.")
     settings, warehouse = open_warehouse(context, project, dataset, table)
     settings = replace(settings, keep_view_settings=False)  # what is not written may have other settings
     checked = check(warehouse, dataset, table, settings)
@@ -135,8 +140,9 @@ def plan(
         echo_plans(checked, results, diffs=sql)
     else:
         click.echo(summary(results))
-    changed = any(not isinstance(result, Failure) and result.action != "none" for result in results)
-    return ERROR if any(isinstance(result, Failure) for result in results) else CHANGES if changed else OK
+    if github:
+        show_in_github(f"onefold plan {dataset}", results, summary(results))
+    return exit_code(results, fail_on)
 
 
 @click.command()

@@ -177,13 +177,14 @@ def _correct_answers() -> None:
     """Answer a failed `jobs.query` with an HTTP error, keep the texts of errors, and execute nothing in a dry run."""
     from bqemulator.api.routes import jobs
     from bqemulator.grpc_api import read_servicer
-    from bqemulator.jobs import error_mapper
+    from bqemulator.jobs import error_mapper, executor
 
     from onefold_lab.bigquery.dry_runs import AllButSelect, statement_type
     from onefold_lab.bigquery.wire import failed, named_error, read_session
 
     # Only of dry runs: the executor asks for the type of each statement that it runs.
-    jobs.classify_statement_type = functools.partial(statement_type, jobs.classify_statement_type)
+    usual = executor.classify_statement_type
+    jobs.classify_statement_type = functools.partial(statement_type, usual)  # type: ignore[attr-defined]
     jobs._DESTRUCTIVE_STATEMENT_TYPES = AllButSelect()  # type: ignore[assignment]
     session = read_servicer._build_read_session_response
     _replace(session, functools.partial(read_session, session))

@@ -25,7 +25,7 @@ def test_every_command_has_help(run: Run) -> None:
         assert outcome.out.startswith(f"Usage: onefold {command[0] if command else '[OPTIONS] COMMAND'}")
     assert sorted(cli.commands) == [
         "access", "batch", "capture", "check", "compare", "current", "demo", "doctor", "load-shredded", "local", "merge",
-        "plan", "policies", "publish", "refresh", "render", "schema", "settings", "sources", "workload",
+        "plan", "policies", "publish", "query", "refresh", "render", "schema", "settings", "sources", "tables", "workload",
     ]  # fmt: skip
 
 
