@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
 from support.source_database import SourceDatabase, on
+from support.sweeps import sweep
 
 from onefold.capture.source import CapturedSource
 from onefold.mysql.catalog import structures, tables
@@ -42,7 +43,7 @@ class Large:
             tracemalloc.stop()
 
 
-@pytest.fixture(scope="module", params=[MariaDb, MySql], ids=lambda kind: str(kind.__name__))
+@pytest.fixture(scope="module", params=sweep([MariaDb, MySql]), ids=lambda kind: str(kind.__name__))
 def large(request: pytest.FixtureRequest) -> Iterator[Large]:
     columns = ", ".join(f"a_column_with_a_long_name_{number} VARCHAR(60)" for number in range(COLUMNS - 1))
     with new_server(request.param) as server, closing(connect(server.address)) as connection:

@@ -247,8 +247,9 @@ def test_the_end_of_the_log_has_exactly_the_transactions_executed_before_it(
     asked = CapturedSource(source.server.address, TableFilter(), next(_server_ids))
     with concurrent_writes(source, pause):
         ends = [asked.log_end(1) for _ in range(looks)]
+        while len({end.position for end in ends}) == 1:  # on a busy machine the writers may not have begun
+            ends.append(asked.log_end(1))
     quiet = asked.log_end(1)
-    assert len({end.position for end in ends}) > 1
     for end in (*ends, quiet):
         assert end.position
         assert end.executed == before(source, end.position)

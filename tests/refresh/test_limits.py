@@ -36,7 +36,7 @@ def grown(count: int, width: int, every: int = 10) -> tuple[Version, ...]:
     return tuple(versions)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_thousand_versions_of_300_columns_fit_two_levels() -> None:
     view = build(grown(1_000, 300))
     assert (view.form, len(view.columns)) == ("two-level", 400)
@@ -79,6 +79,7 @@ def wide(count: int, width: int) -> tuple[Version, ...]:
     )
 
 
+@pytest.mark.long
 def test_a_view_that_is_too_long_takes_two_levels(judge: Judge) -> None:
     versions = wide(32, 200)
     view = build(versions)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.seeding import examples
 from support.strategies import ABOVE, EXTREMES, RANGES, above, arrays, scalars, structs, types, values
 from support.zetasql_judge import Judge
 
@@ -19,7 +20,7 @@ from onefold.schema.types import Array, Struct, Type, parse_type, render_type
 
 GENERATED = settings(
     deadline=None,
-    max_examples=120,
+    max_examples=examples(50),
     suppress_health_check=list(HealthCheck),
 )
 

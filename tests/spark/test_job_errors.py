@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from support.changelogs import change
+from support.sweeps import sweep
 
 from onefold.spark.job import summary
 
@@ -117,7 +118,7 @@ UNFORESEEN = {
 }
 
 
-@pytest.mark.parametrize(("job", "inject"), UNFORESEEN)
+@pytest.mark.parametrize(("job", "inject"), sweep(list(UNFORESEEN)))
 def test_an_unforeseen_error_is_one_line_and_a_log(tmp_path: Path, job: str, inject: str) -> None:
     write_rows(tmp_path / "changes" / "0.parquet")
     write_rows(tmp_path / "right" / "0.parquet")
@@ -133,8 +134,8 @@ def test_an_unforeseen_error_is_one_line_and_a_log(tmp_path: Path, job: str, inj
 SPOILED: dict[str, Callable[[Path], None]] = {"footer": spoil_footer, "pages": spoil_pages, "truncated": truncate}
 
 
-@pytest.mark.parametrize("job", ["reconcile", "compare"])
-@pytest.mark.parametrize("spoil", SPOILED.values(), ids=SPOILED.keys())
+@pytest.mark.parametrize("job", sweep(["reconcile", "compare"]))
+@pytest.mark.parametrize("spoil", sweep(SPOILED.values()), ids=SPOILED.keys())
 def test_a_spoiled_file_is_named_in_one_line(tmp_path: Path, job: str, spoil: Callable[[Path], None]) -> None:
     spoil(write_rows(tmp_path / "changes" / "0.parquet"))
     write_rows(tmp_path / "right" / "0.parquet")
@@ -143,7 +144,7 @@ def test_a_spoiled_file_is_named_in_one_line(tmp_path: Path, job: str, spoil: Ca
     assert not (tmp_path / "out" / "_SUCCESS").exists()
 
 
-@pytest.mark.parametrize("job", ["reconcile", "compare"])
+@pytest.mark.parametrize("job", sweep(["reconcile", "compare"]))
 def test_a_folder_that_goes_away_is_named_in_one_line(tmp_path: Path, job: str) -> None:
     write_rows(tmp_path / "changes" / "0.parquet")
     write_rows(tmp_path / "right" / "0.parquet")

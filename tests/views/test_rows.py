@@ -60,7 +60,7 @@ def landed_versions(draw: st.DrawFn) -> tuple[tuple[Version, ...], dict[str, lis
     return tuple(versions), landed
 
 
-@settings(deadline=None, max_examples=examples(30), suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=examples(15), suppress_health_check=list(HealthCheck))
 @given(landed_versions(), st.booleans(), st.sampled_from(["lossless", "classic"]), st.randoms(use_true_random=False))
 def test_generated_versions_give_equal_rows_in_every_form_and_order(
     judge: Judge,

@@ -12,6 +12,7 @@ from support.check_scene import CheckScene
 from support.database_servers import MariaDb, MySql
 from support.pulls import by
 from support.source_database import on
+from support.sweeps import sweep
 
 from onefold.batches.source_arguments import Window
 from onefold.mysql.connection import connect, query
@@ -32,7 +33,7 @@ def test_a_structure_that_comes_back_twice_on_one_day_is_read_each_time(scene: C
         assert shown(scene) == {1: "a", 2: "b", 3: "c"}
 
 
-@pytest.mark.parametrize("window", ["15m", "day"])
+@pytest.mark.parametrize("window", sweep(["15m", "day"]))
 def test_a_column_whose_default_is_gone_has_its_values(scene: CheckScene, window: Window) -> None:
     scene.source.run("UPDATE t SET at = '2026-04-01 10:00' WHERE id < 3")
     scene.pull()
@@ -48,11 +49,13 @@ def test_a_column_whose_default_is_gone_has_its_values(scene: CheckScene, window
 
 @pytest.mark.parametrize(
     ("before", "after", "value"),
-    [
-        ("INT AS (CHAR_LENGTH(name) * 10)", ["MODIFY filled INT AS (CHAR_LENGTH(name) * 100)"], 100),
-        ("INT", ["MODIFY filled INT NOT NULL"], 0),
-        ("INT NOT NULL DEFAULT 7", ["DROP COLUMN filled", "ADD COLUMN filled INT NOT NULL DEFAULT 8"], 8),
-    ],
+    sweep(
+        [
+            ("INT AS (CHAR_LENGTH(name) * 10)", ["MODIFY filled INT AS (CHAR_LENGTH(name) * 100)"], 100),
+            ("INT", ["MODIFY filled INT NOT NULL"], 0),
+            ("INT NOT NULL DEFAULT 7", ["DROP COLUMN filled", "ADD COLUMN filled INT NOT NULL DEFAULT 8"], 8),
+        ]
+    ),
     ids=["an expression", "no NULL any more", "a column made anew"],
 )
 def test_values_that_an_alter_changes_in_the_same_structure_are_read(
@@ -143,7 +146,7 @@ def test_a_structure_that_comes_back_after_two_killed_pulls_is_read_again(scene:
     assert shown(scene, "filled") == {1: 8, 2: 8, 3: 8}
 
 
-@pytest.mark.parametrize("column", ["at", "id"])
+@pytest.mark.parametrize("column", sweep(["at", "id"]))
 def test_a_daily_load_that_is_the_first_to_see_an_alter_finds_deletions(scene: CheckScene, column: str) -> None:
     scene.tables = {"t": by(column)}
     scene.pull()
@@ -153,7 +156,7 @@ def test_a_daily_load_that_is_the_first_to_see_an_alter_finds_deletions(scene: C
     assert shown(scene, "filled") == {1: 7, 3: 7}
 
 
-@pytest.mark.parametrize("column", ["at", "id"])
+@pytest.mark.parametrize("column", sweep(["at", "id"]))
 def test_a_daily_load_that_failed_is_made_up_for_by_the_next_one(scene: CheckScene, column: str) -> None:
     scene.tables = {"t": by(column)}
     scene.pull()

@@ -9,6 +9,7 @@ from support.changed_table import DAILY, NOON, shown
 from support.check_scene import CheckScene
 from support.database_servers import MariaDb
 from support.source_database import on
+from support.sweeps import sweep
 
 from onefold.batches.source_arguments import Window
 
@@ -25,7 +26,7 @@ def old(scene: CheckScene) -> CheckScene:
     return scene
 
 
-@pytest.mark.parametrize("window", ["15m", "day"])
+@pytest.mark.parametrize("window", sweep(["day", "15m"]))
 def test_a_versioned_table_that_was_dropped_is_pulled_whole(
     old: CheckScene, window: Window, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -48,7 +49,7 @@ def test_a_table_that_is_dropped_twice_on_one_day_is_read_each_time(old: CheckSc
         assert shown(old) == {**ROWS, 1: name}
 
 
-@pytest.mark.parametrize("window", ["15m", "day"])
+@pytest.mark.parametrize("window", sweep(["day", "15m"]))
 def test_an_older_version_that_was_dropped_with_its_rows_is_pulled_again(
     old: CheckScene, window: Window, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,7 +78,7 @@ def versioned(scene: CheckScene) -> str:
     return f"t_v_{row['version']}"
 
 
-@pytest.mark.parametrize("window", ["15m", "day"])
+@pytest.mark.parametrize("window", sweep(["day", "15m"]))
 def test_a_dataset_that_was_made_again_is_filled_again(old: CheckScene, window: Window) -> None:
     old.emulated.client.delete_dataset(old.dataset, delete_contents=True)
     old.emulated.client.create_dataset(old.dataset)
@@ -96,7 +97,7 @@ def test_a_request_of_a_time_to_come_in_the_log_lets_later_ones_count(old: Check
     assert shown(old) == {**ROWS, 3: "newer"}
 
 
-@pytest.mark.parametrize("window", ["15m", "day"])
+@pytest.mark.parametrize("window", sweep(["day", "15m"]))
 def test_a_deletion_that_only_the_dropped_table_had_is_not_forgotten(old: CheckScene, window: Window) -> None:
     (first,) = old.versions()
     old.source.run("ALTER TABLE t ADD COLUMN more INT", "UPDATE t SET name = 'x', at = '2026-05-03 11:00' WHERE id = 1")

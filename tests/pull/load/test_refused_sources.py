@@ -11,6 +11,7 @@ from support.check_scene import CheckScene
 from support.database_servers import MariaDb, MySql
 from support.pulls import by
 from support.source_database import on
+from support.sweeps import sweep
 
 from onefold.mysql.connection import connect, query
 from onefold.pull.load.run import TableLoads
@@ -88,11 +89,13 @@ def test_a_dropped_column_does_not_come_out_under_another_name(scene: CheckScene
 
 @pytest.mark.parametrize(
     "statements",
-    [
-        ["ALTER TABLE t CHANGE card card_old CHAR(20)", "ALTER TABLE t ADD COLUMN card CHAR(20)"],
-        ["ALTER TABLE t CHANGE card card_old CHAR(20) FIRST", "ALTER TABLE t ADD COLUMN card CHAR(20)"],
-        ["ALTER TABLE t CHANGE card card_old CHAR(20) FIRST", "ALTER TABLE t ADD COLUMN card CHAR(30) AFTER name"],
-    ],
+    sweep(
+        [
+            ["ALTER TABLE t CHANGE card card_old CHAR(20)", "ALTER TABLE t ADD COLUMN card CHAR(20)"],
+            ["ALTER TABLE t CHANGE card card_old CHAR(20) FIRST", "ALTER TABLE t ADD COLUMN card CHAR(20)"],
+            ["ALTER TABLE t CHANGE card card_old CHAR(20) FIRST", "ALTER TABLE t ADD COLUMN card CHAR(30) AFTER name"],
+        ]
+    ),
     ids=["at its place", "at another place", "beside another type"],
 )
 def test_a_dropped_column_does_not_come_out_where_a_new_one_gets_its_name(scene: CheckScene, statements: list[str]) -> None:
@@ -146,16 +149,18 @@ def test_a_dropped_column_that_is_gone_alone_needs_nothing(scene: CheckScene) ->
 
 @pytest.mark.parametrize(
     "statements",
-    [
-        ["ALTER TABLE t CHANGE card tmp CHAR(20), CHANGE note card CHAR(20)", "ALTER TABLE t CHANGE tmp note CHAR(20)"],
+    sweep(
         [
-            "ALTER TABLE t CHANGE card tmp CHAR(20)",
-            "ALTER TABLE t CHANGE note card CHAR(20) AFTER at",
-            "ALTER TABLE t CHANGE tmp note CHAR(20) COMMENT 'a number' AFTER card",
-        ],
-        ["ALTER TABLE t DROP number, CHANGE card number CHAR(20)"],
-        ["ALTER TABLE t DROP note, CHANGE card note CHAR(20) COMMENT 'free text'"],
-    ],
+            ["ALTER TABLE t CHANGE card tmp CHAR(20), CHANGE note card CHAR(20)", "ALTER TABLE t CHANGE tmp note CHAR(20)"],
+            [
+                "ALTER TABLE t CHANGE card tmp CHAR(20)",
+                "ALTER TABLE t CHANGE note card CHAR(20) AFTER at",
+                "ALTER TABLE t CHANGE tmp note CHAR(20) COMMENT 'a number' AFTER card",
+            ],
+            ["ALTER TABLE t DROP number, CHANGE card number CHAR(20)"],
+            ["ALTER TABLE t DROP note, CHANGE card note CHAR(20) COMMENT 'free text'"],
+        ]
+    ),
     ids=["a swap", "a swap of names, places and types", "the place of a number", "the place of a text with a comment"],
 )
 def test_a_dropped_column_does_not_come_out_under_the_name_of_another_one(scene: CheckScene, statements: list[str]) -> None:
@@ -196,7 +201,7 @@ def test_a_column_that_only_got_another_place_lands_after_a_pull_without_it(scen
 
 
 @on(MariaDb)
-@pytest.mark.parametrize("exclude", [(), ("T",)], ids=["drop", "exclude"])
+@pytest.mark.parametrize("exclude", sweep({"drop": ((),), "exclude": (("T",),)}))
 def test_a_pattern_in_another_case_does_not_leave_a_table_to_the_next_one(
     scene: CheckScene, exclude: tuple[str, ...]
 ) -> None:
@@ -210,7 +215,7 @@ def test_a_pattern_in_another_case_does_not_leave_a_table_to_the_next_one(
     assert outcomes(scene.run()) == {"t": "loaded", "u": "loaded"}
 
 
-@pytest.mark.parametrize("ghost", ["_t_gho", "_t_new", "_t_old"])
+@pytest.mark.parametrize("ghost", sweep(["_t_gho", "_t_new", "_t_old"]))
 def test_a_copy_of_a_schema_change_does_not_bring_a_dropped_column_out_in_the_first_pull(
     scene: CheckScene, ghost: str
 ) -> None:
@@ -229,15 +234,17 @@ def test_a_copy_of_a_schema_change_does_not_bring_a_dropped_column_out_in_the_fi
 
 @pytest.mark.parametrize(
     ("table", "statements"),
-    [
-        ("kunden", ["RENAME TABLE t TO kunden"]),
-        ("kunden", ["RENAME TABLE t TO kunden", "ALTER TABLE kunden CHANGE card credit VARCHAR(20)"]),
-        ("t_2025", ["CREATE TABLE fresh LIKE t", "RENAME TABLE t TO t_2025, fresh TO t"]),
-        (
-            "_t_gho",
-            ["CREATE TABLE _t_gho LIKE t", "INSERT INTO _t_gho SELECT * FROM t", "ALTER TABLE _t_gho CHANGE card c INT"],
-        ),
-    ],
+    sweep(
+        [
+            ("kunden", ["RENAME TABLE t TO kunden"]),
+            ("kunden", ["RENAME TABLE t TO kunden", "ALTER TABLE kunden CHANGE card credit VARCHAR(20)"]),
+            ("t_2025", ["CREATE TABLE fresh LIKE t", "RENAME TABLE t TO t_2025, fresh TO t"]),
+            (
+                "_t_gho",
+                ["CREATE TABLE _t_gho LIKE t", "INSERT INTO _t_gho SELECT * FROM t", "ALTER TABLE _t_gho CHANGE card c INT"],
+            ),
+        ]
+    ),
     ids=["a table with another name", "a column as well", "a swap", "an online schema change"],
 )
 def test_a_dropped_column_does_not_come_out_under_another_table(

@@ -10,6 +10,7 @@ from support.check_scene import CheckScene
 from support.database_servers import MariaDb, MySql
 from support.pulls import by
 from support.source_database import on
+from support.sweeps import sweep
 
 from onefold.core.errors import TryAgain
 from onefold.pull.read.part import PartResult
@@ -18,7 +19,7 @@ from onefold.pull.read.plan import TablePlan
 pytestmark = on(MariaDb, long=MySql)
 
 
-@pytest.mark.parametrize("statement", ["TRUNCATE t", "DROP TABLE t"])
+@pytest.mark.parametrize("statement", sweep(["TRUNCATE t", "DROP TABLE t"]))
 def test_a_truncated_table_is_read_whole(scene: CheckScene, statement: str, capsys: pytest.CaptureFixture[str]) -> None:
     scene.tables = {"t": by("id", pull_overlap=0)}
     scene.source.run("DO SLEEP(1.1)")  # so that the time of creation does not tell a truncation
@@ -39,7 +40,7 @@ def test_a_truncated_table_is_read_whole(scene: CheckScene, statement: str, caps
     assert (report.truncated, shown(scene)) == (False, {1: "new", 2: "newer"})
 
 
-@pytest.mark.parametrize("made", ["before the pull", "after it"])
+@pytest.mark.parametrize("made", sweep(["before the pull", "after it"]))
 def test_another_table_with_a_greater_counter_is_read_whole(scene: CheckScene, made: str) -> None:
     scene.tables = {"t": by("id", pull_overlap=0)}
     create = (

@@ -39,10 +39,12 @@ pytestmark = pytest.mark.heavy
     ("left", "right", "columns", "key"),
     [
         (".parquet", ".parquet", {**SAME_TYPES, **OTHER_TYPES}, int),
-        (".parquet", ".parquet", {"a": (INTEGERS, INTEGERS)}, Decimal),
+        pytest.param(".parquet", ".parquet", {"a": (INTEGERS, INTEGERS)}, Decimal, marks=pytest.mark.long),
         pytest.param(".parquet", ".parquet", {"a": (INTEGERS, INTEGERS)}, str, marks=pytest.mark.long),
         pytest.param(".jsonl", ".jsonl", without_nan(SAME_TYPES), str, marks=pytest.mark.long),
-        (".jsonl", ".parquet", without_nan({**SAME_TYPES, **OTHER_TYPES}), "{:05}".format),
+        pytest.param(
+            ".jsonl", ".parquet", without_nan({**SAME_TYPES, **OTHER_TYPES}), "{:05}".format, marks=pytest.mark.long
+        ),
         pytest.param(".parquet", ".csv", without_null_lists(SAME_TYPES), "{}.0".format, marks=pytest.mark.long),
         (".csv", ".jsonl", without_nan(without_null_lists(SAME_TYPES)), float),
         pytest.param(".csv", ".csv", SAME_TYPES, str, marks=pytest.mark.long),

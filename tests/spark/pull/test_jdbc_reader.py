@@ -18,7 +18,7 @@ from support.source_types import MYSQL_SAMPLES, SAMPLES, Sample
 from onefold.settings.sources import TableLoad, WatermarkColumn
 
 _STEP = 40
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 
 @pytest.fixture(scope="session")

@@ -60,6 +60,7 @@ def check_views(pulled: PulledDatabase) -> None:
     assert pulled.view("events", "id, what") == pulled.rows("events", "id, what")
 
 
+@pytest.mark.long
 def test_one_batch_pulls_all_tables_and_one_that_fails_stops_no_other(pulled: PulledDatabase) -> None:
     first = pulled.run("15m", "--at", at(DAILY - timedelta(hours=1)))
     assert first.code == 2, first.err

@@ -84,6 +84,7 @@ def test_the_password_is_nowhere(source: SourceDatabase, folder: Path) -> None:
     assert PASSWORD not in printed
 
 
+@pytest.mark.long
 def test_a_wrong_password_is_nowhere_either(source: SourceDatabase, folder: Path) -> None:
     wrong = f"{PASSWORD}-but-another"
     seen, printed = watched(source, folder, wrong)

@@ -15,6 +15,7 @@ from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
 from support.jdbc_connections import INFILE
 from support.jdbc_driver import ROOT, driver_jar, run_python
 from support.pull_job import CLUSTER, PASSWORD, USER, submit_arguments
+from support.sweeps import sweep
 
 from onefold.core.errors import Rejected
 from onefold.mysql.connection import connect, query
@@ -38,7 +39,7 @@ class TlsServer:
         return Source(CLUSTER, host, self.server.port, USER, tls=tls)
 
 
-@pytest.fixture(scope="module", params=[MariaDb, MySql], ids=["MariaDb", "MySql"])
+@pytest.fixture(scope="module", params=sweep([MariaDb, MySql]), ids=["MariaDb", "MySql"])
 def tls(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsServer]:
     folder = tmp_path_factory.mktemp("certificates")
     authority, other = Authority.new(folder, "authority"), Authority.new(folder, "other")

@@ -9,13 +9,17 @@ import pytest
 from pyspark.sql import SparkSession
 from support.changelogs import change
 from support.spark_oracle import live, read_base, run_job, write_lines
+from support.sweeps import sweep
 
 from onefold.core.errors import InvalidInput
 
 STRUCT: dict[str, Any] = {"first": "a"}
 
 
-@pytest.mark.parametrize("split", [((0, 1), (2,)), ((0,), (1, 2)), ((0, 1, 2),)], ids=["later", "earlier", "one batch"])
+SPLITS = {"later": ((0, 1), (2,)), "earlier": ((0,), (1, 2)), "one batch": ((0, 1, 2),)}
+
+
+@pytest.mark.parametrize("split", sweep({name: (split,) for name, split in SPLITS.items()}))
 def test_a_column_that_is_a_struct_and_a_text_is_merged_in_any_split(
     spark: SparkSession, tmp_path: Path, split: tuple[tuple[int, ...], ...]
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from support.changelogs import change
 from support.spark_oracle import Row, live, read_base, run_job, write_lines
+from support.sweeps import sweep
 
 from onefold.core.errors import InvalidInput
 
@@ -20,7 +21,7 @@ def event(op: str, before: Row | None, after: Row | None, lsn: int) -> Row:
     return {"op": op, "before": before, "after": after, "source": {"lsn": lsn, "ts_ms": lsn}, "ts_ms": lsn}
 
 
-@pytest.mark.parametrize("wrapped", [False, True], ids=["bare", "with payload"])
+@pytest.mark.parametrize("wrapped", sweep([False, True]), ids=["bare", "with payload"])
 @pytest.mark.parametrize(
     ("good", "bad", "side"),
     [
@@ -59,7 +60,7 @@ def test_events_that_need_one_side_alone_are_read_without_the_other(
     [(("--from", "2024-02-01"), [1, 3]), (("--to", "2024-02-01"), [1, 2])],
     ids=["from", "to"],
 )
-@pytest.mark.parametrize("format_", ["datastream", "debezium"])
+@pytest.mark.parametrize("format_", sweep(["datastream", "debezium"]))
 def test_rows_without_a_landing_time_are_in_every_window(
     spark: SparkSession, tmp_path: Path, format_: str, window: tuple[str, str], ids: list[int]
 ) -> None:
