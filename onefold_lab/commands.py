@@ -1,16 +1,21 @@
-"""The commands `onefold local start`, `query` and `load`."""
+"""The commands of `onefold local`: the stack of this machine, and what works with it."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 from pathlib import Path
 
 import click
 
-from onefold.cli.common import OK
-from onefold.cli.output import CommandGroup
+from onefold.cli.common import CHANGES, OK, as_json
+from onefold.cli.output import CommandGroup, echo_json
+from onefold.cli.query import csv_option, limit_option, run_query, sql_argument
+from onefold.core.errors import InvalidInput
 
 PORT = 9050
+_port_option = click.option("--port", metavar="PORT", type=int, help="The first port of the stack.  [default: the only one]")
 
 
 @click.group(cls=CommandGroup)
@@ -21,28 +26,92 @@ def local() -> None:
 @local.command()
 @click.argument("port", metavar="[PORT]", type=int, default=PORT)
 @click.option("--dataset", "datasets", metavar="D", multiple=True, help="Create this dataset, empty; may be repeated.")
-def start(port: int, datasets: tuple[str, ...]) -> int:
+@click.option("--detach", is_flag=True, help="Run in the background: return when all servers answer.")
+def start(port: int, datasets: tuple[str, ...], detach: bool) -> int:
     """Run BigQuery, Dataproc, topics and the functions until Ctrl-C, and print the variables to export.
 
-    They use three ports from PORT on.  [default: 9050]
+    They use three ports from PORT on.  [default: 9050] Where they run already, nothing is started.
     """
-    from onefold_lab.serve import serve
+    from onefold_lab.serve import print_variables, serve, start_in_background
 
+    if detach:
+        print_variables(start_in_background(port, datasets).hosts)
+        return OK
     with contextlib.suppress(KeyboardInterrupt):
         serve(port, datasets)
     return OK
 
 
+@local.command()
+@_port_option
+@as_json
+def stop(port: int | None, as_json: bool) -> int:
+    """End the stack, and delete all its data. Where none runs, nothing is done."""
+    from onefold_lab.state import end_stack, running_stacks, the_stack
+
+    is_there = any(port in (None, stack.port) for stack in running_stacks(os.environ))
+    ended = [the_stack(port, os.environ)] if is_there else []
+    for stack in ended:
+        end_stack(stack)
+    if as_json:
+        echo_json([stack.as_dict() for stack in ended])
+    else:
+        click.echo(f"ended the stack at port {ended[0].port}" if ended else "no stack runs")
+    return OK
+
+
+@local.command()
+@as_json
+def status(as_json: bool) -> int:
+    """Show the stacks that run, with their ports and the variables to export. Exits with 2 where none does."""
+    from onefold_lab.serve import print_variables
+    from onefold_lab.state import running_stacks
+
+    found = running_stacks(os.environ)
+    if as_json:
+        echo_json([stack.as_dict() for stack in found])
+    for stack in found if not as_json else ():
+        click.echo(f"# process {stack.pid}, ports from {stack.port} on, state and logs in {stack.folder}")
+        print_variables(stack.hosts)
+    if not found and not as_json:
+        click.echo("no stack runs: start one with `onefold local start --detach`")
+    return OK if found else CHANGES
+
+
 # A query may begin with a comment.
 @local.command(context_settings={"ignore_unknown_options": True})
-@click.argument("sql")
-def query(sql: str) -> int:
-    """Run a query in the embedded BigQuery, and print its rows."""
-    from rich.console import Console
+@sql_argument
+@limit_option
+@csv_option
+@_port_option
+@as_json
+def query(sql: str, limit: int, as_csv: bool, port: int | None, as_json: bool) -> int:
+    """Run a query in the embedded BigQuery, and print its rows; any other statement, too. - is standard input."""
+    from onefold.adapters.connect import connect
+    from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
-    from onefold_lab.query import query_table
+    _use_stack(port)
+    return run_query(connect(DEFAULT_PROJECT), sql, limit, as_csv=as_csv, as_json=as_json, may_write=True)
 
-    Console(highlight=False, emoji=False).print(query_table(sql))
+
+@local.command()
+@click.argument("topic")
+@click.argument("message", metavar="MESSAGE")
+@_port_option
+@as_json
+def send(topic: str, message: str, port: int | None, as_json: bool) -> int:
+    """Publish a message to a topic of the stack. MESSAGE is its text, as a rule JSON; - is standard input."""
+    from onefold.adapters.pubsub import PubSub
+    from onefold.ports.publisher import Message
+    from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
+
+    _use_stack(port)
+    text = sys.stdin.read() if message == "-" else message
+    (identifier,) = PubSub(DEFAULT_PROJECT).publish(topic, [Message(text.encode())])
+    if as_json:
+        echo_json([{"topic": topic, "id": identifier}])
+    else:
+        click.echo(f"published to {topic} as {identifier}")
     return OK
 
 
@@ -57,6 +126,26 @@ def load(folder: Path, dataset: str, table: str) -> int:
     """
     from onefold_lab.load_workload import land_workload
 
+    _use_stack(None)
     for line in land_workload(folder, dataset, table):
         click.echo(line)
     return OK
+
+
+def _use_stack(port: int | None) -> None:
+    """Let this process reach a stack: the one that is named, else that of the environment, else the only one that runs.
+
+    Raises:
+        InvalidInput: there is none.
+        NotFound: several run and none is named, or none runs at the port.
+    """
+    from onefold.adapters.bigquery.errors import EMULATOR
+    from onefold_lab.state import running_stacks, the_stack
+
+    if port is None and os.environ.get(EMULATOR):
+        return
+    if port is None and not running_stacks(os.environ):
+        raise InvalidInput(
+            f"{EMULATOR} is not set: start the stack with onefold local start, or in the background with --detach"
+        )
+    os.environ.update(the_stack(port, os.environ).hosts)

@@ -5,19 +5,29 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 
+from onefold.adapters.bigquery.errors import EMULATOR
 from onefold.core.errors import InvalidInput, Rejected
 from onefold.core.shutdown import ended_in_order
 from onefold.doctor.java import java_hint
-from onefold_lab.stack import PORTS, local_stack
+from onefold_lab.stack import PORTS, create_datasets, local_stack
+from onefold_lab.state import LOG, RunningStack, find_stack, held, note_ready, stack_folder, wait_until_ready
 
 _LAST_PORT = 65535
+_PAUSE = 0.1
+_SHOWN_LINES = 10
 
 
 def serve(port: int, datasets: Sequence[str]) -> None:
     """Serve BigQuery at this port, Dataproc and topics at the next two, and print the variables to export.
+
+    Where a stack runs at this port already, its variables are printed, and the datasets are created in it.
 
     Args:
         port: the first port.
@@ -27,18 +37,92 @@ def serve(port: int, datasets: Sequence[str]) -> None:
         InvalidInput: the port is invalid.
         Rejected: a port is in use.
     """
+    check_port(port)
+    folder = stack_folder(port, os.environ)
+    while True:
+        with held(folder) as is_ours:
+            if is_ours:
+                _run(port, datasets, folder)
+                return
+        if found := wait_until_ready(folder):
+            join(found, datasets)
+            print_variables(found.hosts)
+            return
+
+
+def start_in_background(port: int, datasets: Sequence[str]) -> RunningStack:
+    """Start a stack in a process of its own that outlives this one, and return it as soon as it answers.
+
+    Args:
+        port: the first port.
+        datasets: are created, empty.
+
+    Raises:
+        InvalidInput: the port is invalid.
+        Rejected: it does not start; the text has its last output.
+    """
+    check_port(port)
+    folder = stack_folder(port, os.environ)
+    if found := find_stack(folder):
+        join(found, datasets)
+        return found
+    folder.mkdir(parents=True, exist_ok=True)
+    words = ["local", "start", str(port), *(word for name in datasets for word in ("--dataset", name))]
+    command = [sys.executable, "-c", "from onefold.cli import main; main()", *words]
+    with (folder / LOG).open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+    while process.poll() is None:
+        if found := find_stack(folder):
+            return found
+        time.sleep(_PAUSE)
+    lines = (folder / LOG).read_text(errors="replace").splitlines()[-_SHOWN_LINES:]
+    raise Rejected("\n".join(["the stack does not start:", *(line.removeprefix("Error: ") for line in lines)]))
+
+
+def join(stack: RunningStack, datasets: Sequence[str]) -> None:
+    """Use a stack that runs: create datasets that it lacks."""
+    from google.api_core.exceptions import Conflict
+
+    for name in datasets:
+        with suppress(Conflict):
+            create_datasets(stack.hosts[EMULATOR], [name])
+    _show(f"Process {stack.pid} runs this stack already: `onefold local stop` ends it.")
+
+
+def print_variables(hosts: Mapping[str, str]) -> None:
+    """Print the variables by which commands reach a stack, for a shell."""
+    for name, value in hosts.items():
+        print(f"export {name}={value}")  # noqa: T201
+    sys.stdout.flush()
+
+
+def check_port(port: int) -> None:
+    """Check the first port.
+
+    Raises:
+        InvalidInput: there are too few ports from it on.
+    """
     if not 1 <= port <= _LAST_PORT - PORTS + 1:
         raise InvalidInput(
             f"expected a port from 1 to {_LAST_PORT - PORTS + 1}, got {port}: {PORTS} ports from it on are used"
         )
+
+
+def _run(port: int, datasets: Sequence[str], folder: Path) -> None:
+    """Run a stack until this process is told to end.
+
+    Raises:
+        Rejected: a port is in use.
+    """
     for used in range(port, port + PORTS):
         _check_free(used)
-    with ended_in_order(), local_stack(port, datasets, os.environ, _show) as variables:
-        for name, value in variables.items():
-            print(f"export {name}={value}")  # noqa: T201
-        sys.stdout.flush()
+    with ended_in_order(), local_stack(port, datasets, os.environ, _show, folder) as variables:
+        print_variables(variables)
         _show(java_hint() or "")
         _show("All servers are ready. Ctrl-C ends them and deletes all their data.")
+        note_ready(folder, port, variables)
         signal.pause()
 
 

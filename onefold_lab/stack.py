@@ -31,7 +31,7 @@ _OF_CAPTURE = frozenset({"ONEFOLD_SOURCE_PASSWORD", "ONEFOLD_HEARTBEAT", "ONEFOL
 
 @contextlib.contextmanager
 def local_stack(
-    port: int, datasets: Sequence[str], environ: Mapping[str, str], show: Callable[[str], None]
+    port: int, datasets: Sequence[str], environ: Mapping[str, str], show: Callable[[str], None], state: Path | None = None
 ) -> Iterator[Mapping[str, str]]:
     """Run the stack. Yields the variables by which commands reach it.
 
@@ -40,6 +40,7 @@ def local_stack(
         datasets: are created, empty.
         environ: the settings of the functions, and where their file is.
         show: is called with a line for people, perhaps in another thread.
+        state: a folder for the logs and large rows of the functions, which go with the stack; by default the system's.
 
     Raises:
         InvalidSettings: settings in `environ` are wrong.
@@ -48,7 +49,7 @@ def local_stack(
     check_names([("dataset", name) for name in datasets])
     hosts = {DATAPROC: f"127.0.0.1:{port + 1}", PUBSUB: f"127.0.0.1:{port + 2}"}
     with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onefold-local-")))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=state)))
         settings = function_settings(environ, folder)
         hosts[EMULATOR] = stack.enter_context(bigquery_emulator(port=port))
         create_datasets(hosts[EMULATOR], datasets)

@@ -50,8 +50,10 @@ def query(context: click.Context, sql: str, limit: int, as_csv: bool, project: s
     return run_query(warehouse, sql, limit, as_csv=as_csv, as_json=as_json)
 
 
-def run_query(warehouse: QueryWarehouse, sql: str, limit: int, *, as_csv: bool, as_json: bool) -> int:
-    """Run a SELECT and print its rows.
+def run_query(
+    warehouse: QueryWarehouse, sql: str, limit: int, *, as_csv: bool, as_json: bool, may_write: bool = False
+) -> int:
+    """Run a query and print its rows.
 
     Args:
         warehouse: where it runs.
@@ -59,6 +61,7 @@ def run_query(warehouse: QueryWarehouse, sql: str, limit: int, *, as_csv: bool, 
         limit: the number of rows to read; 0 for all.
         as_csv: print CSV instead of a table.
         as_json: print JSON.
+        may_write: run any statement, unchecked; for a stand-in, whose data are nobody's.
 
     Raises:
         UsageError: both forms are asked for.
@@ -66,7 +69,8 @@ def run_query(warehouse: QueryWarehouse, sql: str, limit: int, *, as_csv: bool, 
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other: leave one out.")
     text = sys.stdin.read() if sql == "-" else sql
-    say("dim", f"reads {size_text(_checked_size(warehouse, text))}")
+    if not may_write:
+        say("dim", f"reads {size_text(_checked_size(warehouse, text))}")
     result = warehouse.read_query(text, limit or None)
     if as_json:
         echo_json([_as_dict(result)])
