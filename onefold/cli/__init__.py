@@ -23,6 +23,7 @@ from onefold.cli import (
     compare,
     current,
     doctor,
+    init,
     lab,
     load_shredded,
     merge,
@@ -63,6 +64,7 @@ def cli(context: click.Context, config: Path | None) -> None:
 
 
 for command in (
+    init.init,
     tables.tables,
     query.query,
     views.render,
