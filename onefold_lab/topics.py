@@ -22,7 +22,7 @@ from google.pubsub_v1 import types
 from onefold.adapters.send_event import deliver
 from onefold.core.errors import OnefoldError, Rejected
 from onefold.core.retry import Backoff
-from onefold.core.text import cut
+from onefold.core.text import cut, shown_list
 from onefold_lab.rest_topics import rest_server
 
 _CONCURRENT_DELIVERIES = 4
@@ -87,7 +87,7 @@ class PushTopics:
     def _find(self, path: str, context: grpc.ServicerContext) -> PushTopic:
         name = path.rpartition("/")[2]
         if name not in self._topics:
-            context.abort(grpc.StatusCode.NOT_FOUND, f"{path} is not a topic; known are {', '.join(self._topics)}")
+            context.abort(grpc.StatusCode.NOT_FOUND, f"{path} is not a topic; known are {shown_list(self._topics)}")
         return self._topics[name]
 
     def _publish(self, topic: PushTopic, data: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from onefold.core.errors import OnefoldError
+from onefold.core.text import shown_list
 from onefold.ports.access import Bypass, Policies
 
 
@@ -25,6 +26,6 @@ def bypass_warnings(policies: Policies, datasets: Sequence[str], tables: bool) -
 def _warnings(read: Callable[[], Iterable[Bypass]], subject: str) -> Iterator[str]:
     try:
         for found in read():
-            yield f"{found.where} gives {found.role} to {', '.join(found.members)}, whatever the file declares"
+            yield f"{found.where} gives {found.role} to {shown_list(found.members)}, whatever the file declares"
     except OnefoldError as error:
         yield f"grants on {subject} are not known: {error}"

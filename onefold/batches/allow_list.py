@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.batches.values import Uri
 from onefold.core.names import TableId
+from onefold.core.text import shown_list
 from onefold.settings.batches import FOLDER, PLACE, BatchSettings
 
 
@@ -83,7 +84,7 @@ class AllowList:
         # A job may delete its output to begin anew, so its output is never a whole allowed folder or a whole bucket.
         if not any(is_within(folder, parent) and not (written and is_within(parent, folder)) for parent in allowed):
             inside = "inside" if written else "in"
-            return [f"{folder} is not {inside} a folder of ONEFOLD_BATCH_FOLDERS ({', '.join(allowed) or 'none is set'})"]
+            return [f"{folder} is not {inside} a folder of ONEFOLD_BATCH_FOLDERS ({shown_list(allowed) or 'none is set'})"]
         return self._problems_of_code(folder) if written else []
 
     def _problems_of_code(self, folder: str) -> list[str]:

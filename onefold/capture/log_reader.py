@@ -21,6 +21,7 @@ from onefold.capture.statement_effects import EventPublisher, StatementEffects
 from onefold.capture.xa_reader import XaReader
 from onefold.core.log import log
 from onefold.core.shutdown import Stop
+from onefold.core.text import shown_list
 from onefold.mysql.binlog.events import (
     Committed,
     Idle,
@@ -197,7 +198,8 @@ class LogReader:
         self._may_have_other_cascades = False
         if hidden := sorted(map(str, self._rows.cascades.hidden - before.hidden)):
             log(
-                "WARNING", f"the foreign keys of {', '.join(hidden)} cannot be seen: what changes these tables by cascading "
-                "foreign keys, and captured tables with them, is not followed; `onefold capture --check` names the GRANT",
+                "WARNING", f"the foreign keys of {shown_list(hidden)} cannot be seen: what changes these tables by "
+                "cascading foreign keys, and captured tables with them, is not followed; `onefold capture --check` names "
+                "the GRANT",
                 event="foreign_keys_hidden", tables=hidden,
             )  # fmt: skip

@@ -19,6 +19,7 @@ from onefold.capture.table_checks import CheckedTables, name_problem
 from onefold.capture.table_problems import refusal
 from onefold.core.errors import InvalidSettings, NotFound, OnefoldError, Rejected, TableRefused
 from onefold.core.names import TableId
+from onefold.core.text import shown_list
 from onefold.landing.announce import table_problems
 from onefold.landing.table import VersionedTable, versioned_table
 from onefold.mysql.catalog import TableName
@@ -173,7 +174,9 @@ def _check_tables(source: CapturedSource) -> CheckedTables:
 
 def _tables_note(source: CapturedSource, found: CheckedTables) -> str:
     """Return how many tables are captured, which are left out, and which databases are named and may be created later."""
-    ghosts = f"without those of online schema changes: {', '.join(sorted(map(str, found.ghosts)))}" if found.ghosts else None
+    ghosts = (
+        f"without those of online schema changes: {shown_list(sorted(map(str, found.ghosts)))}" if found.ghosts else None
+    )
     return "; ".join(
         part for part in (f"{len(found.tables)} captured", ghosts, source.missing_databases(), found.unused_patterns) if part
     )

@@ -33,6 +33,7 @@ from onefold.core.errors import NotFound, TryAgain
 from onefold.core.log import log
 from onefold.core.retry import OUTAGE_BACKOFF, Result, retry_until_stopped
 from onefold.core.shutdown import Stopped
+from onefold.core.text import shown_list
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.gtid import GtidSet
 
@@ -117,9 +118,8 @@ class Capture:
         Raises:
             NotFound: none fits, and with `once` none comes later; a checkpoint or a start in the log may have had some.
         """
-        if checked.ghosts:
-            ghosts = sorted(map(str, checked.ghosts))
-            text = f"tables of online schema changes are left out, unless --include names them: {', '.join(ghosts)}"
+        if ghosts := sorted(map(str, checked.ghosts)):
+            text = f"tables of online schema changes are left out, unless --include names them: {shown_list(ghosts)}"
             log("NOTICE", text, event="ghosts_left_out", tables=ghosts)
         if checked.none_fits and self.options.once and self._is_new and self.options.start is None:
             raise NotFound(checked.none_fits)

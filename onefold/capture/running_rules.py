@@ -15,6 +15,7 @@ from dataclasses import replace
 from onefold.capture.checkpoint import Checkpoint, RuledTable
 from onefold.core.errors import TableRefused
 from onefold.core.log import log
+from onefold.core.text import shown_list
 from onefold.landing.row_writer import NO_RULES, AppliedRules, LandingRules
 from onefold.mysql.binlog.events import LogPosition, Statement
 from onefold.mysql.catalog import TableName
@@ -175,7 +176,7 @@ def _merged(rules: Iterable[ColumnRules]) -> ColumnRules:
 
 def _lost(lost: Iterable[str], gained: Iterable[str]) -> tuple[str, str]:
     """Return the reason and the remedy of a structure that lost a column with a rule, and gained another column."""
-    gone, new = ", ".join(lost), ", ".join(gained)
+    gone, new = shown_list(lost), shown_list(gained)
     return (
         f"it has {new}, and no longer {gone}, which `captures` names. No statement of the log renamed or dropped that "
         f"column of this table; another table may have taken its name. {new} may hold the same values",

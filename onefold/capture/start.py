@@ -14,6 +14,7 @@ from onefold.capture.source import CapturedSource
 from onefold.capture.state import behind, lowest
 from onefold.core.errors import InvalidInput
 from onefold.core.log import log
+from onefold.core.text import shown_list
 from onefold.landing.row_writer import LandingRules, rule_problems, unused_columns
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table_filter import TableFilter
@@ -30,13 +31,13 @@ def check_rules(found: Checkpoint, options: CaptureOptions) -> None:
     followed = [str(table) for table, _ in found.rules.followed] if options.accept_fewer_rules else []
     if lost and not options.accept_fewer_rules:
         raise InvalidInput(
-            f"expected every rule of `captures` that the checkpoint knows, and onefold.yaml lacks {', '.join(lost)}: put "
+            f"expected every rule of `captures` that the checkpoint knows, and onefold.yaml lacks {shown_list(lost)}: put "
             "them back, or start once with --accept-fewer-rules; these columns land clear then"
         )
     if lost or followed:
         log(
             "WARNING", "rules of columns do not count any more, as accepted with --accept-fewer-rules: "
-            f"{', '.join([*lost, *(f'those that followed names of {table}' for table in followed)])}",
+            f"{shown_list([*lost, *(f'those that followed names of {table}' for table in followed)])}",
             event="fewer_rules_accepted", rules=lost, tables=followed,
         )  # fmt: skip
 
@@ -150,7 +151,7 @@ class CheckpointLoader:
         if problems:
             raise InvalidInput([*problems, "correct `captures` in onefold.yaml"])
         if unused := unused_columns(rules.rules, structures.items()):
-            shown = ", ".join(unused)
+            shown = shown_list(unused)
             text = f"no captured table has these columns of `captures`: {shown}"
             log("WARNING", text, event="rules_unused", columns=unused)
         if is_new:

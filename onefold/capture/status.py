@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.state import CaptureState
 from onefold.core.log import LogSeverity, log
+from onefold.core.text import shown_list
 from onefold.mysql.binlog.events import LogPosition
 
 _MAX_SHOWN_TABLES = 100
@@ -80,7 +81,7 @@ def log_status(severity: LogSeverity, status: CaptureStatus) -> None:
     position, shown = status.position, status.quarantine[:_MAX_SHOWN_TABLES]
     place = position and f"{position.file}, {position.offset}"
     behind = "" if status.lag_seconds is None else f", {status.lag_seconds:,} s behind the source"
-    in_quarantine = f"; in quarantine: {', '.join(shown)}" if shown else ""
+    in_quarantine = f"; in quarantine: {shown_list(status.quarantine, _MAX_SHOWN_TABLES)}" if shown else ""
     log(
         severity, f"{status.source}: confirmed up to {place}{behind}{in_quarantine}",
         event="captured", source=status.source, position=position and position.sequence(), lag_seconds=status.lag_seconds,

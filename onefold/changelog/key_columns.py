@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from onefold.changelog.metadata import metadata_problems, source_columns
 from onefold.core.errors import SchemaConflict
+from onefold.core.text import shown_list
 from onefold.schema.columns import Column
 from onefold.schema.types import Array, Range, Struct, Type
 
@@ -64,7 +65,7 @@ def missing_keys(table: str, columns: Sequence[Column], keys: Sequence[str]) -> 
     source = source_columns(columns)
     for key in keys:
         if not source.has(key):
-            yield f"{table} has no column {key} for the key; it has {', '.join(source.names)}"
+            yield f"{table} has no column {key} for the key; it has {shown_list(source.names)}"
 
 
 def key_type_problems(table: str, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[str]:

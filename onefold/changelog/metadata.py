@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from onefold.changelog.digest import digest_sql
 from onefold.changelog.position import LOW, position_sql
 from onefold.core.names import fold_case, quote
+from onefold.core.text import shown_list
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Array, Field, Scalar, Struct, Type
@@ -206,7 +207,7 @@ def metadata_problems(table: str, columns: Sequence[Column], *, casts_sort_keys:
     if not metadata.fields:
         yield f"{table} is no change table: it has no column {METADATA} of type STRUCT; it has {_listed(columns)}"
         return
-    names = ", ".join(field.name for field in metadata.fields)
+    names = shown_list(field.name for field in metadata.fields)
     yield from (
         f"{table}: {METADATA} has no field {name}; it has {names}: write it, as NULL where there is no value"
         for name in NEEDED_FIELDS
@@ -226,7 +227,7 @@ def _is_array_of_scalars(type_: Type) -> bool:
 def _listed(columns: Sequence[Column]) -> str:
     """Return the names of columns, and the type of the metadata, which is not a STRUCT."""
     with_type = Schema(columns).only([METADATA])
-    return ", ".join(f"{one.name} {one.type}" if one in with_type else one.name for one in columns)
+    return shown_list(f"{one.name} {one.type}" if one in with_type else one.name for one in columns)
 
 
 def has_metadata(columns: Iterable[Column]) -> bool:

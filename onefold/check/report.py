@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from onefold.check.counts import RowCounts
 from onefold.compare.findings import DIFFERENT, ONLY_LEFT, ONLY_RIGHT, REPEATED_LEFT, REPEATED_RIGHT
-from onefold.core.text import counted
+from onefold.core.text import counted, shown_list
 from onefold.pull.read.plan import KeyRange
 
 CheckOutcome = Literal["same", "fixed", "different", "skipped", "failed"]
@@ -88,7 +88,7 @@ class TableCheck:
             parts.append(f"{counted(rows, 'row')} in {counted(len(self.chunks), 'chunk')} compared")
         parts += [_WORDS[kind].format(number) for kind, number in self.by_kind.items() if number]
         columns = dict.fromkeys(name for chunk in self.chunks for name in chunk.columns)
-        parts += [f"columns that differ: {', '.join(columns)}"] if columns else []
+        parts += [f"columns that differ: {shown_list(columns)}"] if columns else []
         parts += [self.counts.text] if self.counts else []
         parts += [f"{counted(fixed, 'row')} written"] if fixed else []
         return "; ".join([*parts, *self.notes])

@@ -29,7 +29,7 @@ from onefold.compare.findings import KINDS
 from onefold.core.errors import NotFound, OnefoldError
 from onefold.core.hash_key import HashKey
 from onefold.core.log import log
-from onefold.core.text import cut
+from onefold.core.text import cut, shown_list
 from onefold.pull.read.plan import KeyRange, TablePlan
 from onefold.pull.read.planner import Skipped
 from onefold.pull.read.pull import GONE, asked_tables
@@ -187,7 +187,7 @@ def _nothing(_: TablePlan) -> None:
 
 def _notes(table: CheckedTable, counts: RowCounts | None, *, differ: bool) -> Iterator[str]:
     if table.columns_missing:
-        yield f"the view lacks the columns {', '.join(table.columns_missing)}, which were not compared: refresh it"
+        yield f"the view lacks the columns {shown_list(table.columns_missing)}, which were not compared: refresh it"
     if table.request.fix and table.request.captured:
         again = f"--again {table.request.database}.{table.base.table}"
         yield f"captured tables are repaired by a copy: start the capture of {table.request.source} with {again}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onefold.core.text import shown_list
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def missing_rules(settings: Settings, source: str) -> str | None:
     """
     if source in settings.captures or not settings.captures:
         return None
-    known = ", ".join(sorted(settings.captures))
+    known = shown_list(sorted(settings.captures))
     return (
         f"source {source} has no entry under `captures` in onefold.yaml, so all of its columns land as they are; there are "
         f"entries of {known}: correct --source or the entry, or leave it if the source needs no rules"

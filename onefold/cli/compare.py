@@ -20,7 +20,7 @@ from onefold.compare.rows import compare_sources
 from onefold.compare.values import text_of
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names, problems_of_name
-from onefold.core.text import counted
+from onefold.core.text import counted, shown_list
 
 _TABLE = "bigquery:"
 _REMOTE = re.compile(r"[a-z0-9+.-]+:/")
@@ -180,7 +180,7 @@ def _show(found: Comparison, keys: list[str], sample: int) -> None:
     console.print(f"{verdict}: {counted(found.left_rows, 'row')} left, {found.right_rows:,} right")
     for side, columns in (("left", found.columns_only_left), ("right", found.columns_only_right)):
         if columns:
-            console.print(f"columns only {side}: {', '.join(columns)}", markup=False)
+            console.print(f"columns only {side}: {shown_list(columns)}", markup=False)
     for title, rows in (
         ("rows only left", found.only_left),
         ("rows only right", found.only_right),

@@ -11,7 +11,7 @@ from onefold.cli.common import CHANGES, ERROR, OK, as_json, open_warehouse, prin
 from onefold.cli.output import echo_json
 from onefold.cli.redshift_options import check_no_redshift, redshift_connection, redshift_options
 from onefold.core.errors import InvalidInput
-from onefold.core.text import counted
+from onefold.core.text import counted, shown_list
 
 if TYPE_CHECKING:
     from onefold.events.load.load import Loader
@@ -112,7 +112,7 @@ def _lines(report: RunReport) -> Iterator[str]:
 
 def _line(table: EventTableReport) -> str:
     change = {"create": ", new table", "change": ""}.get(table.action, "")
-    added = f", with {', '.join(table.added)}" if table.added else ""
+    added = f", with {shown_list(table.added)}" if table.added else ""
     recovery = ", for a version that does not fit into the table of its model" if table.is_new_recovery else ""
     return f"{table.table}: {counted(table.rows, 'row')} {table.state}{change}{added}{recovery}"
 

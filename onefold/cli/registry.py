@@ -13,6 +13,7 @@ from onefold.cli.common import ERROR, OK, as_json, read_settings, say
 from onefold.cli.output import echo_json
 from onefold.cli.registry_options import address_of, open_registry, open_store, order_option, parse_order, registry_option
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
+from onefold.core.text import shown_list
 
 if TYPE_CHECKING:
     from onefold.events.registry.json_schema import JsonSchema
@@ -138,7 +139,7 @@ def _found(source: SchemaSource, key: SchemaKey) -> JsonSchema:
     """
     schema = source.find(key)
     if schema is None:
-        versions = ", ".join(str(one.version) for one in source.versions(key.model_key))
+        versions = shown_list(str(one.version) for one in source.versions(key.model_key))
         raise NotFound(f"the registry does not have {key}; {f'it has {versions}' if versions else 'it has no such model'}")
     return schema
 

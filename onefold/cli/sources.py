@@ -13,7 +13,7 @@ import click
 from onefold.cli.common import OK, as_json, print_lines, raise_problems, read_settings
 from onefold.cli.output import CommandGroup, echo_json
 from onefold.core.errors import OnefoldError, Rejected
-from onefold.core.text import counted
+from onefold.core.text import counted, shown_list
 
 if TYPE_CHECKING:
     import pymysql
@@ -86,7 +86,7 @@ _NO_SOURCE = (
 def check(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
     """Check connections, rights, watermarks, clocks and zones of the sources in onefold.yaml, all of them by default."""
     settings = read_settings(context)
-    known = ", ".join(settings.sources) or "none"
+    known = shown_list(settings.sources) or "none"
     raise_problems(
         [f"no source of onefold.yaml is named {name}; it has {known}" for name in names if name not in settings.sources]
     )

@@ -19,6 +19,7 @@ from onefold.compare.partitions import Partition, folders_above, partitions_of
 from onefold.core.errors import InvalidInput
 from onefold.core.extras import how_to_install
 from onefold.core.names import fold_case
+from onefold.core.text import shown_list
 
 PARQUET, JSON, CSV = ".parquet", ".jsonl", ".csv"
 FORMATS = (PARQUET, JSON, CSV)
@@ -69,7 +70,7 @@ def row_files(path: Path) -> list[Path]:
         raise InvalidInput(f"{path}: there is no such file or folder")
     found = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file() and _is_seen(one, path))
     if len({format_of(one.name) for one in found}) != 1 or format_of(found[0].name) not in _READERS:
-        kinds = ", ".join(sorted({_suffix(one.name) or one.name for one in found})) or "none"
+        kinds = shown_list(sorted({_suffix(one.name) or one.name for one in found})) or "none"
         raise InvalidInput(f"{path}: rows come in files of one kind of {', '.join(_FORMATS)}; found {kinds}")
     return found
 

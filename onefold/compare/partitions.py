@@ -13,6 +13,7 @@ from urllib.parse import unquote, unquote_to_bytes
 
 from onefold.core.errors import InvalidInput
 from onefold.core.names import fold_case
+from onefold.core.text import shown_list
 from onefold.schema.types import STRING, Scalar, Type
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -118,7 +119,7 @@ def _problems(name: str, paths: Mapping[str, Path]) -> Iterator[str]:
     for file, path in paths.items():
         missing = spellings.keys() - {fold_case(column) for column, _ in path}
         if missing:
-            names = ", ".join(column for key, column in spellings.items() if key in missing)
+            names = shown_list(column for key, column in spellings.items() if key in missing)
             yield (
                 f"{name}: expected every file in a folder {names}=..., as other files are, got {file}: move it into one, or "
                 "name the folders one by one"

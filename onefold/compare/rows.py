@@ -15,6 +15,7 @@ from onefold.compare.findings import Comparison, Difference, Key, Row
 from onefold.compare.values import equal, kind_of, plain, read_as, text_of
 from onefold.core.errors import InvalidInput
 from onefold.core.names import fold_case
+from onefold.core.text import shown_list
 
 POSITION, DELETED = "_position", "_deleted"
 """The columns of a base table that the source table does not have."""
@@ -98,7 +99,7 @@ def check_columns(sides: tuple[Sequence[str], Sequence[str]], keys: Sequence[str
     """
     named = dict(zip(("left", "right"), sides, strict=True))
     problems = [
-        f"the {side} side has no column {key} for the key; it has {', '.join(columns)}"
+        f"the {side} side has no column {key} for the key; it has {shown_list(columns)}"
         for side, columns in named.items()
         for key in keys
         if columns and not _has(columns, key)
@@ -147,7 +148,7 @@ class _Side:
             folded = {fold_case(name): value for name, value in row.items()}
             if len(folded) < len(row):
                 raise InvalidInput(
-                    f"columns that differ only in case are one, and a row has both: rename one of {', '.join(row)}"
+                    f"columns that differ only in case are one, and a row has both: rename one of {shown_list(row)}"
                 )
             self.all.append(folded)
             for name in row:

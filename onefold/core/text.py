@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 SHOWN_CHARACTERS = 60
 """A wrong name is shown up to this length, so that a hostile one cannot flood a log."""
@@ -40,14 +40,15 @@ def cut(text: str, most: int = SHOWN_CHARACTERS) -> str:
     return text if len(text) <= most else text[:most] + "…"
 
 
-def shown_list(names: Sequence[str], most: int = 8) -> str:
+def shown_list(names: Iterable[object], most: int = 8) -> str:
     """Return names separated by commas, and the number of those that are left out.
 
     Examples:
         >>> shown_list(["a", "b", "c"], most=2)
         'a, b and 1 more'
     """
-    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    texts = [str(name) for name in names]
+    return ", ".join(texts) if len(texts) <= most else f"{', '.join(texts[:most])} and {len(texts) - most:,} more"
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}

@@ -17,6 +17,7 @@ from onefold.core.log import log
 from onefold.core.names import TableId, quote
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
+from onefold.core.text import shown_list
 from onefold.landing.table import VersionedTable, versioned_table
 from onefold.messages.table_created import table_message
 from onefold.mysql.table import Structure
@@ -227,10 +228,10 @@ def _create(destination: Destination, new: NewTable) -> tuple[str, ...]:
 
 def _report_key(id_: TableId, source: str, database: str, table: VersionedTable, declared: Sequence[str]) -> None:
     """Report a tenant whose own key is not the declared key: no view and no base has both."""
-    own = f"the key {', '.join(table.primary_key)}" if table.primary_key else "no key"
+    own = f"the key {shown_list(table.primary_key)}" if table.primary_key else "no key"
     log(
         "CRITICAL",
-        f"{source}/{database}: {table.table} has {own}, and {id_} declares the key {', '.join(declared)}: by "
+        f"{source}/{database}: {table.table} has {own}, and {id_} declares the key {shown_list(declared)}: by "
         "either of them rows may hide each other, so current views and merges refuse the table: give it that key there; or "
         "leave it out with --exclude, and delete its rows; or name the columns of both as `keys` of the table in "
         f"onefold.yaml; or, if the declared key is the wrong one, run in BigQuery: {redeclaration(id_, table)}",

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from onefold.changelog.position import Position, readable_sequence
 from onefold.core.errors import NotFound, SchemaConflict, TryAgain
 from onefold.core.names import TableId
-from onefold.core.text import counted
+from onefold.core.text import counted, shown_list
 from onefold.merge.base_table import POSITION, BaseTable, merge_statement, repeated_keys_query
 from onefold.merge.change_query import changes_query, count_query, in_statements, snapshot_query
 from onefold.merge.merge_log import MergeCounts, Zones, floor_sql, floor_statement, no_rebuild_since
@@ -88,7 +88,7 @@ def merge_snapshot(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId,
     zones = _snapshot_zones(warehouse, plan, snapshot)
     repeated = warehouse.fetch(repeated_keys_query(plan.base, rows))[0]["found"]
     if repeated:
-        keys = ", ".join(plan.base.keys)
+        keys = shown_list(plan.base.keys)
         raise SchemaConflict(f"{snapshot}: {counted(repeated, 'key')} ({keys}) repeated; a copy of the source has each once")
     # This row of the log comes first: the base is about to hold rows that no change table has. A later merge must not
     # convert the base as if all of its rows had landed in change tables, even where this merge breaks off.

@@ -19,6 +19,7 @@ from onefold.changelog.metadata import CAPTURE_FIELDS, DATABASE_NAME, SOURCE_NAM
 from onefold.changelog.position import sequence_sql
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, fold_case
+from onefold.core.text import shown_list
 from onefold.merge.base_table import POSITION
 from onefold.merge.change_query import MAX_TABLES, table_window
 from onefold.merge.change_tables import ChangeTable
@@ -127,8 +128,8 @@ def _are_same(keys: Sequence[Sequence[str]]) -> bool:
 
 def _other_key_is_declared(table: TableId, base_keys: Sequence[str], declared: Sequence[str]) -> str:
     return (
-        f"{table}: its versions declare the key {', '.join(declared)}, and its base was made with "
-        f"{', '.join(base_keys)}: {_other_key_advice(table)}"
+        f"{table}: its versions declare the key {shown_list(declared)}, and its base was made with "
+        f"{shown_list(base_keys)}: {_other_key_advice(table)}"
     )
 
 
@@ -225,8 +226,8 @@ def check_unchanged(table: TableId, base_keys: Sequence[str], keys: PrimaryKeys)
         return
     agreed = agreed_key(table, keys, base_keys)
     raise SchemaConflict(
-        f"{table}: the key is {', '.join(agreed)} by now in {_all(keys)}, and its base was made with "
-        f"{', '.join(base_keys)}: {_other_key_advice(table)}"
+        f"{table}: the key is {shown_list(agreed)} by now in {_all(keys)}, and its base was made with "
+        f"{shown_list(base_keys)}: {_other_key_advice(table)}"
     )
 
 
@@ -271,8 +272,8 @@ def _disagreement(
     table: TableId, tenants: Mapping[frozenset[str], Sequence[Tenant]], keys: PrimaryKeys, base_keys: Sequence[str]
 ) -> str:
     most, *others = sorted(tenants.values(), key=len, reverse=True)
-    parts = [f"{', '.join(keys[most[0]])} in {_some(most)}"]
-    parts += [f"{', '.join(keys[some[0]])} in {_all(some)}" for some in others]
+    parts = [f"{shown_list(keys[most[0]])} in {_some(most)}"]
+    parts += [f"{shown_list(keys[some[0]])} in {_all(some)}" for some in others]
     shortest = sorted((keys[some[0]] for some in tenants.values()), key=len)
     together = {fold_case(name): name for key in [(SOURCE_NAME, DATABASE_NAME), *shortest] for name in key}
     return (
@@ -289,7 +290,7 @@ def _by_all(table: TableId, keys: Sequence[str], base_keys: Sequence[str]) -> st
 
 
 def _all(tenants: Iterable[Tenant]) -> str:
-    return ", ".join(map(str, tenants))
+    return shown_list(map(str, tenants))
 
 
 def _some(tenants: Sequence[Tenant]) -> str:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from onefold.core.errors import InvalidInput, KeyUnknown, NotFound
 from onefold.core.names import TableId, fold_case
+from onefold.core.text import shown_list
 from onefold.merge.base_table import BaseTable, base_of
 from onefold.merge.change_tables import ChangeTable, changes_in_use, check_changes, check_has_changes, find_changes
 from onefold.merge.keys import captured_keys
@@ -192,7 +193,7 @@ def chosen_keys(table: TableId, named: Sequence[str], state: MergeState, has_bas
         raise KeyUnknown(f"{table}: name the columns of the key with --keys, or as `keys` of the table in onefold.yaml")
     if named and has_base and state.keys and {*map(fold_case, named)} != {*map(fold_case, state.keys)}:
         raise InvalidInput(
-            f"{table}: the keys {', '.join(named)} are not those that its base was made with, {', '.join(state.keys)}; "
+            f"{table}: the keys {shown_list(named)} are not those that its base was made with, {shown_list(state.keys)}; "
             f"leave them out, or drop {table}_base to start again with other keys"
         )
     return tuple(named or state.keys)

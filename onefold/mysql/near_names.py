@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 import pymysql
 
+from onefold.core.text import shown_list
 from onefold.mysql.catalog import TableName, tables
 from onefold.mysql.grants import grant
 from onefold.mysql.table_filter import TableFilter
@@ -37,7 +38,7 @@ def none_fitting(connection: pymysql.Connection, table_filter: TableFilter) -> s
     near = list(dict.fromkeys(_near(table_filter.include, names)))[:_SHOWN] or names[:_SHOWN]
     patterns = [f"--{kind} {one}" for kind in ("include", "exclude") for one in getattr(table_filter, kind)]
     remedy = f"correct the patterns, or {grant('SELECT', '*.*', connection)}"
-    return f"no table that the user sees fits {' '.join(patterns)}; near names are {', '.join(near)}: {remedy}"
+    return f"no table that the user sees fits {' '.join(patterns)}; near names are {shown_list(near)}: {remedy}"
 
 
 def _near(patterns: Iterable[str], names: Iterable[str]) -> Iterator[str]:

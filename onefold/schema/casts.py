@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onefold.core.names import fold_case, quote, quote_text
+from onefold.core.text import shown_list
 from onefold.schema.common_type import is_at_or_below, unknown_types
 from onefold.schema.possible_types import impossible_conversion
 from onefold.schema.types import JSON, STRING, Array, Field, Range, Scalar, Struct, Type, render_type
@@ -105,7 +106,7 @@ def conversion_problems(source: Type, target: Type) -> list[str]:
     if isinstance(target, Struct) or (isinstance(source, Struct | Array) and target not in (JSON, STRING)):
         return [f"{source} cannot be converted to {target}"]
     if unknown := unknown_types(source):
-        return [f"{source} cannot be converted to {target}: this release does not know {', '.join(sorted(unknown))}"]
+        return [f"{source} cannot be converted to {target}: this release does not know {shown_list(sorted(unknown))}"]
     if target == _RANGE_OF_TIMESTAMPS:
         return [f"{source} cannot be converted to {target}: its text need not name a time zone"]
     if isinstance(source, Struct | Array):

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
+from onefold.core.text import shown_list
 from onefold.schema.types import JSON, SCALARS, STRING, Array, Field, Scalar, Struct, Type, element_of
 
 PARENTS = {
@@ -72,7 +73,7 @@ def _join(first: Type, second: Type, floats: bool) -> Type:
     above_first = _ancestors(first, floats)
     common = next((type_ for type_ in _ancestors(second, floats) if type_ in above_first), None)
     if common is None:
-        unknown = ", ".join(sorted(unknown_types(first) | unknown_types(second)))
+        unknown = shown_list(sorted(unknown_types(first) | unknown_types(second)))
         raise SchemaConflict(f"{first} and {second} have no common type: this release does not know the type {unknown}")
     return common
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from onefold.core.errors import InvalidColumns, InvalidType
 from onefold.core.names import fold_case
-from onefold.core.text import cut
+from onefold.core.text import cut, shown_list
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
@@ -184,7 +184,7 @@ def _problems_of_versions(found: Mapping[str, list[_Row]]) -> Iterator[str]:
             yield f"version {version} has more than one creation_time: it is that of its table, the same in each row"
         positions = Counter(row.position for row in rows)
         if twice := sorted(position for position, count in positions.items() if count > 1):
-            yield f"version {version} has two columns at ordinal_position {', '.join(map(str, twice))}"
+            yield f"version {version} has two columns at ordinal_position {shown_list(map(str, twice))}"
         names = Counter(fold_case(row.column.name) for row in rows)
         if repeated := sorted(name for name, count in names.items() if count > 1):
-            yield f"version {version} has two columns named {', '.join(repeated)}"
+            yield f"version {version} has two columns named {shown_list(repeated)}"

@@ -166,9 +166,9 @@ def check_known_types(view: TableId, versions: Iterable[Version], rules: TableRu
         for column in version.columns:
             landed.setdefault(fold_case(column.name), {}).setdefault(column.type, []).append(version.id)
     problems = [
-        f"{view}, column {name}: {', '.join(f'{type_} in {shown_list(ids)}' for type_, ids in types.items())}: this release "
-        f"does not know the type {', '.join(sorted(unknown))}, and converts it to no other type. Upgrade Onefold, or "
-        "`retire` versions in onefold.yaml until all have one type"
+        f"{view}, column {name}: {shown_list(f'{type_} in {shown_list(ids)}' for type_, ids in types.items())}: this "
+        f"release does not know the type {shown_list(sorted(unknown))}, and converts it to no other type. Upgrade Onefold, "
+        "or `retire` versions in onefold.yaml until all have one type"
         for name, types in landed.items()
         if (unknown := frozenset[str]().union(*map(unknown_types, types))) and not _has_common_type(types, rules)
     ]

@@ -11,6 +11,7 @@ from typing import Any
 
 from onefold.core.errors import InvalidSettings
 from onefold.core.problems import Problem
+from onefold.core.text import shown_list
 
 VARIABLES = {
     "ONEFOLD_BATCH_REGION": "the region in which batches run, as europe-west1",
@@ -189,7 +190,7 @@ def _properties(text: str) -> dict[str, str]:
         raise ValueError("each name comes once, and each value is a line of text (in JSON: in quotes)")
     wrong = [name for name in properties if not _PROPERTY.fullmatch(name)]
     if wrong:
-        raise ValueError(f"{', '.join(map(repr, wrong))}: the names of properties begin with spark. or dataproc.")
+        raise ValueError(f"{shown_list(map(repr, wrong))}: the names of properties begin with spark. or dataproc.")
     return properties
 
 
@@ -205,7 +206,7 @@ def _by_source(text: str, pattern: re.Pattern[str], example: str) -> dict[str, s
     values = dict(_split(text))
     wrong = [f"{source}={value}" for source, value in values.items() if not pattern.fullmatch(value)]
     if wrong:
-        raise ValueError(f"{', '.join(map(repr, wrong))}: write source={example}")
+        raise ValueError(f"{shown_list(map(repr, wrong))}: write source={example}")
     return values
 
 
@@ -214,7 +215,7 @@ def _labels(text: str) -> dict[str, str]:
     wrong = [f"{key}={value}" for key, value in pairs if not _LABEL.fullmatch(f"{key}={value}")]
     if wrong:
         raise ValueError(
-            f"{', '.join(map(repr, wrong))}: keys and values are lower-case letters, digits, _ and -, of up to 63 "
+            f"{shown_list(map(repr, wrong))}: keys and values are lower-case letters, digits, _ and -, of up to 63 "
             "characters; keys begin with a letter, and not with onefold_, as those of Onefold do"
         )
     if len(pairs) > MAX_LABELS:

@@ -16,7 +16,7 @@ from onefold.changelog.metadata import (
     metadata_of,
 )
 from onefold.core.errors import InvalidRecord, SchemaConflict
-from onefold.core.text import shortened
+from onefold.core.text import shortened, shown_list
 from onefold.messages.change_records import ChangeMessage
 from onefold.ports.rows import Row
 from onefold.schema.columns import Column, Schema
@@ -47,7 +47,7 @@ class RowBuilder:
         if missing:
             raise SchemaConflict(
                 f"{message.dataset}.{message.versioned_table}: expected a table that capture made, got one without "
-                f"{', '.join(missing)}: rename the table, or capture into another dataset"
+                f"{shown_list(missing)}: rename the table, or capture into another dataset"
             )
         self._fields = tuple(field.name for field in metadata_of(columns).fields)
         self._needed = frozenset({*TENANT_COLUMNS.values(), *_NAMES, *self._fields} - UNUSED_BY_CAPTURE.keys())
@@ -90,7 +90,7 @@ class RowBuilder:
     def _metadata_problems(self, metadata: Mapping[str, Any]) -> Iterator[str]:
         if metadata.keys() != self._needed:
             if missing := sorted(self._needed - metadata.keys()):
-                yield f"metadata lacks {', '.join(missing)}"
+                yield f"metadata lacks {shown_list(missing)}"
             unknown = sorted(metadata.keys() - self._needed)
             yield from (f"metadata: {shortened(name)} has no field in the table" for name in unknown)
         # The key and the position of a row are made of these fields, so they are never NULL.

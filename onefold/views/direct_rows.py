@@ -85,7 +85,7 @@ def order_problems(table: TableId, columns: Sequence[Column], order_by: Sequence
     for name in order_by:
         column = Schema(columns).get(name)
         if column is None:
-            shown = ", ".join(source_columns(columns).names)
+            shown = shown_list(source_columns(columns).names)
             yield f"{table} has no column {name} for `order_by`; it has {shown}: correct `order_by` in onefold.yaml"
         elif not _has_order(column.type):
             yield f"{table}: `order_by` names {name}, and {column.type} has no order: name another column in onefold.yaml"

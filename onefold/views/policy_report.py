@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from onefold.core.names import TableId
-from onefold.core.text import counted
+from onefold.core.text import counted, shown_list
 from onefold.schema.column_policy import PolicyRule, TablePolicies
 from onefold.schema.treatment import Treatment
 from onefold.views.policy_check import DraftedColumn, TablePolicyCheck
@@ -70,7 +70,7 @@ def _reasons(one: Treatment, rules: Sequence[PolicyRule]) -> Iterator[str]:
     if first.action is one.action:
         yield f"by {_policy(first)}"
         if less_strict := [f"{_policy(rule)} ({rule.action})" for rule in others if rule.action < first.action]:
-            yield f"of equal rank and less strict: {', '.join(less_strict)}"
+            yield f"of equal rank and less strict: {shown_list(less_strict)}"
     else:
         yield f"the strictest of all that it can hold; {_policy(first)} says {first.action}"
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from onefold.compare.findings import FINDING_COLUMNS, findings
-from onefold.core.text import counted
+from onefold.core.text import counted, shown_list
 from onefold.landing.table import versioned_table
 from onefold.refresh.display import show_rows
 from onefold_lab.demo.capture_thread import CopyProgress
@@ -62,7 +62,7 @@ def _result(comparison: SourceComparison) -> str:
     if comparison.found.same:
         return "the same"
     lone = [*comparison.found.columns_only_left, *comparison.found.columns_only_right]
-    columns = f"; only comparison side has {', '.join(lone)}" if lone else ""
+    columns = f"; only comparison side has {shown_list(lone)}" if lone else ""
     return f"{counted(comparison.found.summary.findings, 'difference')}{columns}"
 
 

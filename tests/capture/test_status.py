@@ -56,4 +56,4 @@ def test_the_line_names_the_first_hundred_tables_in_quarantine(capsys: pytest.Ca
     line = line_of(replace(FULL, quarantine=entries), capsys)
     assert line["tables_in_quarantine"] == 150
     assert line["quarantine"] == [f"shop.t{number:03}" for number in range(100)]
-    assert line["message"].endswith("shop.t098, shop.t099")
+    assert line["message"].endswith("shop.t098, shop.t099 and 50 more")

@@ -9,6 +9,7 @@ from typing import Any
 from google.cloud.bigquery import SchemaField
 
 from onefold.core.names import fold_case
+from onefold.core.text import shown_list
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Column
 from onefold.schema.types import Array, Struct, Type
@@ -256,6 +257,6 @@ def _conflicts(path: str, type_: Type, old: Resource) -> Iterator[str]:
                 yield from _conflicts(f"{path}.{part.name}", part.type, below)
     elif len(tags := _tags_in(old)) > 1:
         yield (
-            f"column {path} becomes {type_}, and its fields have {len(tags)} policy tags ({', '.join(tags)}), of which "
+            f"column {path} becomes {type_}, and its fields have {len(tags)} policy tags ({shown_list(tags)}), of which "
             "it can carry one: put one and the same tag on all of its fields, or keep its type by `types` in onefold.yaml"
         )

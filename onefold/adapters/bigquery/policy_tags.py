@@ -23,6 +23,7 @@ from onefold.adapters.bigquery.client import BigQueryClient
 from onefold.adapters.bigquery.errors import is_quota, message_of, missing_on_write, translated
 from onefold.core.errors import LimitExceeded, PolicyTagsDenied, SchemaConflict
 from onefold.core.names import TableId, leaf_name
+from onefold.core.text import shown_list
 from onefold.ports.warehouse import StoredView, ViewDraft
 
 SET_TAGS = "bigquery.tables.setCategory"
@@ -119,9 +120,9 @@ class BigQueryPolicyTags(BigQueryClient):
         taxonomies = sorted({tag.partition("/policyTags/")[0] for tags in columns.values() for tag in tags})
         account = getattr(self._client._credentials, "service_account_email", None) or "the account of this process"
         return PolicyTagsDenied(
-            f"{view}: {account} may not set the policy tags of the columns {', '.join(columns)}, which a change of the view "
-            f"drops ({reason}). {state} Grant it {SET_TAGS} on the dataset {view.project}.{view.dataset} (Terraform: "
-            f"restore_policy_tags = true) and {GET_TAXONOMY} on {', '.join(taxonomies)}, then send the message again"
+            f"{view}: {account} may not set the policy tags of the columns {shown_list(columns)}, which a change of the "
+            f"view drops ({reason}). {state} Grant it {SET_TAGS} on the dataset {view.project}.{view.dataset} (Terraform: "
+            f"restore_policy_tags = true) and {GET_TAXONOMY} on {shown_list(taxonomies)}, then send the message again"
         )
 
 
@@ -149,7 +150,7 @@ def text_with_notes(view: TableId, query: str, noted: Sequence[Resource], unanno
     text = with_notes(query, noted, unannounced)
     if text is None:
         raise LimitExceeded(
-            f"{view}: its text leaves no room for the policy tags of the columns {', '.join(tagged_columns(noted))}, which "
+            f"{view}: its text leaves no room for the policy tags of the columns {shown_list(tagged_columns(noted))}, which "
             "have to be noted in it while it is written, or as long as they are not in the view: set `retire` for old "
             "versions in onefold.yaml"
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from onefold.core.errors import InvalidInput, NotFound
+from onefold.core.text import shown_list
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.schema_key import ModelKey, SchemaVer
 
@@ -43,7 +44,7 @@ class Registry:
         for index, schema in enumerate(versions):
             if schema.key.version == version:
                 return versions[: index + 1]
-        known = ", ".join(str(schema.key.version) for schema in versions)
+        known = shown_list(str(schema.key.version) for schema in versions)
         raise NotFound(f"{self.place} has no version {version} of {key}: it has {known}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from onefold.core.text import shortened
+from onefold.core.text import shortened, shown_list
 from onefold.events.shred.bad_rows import BadEvent, EventProblem
 from onefold.events.shred.json_reader import HALF_A_PAIR, Unreadable, read_json
 from onefold.events.shred.values import shown
@@ -104,5 +104,5 @@ def entity_problems(entity: Any, place: str, others: frozenset[str] = frozenset(
     if not isinstance(entity, dict) or not isinstance(entity.get("schema"), str) or "data" not in entity:
         yield EventProblem("unreadable", f"{place}: expected an object with schema and data, got {shown(entity)}")
     elif unknown := entity.keys() - _KEYS - others:
-        known, names = ", ".join(sorted(_KEYS | others)), ", ".join(map(shortened, sorted(unknown)))
+        known, names = shown_list(sorted(_KEYS | others)), shown_list(map(shortened, sorted(unknown)))
         yield EventProblem("unreadable", f"{place}: expected {known} only, got {names}")

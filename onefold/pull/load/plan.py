@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from onefold.core.errors import InvalidInput
+from onefold.core.text import shown_list
 from onefold.pull.read.part import FILE_DAYS
 from onefold.pull.read.pulled import PulledFile, PulledFiles
 
@@ -84,7 +85,7 @@ def _mixed(files: Iterable[PulledFile], replaced: Sequence[date]) -> Iterator[st
     for file in files:
         own = _days(file)
         if len(own) > 1 and own & set(replaced):
-            days = ", ".join(map(str, sorted(own)))
+            days = shown_list(map(str, sorted(own)))
             yield f"{file.name}: expected the rows of one day that is replaced, got rows of {days}: pull the table again"
 
 

@@ -16,7 +16,7 @@ from onefold.batches.source_arguments import Window
 from onefold.core.errors import TryAgain
 from onefold.core.log import log
 from onefold.core.names import TableId, versioned_name
-from onefold.core.text import counted
+from onefold.core.text import counted, shown_list
 from onefold.ports.load_jobs import LoadJobs
 from onefold.ports.rows import Row
 from onefold.pull.load.daily import DayReplacer, today
@@ -91,7 +91,7 @@ class TableLoads:
             event="pulled_table_lost",
             dataset=table.dataset,
             table=table.table,
-            version=", ".join(lost),
+            version=shown_list(lost),
         )
         return state.forgotten()
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from onefold.changelog.declared_keys import same_columns, source_key
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, versioned_name
+from onefold.core.text import shown_list
 from onefold.core.versioned_names import DEFAULT_NAMES
 from onefold.landing.announce import Destination, NewTable, announce_once, redeclaration
 from onefold.ports.load_jobs import PULLED_LABEL
@@ -98,8 +99,8 @@ class Announcements:
         declared = source_key(stored.primary_key) if stored else ()
         if declared and not same_columns(declared, plan.keys):
             raise SchemaConflict(
-                f"{plan.table}: the key at the source is {', '.join(plan.keys)}, and {id_} declares {', '.join(declared)}: "
-                f"name `keys` for the table in onefold.yaml, or run in BigQuery: {redeclaration(id_, plan.target)}"
+                f"{plan.table}: the key at the source is {shown_list(plan.keys)}, and {id_} declares {shown_list(declared)}"
+                f": name `keys` for the table in onefold.yaml, or run in BigQuery: {redeclaration(id_, plan.target)}"
             )
 
     def _versions(self, base: TableId) -> tuple[Version, ...]:
@@ -123,7 +124,7 @@ def check_not_captured(base: TableId, plan: TablePlan, versions: Sequence[Versio
     captured = [version.id for version in versions if version.schema.get(DAY.name) != DAY]
     if captured:
         source = f"{plan.request.source}/{plan.request.database}.{plan.structure.table}"
-        names = ", ".join(versioned_name(base.table, id_) for id_ in captured)
+        names = shown_list(versioned_name(base.table, id_) for id_ in captured)
         raise SchemaConflict(
             f"{source} cannot be pulled into {base}: the dataset has a captured table of this name ({names}): capture into "
             "another dataset, or do not pull this table"

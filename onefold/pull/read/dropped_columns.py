@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from onefold.core.errors import TableRefused
 from onefold.core.names import fold_hidden
+from onefold.core.text import shown_list
 from onefold.mysql.catalog import ColumnRow, TableName
 from onefold.mysql.ghost_tables import originals
 from onefold.mysql.table import Structure
@@ -67,9 +68,9 @@ def check_renamed(name: TableName, shown: Sequence[str], load: TableLoad, keys: 
     landing = [one for one in now if one not in ruled]
     if lost and (new := [now[one][1] for one in landing if one not in known or _differs(one, was, now)]):
         raise TableRefused(
-            f"{name}: {', '.join(lost)}, which `drop` names, is gone; {', '.join(new)} is new or described otherwise, and "
+            f"{name}: {shown_list(lost)}, which `drop` names, is gone; {shown_list(new)} is new or described otherwise, and "
             "may hold the same values",
-            f"{_with(load, new)}, or, if it holds other values, take {', '.join(lost)} out of `drop`",
+            f"{_with(load, new)}, or, if it holds other values, take {shown_list(lost)} out of `drop`",
         )
     needed = set(map(fold_hidden, (*keys, *([load.watermark.column] if load.watermark else ()))))
     for one in former.keys() & was.keys() & now.keys():
@@ -85,7 +86,7 @@ def check_renamed(name: TableName, shown: Sequence[str], load: TableLoad, keys: 
 
 
 def _exchange(name: TableName, load: TableLoad, one: str, others: Sequence[str]) -> tuple[str, str]:
-    new = ", ".join(others)
+    new = shown_list(others)
     return (
         f"{name}: {one}, which `drop` names, and {new} have other places or types than before, and may have exchanged their "
         "names",
@@ -164,7 +165,7 @@ def check_no_ghost(name: TableName, load: TableLoad, source: Source) -> None:
         if of_original and (more := [column for column in of_original.drop if fold_hidden(column) not in ruled]):
             raise TableRefused(
                 f"{name}: tools for schema changes give this name to a copy of {name.database}.{original}, and it may hold "
-                f"what `drop` names there: {', '.join(more)}",
+                f"what `drop` names there: {shown_list(more)}",
                 _own_entry(name),
             )
 
@@ -192,7 +193,7 @@ def check_no_copy(name: TableName, structure: Structure, load: TableLoad, others
         known = set(map(fold_hidden, other.columns))
         more = [column for folded, column in landing.items() if folded not in known]
         if other.dropped and known and known <= landing.keys() | ruled and more:
-            of, dropped, new = f"{name.database}.{other.source_table}", ", ".join(other.dropped), ", ".join(more)
+            of, dropped, new = f"{name.database}.{other.source_table}", shown_list(other.dropped), shown_list(more)
             raise TableRefused(
                 f"{name}: it has every column of {of}, and {new} besides, and may hold what `drop` names there: {dropped}",
                 _own_entry(name),

@@ -13,6 +13,7 @@ import pymysql
 
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, fold_hidden, table_name
+from onefold.core.text import shown_list
 from onefold.mysql.catalog import TableDescription, TableName, describe, tables
 from onefold.mysql.connection import query
 from onefold.mysql.grants import grant, table_sql
@@ -229,7 +230,7 @@ def _unmatched(connection: pymysql.Connection, source: Source) -> Iterator[str]:
             near = [
                 str(table.name) for table in found if matches_in_other_case(pattern, table.name.database, table.name.table)
             ]
-            but = f", but would match {', '.join(near)} in another case" if near else ""
+            but = f", but would match {shown_list(near)} in another case" if near else ""
             yield f"{where} matches no table{but}: correct or remove it; views are not pulled"
             continue
         known = {fold_hidden(row.column) for table in matched for row in table.rows}

@@ -9,6 +9,7 @@ from datetime import timedelta
 from onefold.changelog import key_columns
 from onefold.core.errors import InvalidSettings
 from onefold.core.names import fold_hidden
+from onefold.core.text import shown_list
 from onefold.landing.table import VersionedTable
 from onefold.mysql.catalog import ColumnRow, TableDescription
 from onefold.mysql.table import INTEGERS, SourceColumn, Structure
@@ -92,7 +93,7 @@ def _watermark_problems(structure: Structure, load: TableLoad, dropped: set[str]
     name = load.watermark.column
     column = find_column(structure, name)
     if column is None:
-        yield f"there is no column {name} for the watermark; it has {', '.join(one.name for one in structure.columns)}"
+        yield f"there is no column {name} for the watermark; it has {shown_list(one.name for one in structure.columns)}"
     elif fold_hidden(column.name) in dropped:
         yield f"the watermark {name} is a column that `drop` names: keep it, or name another watermark"
     elif kind_of(column, load.watermark) is None:

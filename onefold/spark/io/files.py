@@ -13,6 +13,7 @@ from pyspark.sql import DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.core.errors import InvalidInput
+from onefold.core.text import shown_list
 from onefold.spark.io.filesystem import Folder, FolderEntry
 from onefold.spark.io.frames import LandedFrame
 from onefold.spark.io.json_files import empty_columns, file_reader, read_json
@@ -114,7 +115,7 @@ def _kind(uri: str, entries: Sequence[FolderEntry]) -> str:
     kinds = {_KINDS.get(_suffix(entry.path)) for entry in entries}
     kind = next(iter(kinds))
     if len(kinds) > 1 or kind is None:
-        found = ", ".join(sorted({_suffix(entry.path) or entry.path for entry in entries}))
+        found = shown_list(sorted({_suffix(entry.path) or entry.path for entry in entries}))
         raise InvalidInput(f"{uri}: expected files of one of the kinds {', '.join(_KINDS)}, got {found}: name other files")
     return kind
 

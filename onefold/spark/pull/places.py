@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onefold.adapters.pulled_files import files_at
 from onefold.core.errors import InvalidInput, InvalidSettings
+from onefold.core.text import shown_list
 from onefold.pull.read.part import FileDestination
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source
@@ -22,10 +23,10 @@ def source_of(settings: Settings, cluster: str, database: str) -> Source:
     """
     source = settings.sources.get(cluster)
     if source is None:
-        known = ", ".join(settings.sources) or "none"
+        known = shown_list(settings.sources) or "none"
         raise InvalidInput(f"--source: expected a source of onefold.yaml, got {cluster}; it has {known}")
     if database not in source.databases:
-        known = ", ".join(source.databases) or "none"
+        known = shown_list(source.databases) or "none"
         raise InvalidInput(f"--database: sources.{source.cluster} has the databases {known}, not {database}")
     return source
 

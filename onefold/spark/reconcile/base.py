@@ -14,6 +14,7 @@ from onefold.changelog.key_columns import missing_keys
 from onefold.changelog.metadata import METADATA
 from onefold.changelog.position import Position
 from onefold.core.names import fold_case
+from onefold.core.text import shown_list
 from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.columns import Column, Schema
 from onefold.schema.recast import keeps_values
@@ -49,7 +50,7 @@ def base_problems(base: BaseFolder, arguments: ReconcileArguments, unified: Sequ
 
 def _manifest_problems(manifest: OutputManifest, name: str, arguments: ReconcileArguments) -> Iterator[str]:
     if folded_names(manifest.keys) != folded_names(arguments.keys):
-        yield f"{name} was made by the keys {', '.join(manifest.keys)}, not {', '.join(arguments.keys)}"
+        yield f"{name} was made by the keys {shown_list(manifest.keys)}, not {shown_list(arguments.keys)}"
     for option in ("format", "position"):
         old, new = manifest.arguments.get(option), getattr(arguments, option)
         if old != new:
@@ -62,9 +63,9 @@ def _conversion_problems(base: BaseFolder, unified: Schema) -> Iterator[str]:
         target, types = unified.get(column.name), landed_types[fold_case(column.name)]
         if target and not all(keeps_values(type_, column.type, target.type) for type_ in types):
             yield (
-                f"{base.frame.name}, column {column.name}: its values landed as {', '.join(map(str, types))}, are stored as "
-                f"{column.type} and would become {target.type}, which differs from the landed values: use --mode rebuild, "
-                "with all changes there have been"
+                f"{base.frame.name}, column {column.name}: its values landed as {shown_list(map(str, types))}, are stored "
+                f"as {column.type} and would become {target.type}, which differs from the landed values: use --mode "
+                "rebuild, with all changes there have been"
             )
 
 

@@ -12,6 +12,7 @@ from onefold.batches.values import Uri
 from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.log import LogSeverity, log
 from onefold.core.names import TableId, fold_case
+from onefold.core.text import shown_list
 from onefold.merge.apply import merge_rows
 from onefold.merge.base_table import BaseTable, base_table
 from onefold.merge.change_query import UNKNOWN_TYPE, finished_changes_query, table_window
@@ -69,7 +70,7 @@ class TableLog:
             rows = self.tables.read(self.changes.id, self.columns, where=where)
             return LandedFrame(self.name, rows.frame, rows.columns)
         if self.arguments.format != "datastream":
-            names = ", ".join(inconvertible)
+            names = shown_list(inconvertible)
             raise InvalidInput(f"{self.name}: {names} cannot be converted outside of BigQuery: cast them first")
         base = BaseTable(self.changes.id, tuple(unified), self.arguments.keys)
         query = finished_changes_query(self.changes, base, self.rules)
@@ -116,7 +117,7 @@ class BigQueryBases:
             return self._keys_plan.base.keys
         found = {keys_of(self._warehouse, table, self._settings, MergeState(), has_base=False) for table in tables}
         if len({frozenset(map(fold_case, keys)) for keys in found}) > 1:
-            keys_text = " and ".join(", ".join(keys) for keys in sorted(found))
+            keys_text = " and ".join(shown_list(keys) for keys in sorted(found))
             raise InvalidInput(f"the change tables have different keys, {keys_text}: name those of the output with --keys")
         return min(found)
 

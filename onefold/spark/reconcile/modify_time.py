@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from onefold.batches.arguments import ReconcileArguments
 from onefold.changelog.metadata import source_columns
 from onefold.changelog.position import INT64, Position
+from onefold.core.text import shown_list
 from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import Scalar, Type
@@ -34,7 +35,7 @@ class ModifyTime:
         yield from key_column_problems(log, columns, arguments.keys)
         column = log.columns.get(arguments.position or "")
         if column is None:
-            yield f"{log.name} has no column {arguments.position} for the position; it has {', '.join(columns.names)}"
+            yield f"{log.name} has no column {arguments.position} for the position; it has {shown_list(columns.names)}"
         elif str(column.type) not in _SEQUENCES:
             yield (
                 f"{log.name}: expected the position {column.name} of one of the types {', '.join(_SEQUENCES)}, "
@@ -70,7 +71,7 @@ def kind_problems(sources: Iterable[Version], position: str) -> Iterator[str]:
     columns = {source.id: source.schema.get(position) for source in sources}
     types = {id_: column.type for id_, column in columns.items() if column}
     if len({sequence_kind(type_) for type_ in types.values()}) > 1:
-        found = ", ".join(f"{type_} in {id_}" for id_, type_ in types.items())
+        found = shown_list(f"{type_} in {id_}" for id_, type_ in types.items())
         yield (
             f"expected one type of the position {position}, got {found}, which cannot be compared: bring it to one type, or "
             "leave out a base of another one by --mode rebuild"
