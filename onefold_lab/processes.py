@@ -48,7 +48,8 @@ def bigquery_emulator(
     duckdb_extensions.import_extension("spatial")
     rest, grpc = port or free_port(), storage_port or free_port()
     command = [sys.executable, "-m", "onefold_lab.bigquery", "start", "--rest-port", str(rest), "--grpc-port", str(grpc)]
-    with _process([*command, "--project", project, "--log-level", "error"], {}, f"http://127.0.0.1:{rest}/"):
+    command += ["--project", project, "--log-level", "error"]
+    with _process("the embedded BigQuery", command, {}, f"http://127.0.0.1:{rest}/"):
         yield f"http://127.0.0.1:{rest}"
 
 
@@ -65,7 +66,7 @@ def function_server(target: str, environ: Mapping[str, str], log: IO[bytes] | No
     command = [sys.executable, "-m", "functions_framework", "--source", str(functions_source()), "--target", target]
     command += ["--signature-type", "cloudevent", "--host", "127.0.0.1", "--port", str(port)]
     url = f"http://127.0.0.1:{port}/"
-    with tempfile.TemporaryDirectory() as folder, _process(command, environ, url, folder, log):
+    with tempfile.TemporaryDirectory() as folder, _process(target, command, environ, url, folder, log):
         yield url
 
 
@@ -89,11 +90,17 @@ def _reports_error(line: str) -> bool:
 
 @contextlib.contextmanager
 def _process(
-    command: list[str], environ: Mapping[str, str], url: str, folder: str | None = None, log: IO[bytes] | None = None
+    name: str,
+    command: list[str],
+    environ: Mapping[str, str],
+    url: str,
+    folder: str | None = None,
+    log: IO[bytes] | None = None,
 ) -> Iterator[None]:
     """Run a server process and wait until it answers at `url`. The process ends with the block.
 
     Args:
+        name: what the server is, for errors.
         command: the command line.
         environ: variables of the process in addition to those of this one.
         url: the address at which the server answers.
@@ -108,7 +115,7 @@ def _process(
         environ = {**_environ(), **environ}
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environ, cwd=folder)  # noqa: S603
         try:
-            _wait_until_it_answers(process, command, url, output)
+            _wait_until_it_answers(process, name, url, output)
             yield
         finally:
             end_process(process)
@@ -132,7 +139,7 @@ def end_process(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _wait_until_it_answers(process: subprocess.Popen[bytes], command: list[str], url: str, output: IO[bytes]) -> None:
+def _wait_until_it_answers(process: subprocess.Popen[bytes], name: str, url: str, output: IO[bytes]) -> None:
     """Wait until a server answers.
 
     Raises:
@@ -145,7 +152,7 @@ def _wait_until_it_answers(process: subprocess.Popen[bytes], command: list[str],
                 session.get(url, timeout=5)
                 return
             time.sleep(0.1)
-    raise Rejected(f"{' '.join(command[1:4])} does not answer at {url}:\n{last_errors(output)}")
+    raise Rejected(f"{name} does not answer at {url}:\n{last_errors(output)}")
 
 
 def free_port(count: int = 1) -> int:

@@ -61,7 +61,10 @@ def clean_datasets(settings: Settings, project: str, dataset: str) -> CleanDatas
     one, other = (TableId(project, dataset, table) for table in ("a", "b"))
     current = settings.current_view_of(one).dataset
     if current != settings.current_view_of(other).dataset:
-        raise InvalidInput("ONEFOLD_VIEW_DATASET has {table}: expected one dataset of current views, to authorize its views")
+        raise InvalidInput(
+            "ONEFOLD_VIEW_DATASET has {table}: expected one dataset of current views, to authorize its "
+            "views: take {table} out"
+        )
     clean, keys = settings.clean_view_of(one).dataset, settings.key_table_of(one).dataset
     return CleanDatasets(str(clean), str(current), str(keys))
 

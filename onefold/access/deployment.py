@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onefold.core.errors import InvalidPolicy
+from onefold.core.text import reason_of
 from onefold.ports.access import Condition, Grant, normal_principal, normal_role
 
 _DEPLOY = "run `make deploy` again, which writes the file"
@@ -65,7 +66,9 @@ def read_grants(data: bytes, name: str, project: str) -> DeploymentGrants:
     """
     content = _object(data, name)
     if content.get("project") != project:
-        raise InvalidPolicy(f"{name} holds the grants of project {content.get('project')!r}, expected {project}")
+        raise InvalidPolicy(
+            f"{name} holds the grants of project {content.get('project')!r}, expected {project}: name its file"
+        )
     try:
         return DeploymentGrants(
             frozenset((str(grant["dataset"]), _grant(grant)) for grant in content["grants"]),
@@ -75,14 +78,16 @@ def read_grants(data: bytes, name: str, project: str) -> DeploymentGrants:
             int(content["serial"]),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidPolicy(f"{name} is not complete ({error!r}): {_DEPLOY}") from error
+        raise InvalidPolicy(
+            f"{name}: expected project, grants, views, state, lineage and serial, got a part: {_DEPLOY}"
+        ) from error
 
 
 def _object(data: bytes, name: str) -> dict[str, Any]:
     try:
         content = json.loads(data)
     except ValueError as error:
-        raise InvalidPolicy(f"{name} cannot be read as JSON ({error}): {_DEPLOY}") from error
+        raise InvalidPolicy(f"{name} cannot be read as JSON ({reason_of(error)}): {_DEPLOY}") from error
     if not isinstance(content, dict):
         raise InvalidPolicy(f"{name}: expected a JSON object: {_DEPLOY}")
     return content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -9,6 +10,7 @@ from typing import TypeVar
 from onefold.access.deployment import DeploymentGrants
 from onefold.access.policy import ALLOW_WRITERS, AccessPolicy, DatasetPolicy
 from onefold.core.errors import InvalidPolicy, OnefoldError
+from onefold.core.text import cut
 from onefold.ports.access import OWNER, READER, DatasetAccess, DatasetLists, Grant, Group, Groups, Member
 
 VIEW_SUFFIXES = ("__views_full", "__views_clean")
@@ -150,7 +152,7 @@ def kept_entries(state: AccessState) -> Iterator[str]:
     for name, access in sorted(state.datasets.items()):
         for entry in access.entries:
             if entry.is_unknown:
-                yield f"dataset {name}: an entry of an unknown form is kept: {dict(entry.content)}"
+                yield f"dataset {name}: an entry of an unknown form is kept: {cut(json.dumps(dict(entry.content)))}"
     for name, group in sorted(state.groups.items()):
         for member in group.members:
             if member.is_kept and "@" not in member.email:

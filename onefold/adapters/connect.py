@@ -11,6 +11,7 @@ from onefold.adapters.bigquery.errors import EMULATOR, translated
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import Rejected
 from onefold.core.extras import from_lab
+from onefold.core.text import reason_of
 from onefold.ports.load_jobs import LoadJobs
 from onefold.ports.rows import RowWriter
 
@@ -28,7 +29,7 @@ def connect(project: str | None) -> BigQueryWarehouse:
         try:
             return BigQueryWarehouse(bigquery.Client(project=project))
         except OSError as error:  # the client's error where it finds no project
-            raise Rejected(f"{error}; set ONEFOLD_PROJECT") from error
+            raise Rejected(f"no project ({reason_of(error)}): give --project, or set ONEFOLD_PROJECT") from error
 
 
 def row_writer_for(warehouse: BigQueryWarehouse) -> RowWriter:

@@ -54,7 +54,7 @@ def connect(project: str | None, settings: BatchSettings) -> DataprocBatches:
         credentials, found = google.auth.default(scopes=["https://www.googleapis.com/auth/cloud-platform"])
     project = project or found
     if not project:
-        raise Rejected("no project: set ONEFOLD_PROJECT")
+        raise Rejected("no project: give --project, or set ONEFOLD_PROJECT")
     options = ClientOptions(api_endpoint=f"{region}-dataproc.googleapis.com:443")
     client = dataproc_v1.BatchControllerClient(credentials=credentials, client_options=options)
     return DataprocBatches(client, project, region)

@@ -37,7 +37,7 @@ class FolderObjects:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise Rejected(f"{address} cannot be read: {error.strerror}") from error
+            raise Rejected(f"{address} cannot be read: {error.strerror}: correct the address, or its rights") from error
         return StoredObject(data, generation_of(data))
 
     def list_folders(self, address: str) -> list[str]:
@@ -50,9 +50,9 @@ class FolderObjects:
         try:
             return [entry.name for entry in os.scandir(address) if entry.is_dir()]
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise NotFound(f"there is no folder {address}") from error
+            raise NotFound(f"there is no folder {address}: correct the address") from error
         except OSError as error:
-            raise Rejected(f"{address} cannot be read: {error.strerror}") from error
+            raise Rejected(f"{address} cannot be read: {error.strerror}: correct the address, or its rights") from error
 
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
         """Replace a file as a whole, and return its new generation.
@@ -72,14 +72,14 @@ class FolderObjects:
             with self._locked():
                 found = self.find(address)
                 if generation is not None and generation != (found.generation if found else NEW):
-                    raise ObjectChanged(f"{address}: written by somebody else since it was read")
+                    raise ObjectChanged(f"{address}: written by somebody else since it was read: run the command again")
                 _replace(path, data)
         except PermissionError as error:
             raise Rejected(f"{address} cannot be written: {error.strerror}; run as a user who may write there") from error
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
             raise Rejected(f"{address} cannot be written: {error.filename} is in its way; move it elsewhere") from error
         except OSError as error:
-            raise TryAgain(f"{address} cannot be written: {error.strerror}") from error
+            raise TryAgain(f"{address} cannot be written: {error.strerror}: make room, and try again") from error
         return generation_of(data)
 
     @contextlib.contextmanager

@@ -15,6 +15,7 @@ from google.api_core import exceptions as api
 
 from onefold.adapters.google_errors import CLOUD_STORAGE
 from onefold.core.errors import InvalidInput, NotFound, Rejected
+from onefold.core.text import shown_list
 from onefold.ports.objects import _ADDRESS, NEW, StoredObject, check_folder
 
 MAX_OBJECT = 64_000_000
@@ -44,7 +45,7 @@ class GcsObjects:
             return _read_file(address)
         found = self.find(address)
         if found is None:
-            raise Rejected(f"{address}: there is no such object, or no longer")
+            raise Rejected(f"{address}: there is no such object, or no longer: correct the address")
         return found.data
 
     def find(self, address: str) -> StoredObject | None:
@@ -59,7 +60,9 @@ class GcsObjects:
             try:
                 blob.reload(timeout=_TIMEOUT, retry=None)
                 if (blob.size or 0) > MAX_OBJECT:
-                    raise Rejected(f"{address} has {blob.size} bytes, and BigQuery takes no row of that size")
+                    raise Rejected(
+                        f"{address} has {blob.size} bytes, and BigQuery takes no row of that size: shorten it at the source"
+                    )
                 generation = int(blob.generation or NEW)
                 data = blob.download_as_bytes(if_generation_match=generation, timeout=_TIMEOUT, retry=None)
                 return StoredObject(data, generation)
@@ -81,7 +84,7 @@ class GcsObjects:
             listed = marker.client.list_blobs(marker.bucket, prefix=prefix, delimiter="/", timeout=_TIMEOUT, retry=None)
             found = [(page.prefixes, page.num_items) for page in listed.pages]
         if not any(names or count for names, count in found):
-            raise NotFound(f"there is no folder {address}: no object is below it")
+            raise NotFound(f"there is no folder {address}: no object is below it: correct the address")
         return [name.removeprefix(prefix).rstrip("/") for names, _ in found for name in names]
 
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
@@ -167,7 +170,7 @@ class GcsObjects:
         if not denied:
             return []
         grant = f"gcloud storage buckets add-iam-policy-binding gs://{bucket} --member={who} --role=roles/storage.objectUser"
-        return [f"{who} lacks {', '.join(denied)} below {folder}; run: {grant}"]
+        return [f"{who} lacks {shown_list(denied)} below {folder}; run: {grant}"]
 
     def _blob(self, address: str) -> Any:
         match = _ADDRESS.fullmatch(address)
@@ -191,5 +194,5 @@ class GcsObjects:
 def _read_file(address: str) -> bytes:
     path = Path(urllib.parse.unquote(address.removeprefix("file://")))
     if not path.is_file():
-        raise Rejected(f"{address}: there is no such file, or no longer")
+        raise Rejected(f"{address}: there is no such file, or no longer: correct the address")
     return path.read_bytes()

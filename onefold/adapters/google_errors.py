@@ -67,6 +67,7 @@ _BUSY = (api.ServiceUnavailable, api.TooManyRequests, api.BadGateway, api.Gatewa
 """What a server answers that has too much to do, and gRPC also where no server answers."""
 _REQUEST_TIMEOUT = 408
 QUOTA_REASONS = frozenset({"rateLimitExceeded", "quotaExceeded"})
+_CLIENTS_ADVICE = "set up Application Default Credentials"
 _NO_ACCESS_REASON = "accessDenied"
 _TRANSIENT_REASONS = QUOTA_REASONS | {  # the limits of a quota are by time
     "backendError",
@@ -108,6 +109,12 @@ def failure_of(error: Exception) -> ApiFailure | None:
 def reasons_of(error: api.GoogleAPICallError) -> set[str]:
     """Return the reasons that an answer of a REST API gives besides its status."""
     return {detail.get("reason", "") for detail in error.errors if isinstance(detail, Mapping)}
+
+
+def no_credentials(error: Exception) -> str:
+    """Return the advice where a client finds no credentials; the client's own advice is long, and less than this one."""
+    detail = "" if _CLIENTS_ADVICE in str(error) else f" ({_one_line(str(error))})"
+    return f"no credentials: run `gcloud auth application-default login`{detail}"
 
 
 def message_of(error: api.GoogleAPICallError) -> str:
@@ -167,7 +174,7 @@ class Service:
 
     def _text(self, subject: str, error: Exception, failure: ApiFailure) -> str:
         if failure is ApiFailure.NO_CREDENTIALS:
-            return f"no credentials: run `gcloud auth application-default login` ({error})"
+            return no_credentials(error)
         if failure in (ApiFailure.CHANGED, ApiFailure.CONFLICT):
             return f"{subject} was written by somebody else: {_description(error)}"
         is_silent = failure is ApiFailure.NO_ANSWER

@@ -10,6 +10,7 @@ import requests
 import urllib3
 
 from onefold.core.errors import InvalidInput, Rejected, TryAgain
+from onefold.core.network import network_reason
 from onefold.ports.objects import StoredObject, generation_of
 
 MAX_BODY = 64_000_000
@@ -52,7 +53,7 @@ class HttpObjects:
                         continue
                     return _document(address, answer, end)
             except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-                raise TryAgain(f"{address}: the server does not answer: {error}") from error
+                raise TryAgain(f"{address}: the server does not answer: {network_reason(error)}") from error
         raise Rejected(f"{address}: more than {_MAX_REDIRECTS} redirects; name the address to which they lead")
 
 
@@ -98,18 +99,21 @@ def _document(address: str, answer: requests.Response, end: float) -> StoredObje
     if status == requests.codes.not_found:
         return None
     if status in _TRANSIENT or status >= _SERVER_ERROR:
-        raise TryAgain(f"{address}: the server answers {status}")
+        raise TryAgain(f"{address}: the server answers {status}: try again")
     if status != requests.codes.ok:
         advice = "; set ONEFOLD_REGISTRY_APIKEY to a key that may read" if status in (401, 403) else ""
         raise Rejected(f"{address}: the server answers {status}{advice}")
     if answer.headers.get("Content-Encoding", "identity") != "identity":
-        raise Rejected(f"{address}: the server compresses its answer, which nobody asked for")
+        raise Rejected(f"{address}: the server compresses its answer, which nobody asked for: turn compression off there")
     data = bytearray()
     # `read1` returns what has come so far; `iter_content` would wait for a whole piece, however slowly it comes.
     while piece := answer.raw.read1(_PIECE):
         data += piece
         if len(data) > MAX_BODY:
-            raise Rejected(f"{address} has more than {MAX_BODY:,} bytes")
+            raise Rejected(
+                f"{address} has more than {MAX_BODY:,} bytes, the most for a schema or an index: see that "
+                "the address is right"
+            )
         if time.monotonic() > end:
-            raise TryAgain(f"{address}: the server sends too slowly")
+            raise TryAgain(f"{address}: the server sends too slowly: try again")
     return StoredObject(bytes(data), generation_of(bytes(data)))

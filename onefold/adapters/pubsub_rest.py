@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from onefold.core.errors import Rejected, TopicRefused, TryAgain
+from onefold.core.network import network_reason
 from onefold.ports.publisher import Message
 
 _EMULATOR = "PUBSUB_EMULATOR_HOST"
@@ -37,15 +38,15 @@ class RestPublisher:
         import requests
         from google.auth import exceptions as auth
 
+        from onefold.adapters.google_errors import no_credentials
+
         path = topic if topic.startswith("projects/") else f"projects/{self._project}/topics/{topic}"
         try:
             answer = self._post(path, {"messages": [_as_json(message) for message in messages]})
         except auth.DefaultCredentialsError as error:
-            raise Rejected(
-                f"expected Google's credentials, got none: run `gcloud auth application-default login` ({error})"
-            ) from error
+            raise Rejected(no_credentials(error)) from error
         except (auth.GoogleAuthError, requests.RequestException) as error:
-            raise TryAgain(f"topic {path}: {type(error).__name__}: {error}") from error
+            raise TryAgain(f"topic {path}: Pub/Sub does not answer ({network_reason(error)}): try again") from error
         if not answer.ok:
             _refuse(path, answer.status_code, answer.text)
         return [str(id_) for id_ in answer.json()["messageIds"]]

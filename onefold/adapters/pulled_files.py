@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from onefold.adapters.gcs import GcsObjects
 from onefold.core.errors import InvalidInput, Rejected
+from onefold.core.text import reason_of
 from onefold.ports.objects import FileStore, StoredObject
 
 _FILE = "file://"
@@ -39,7 +40,9 @@ class FolderFiles:
         except FileExistsError:
             return False
         except OSError as error:
-            raise Rejected(f"{address} cannot be written: {error}: name another folder, or change its rights") from error
+            raise Rejected(
+                f"{address} cannot be written: {reason_of(error)}: name another folder, or change its rights"
+            ) from error
         return True
 
     def find(self, address: str) -> StoredObject | None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from onefold.core.errors import InvalidInput, NotFound, Rejected, TryAgain
 from onefold.core.extras import how_to_install
+from onefold.core.text import reason_of
 from onefold.ports.objects import StoredObject, generation_of
 
 MAX_OBJECT = 64_000_000
@@ -37,7 +38,7 @@ class S3Objects:
         bucket, name = _parts(address)
         data = self._answer(address, lambda client: _content(client, bucket, name))
         if data is not None and len(data) > MAX_OBJECT:
-            raise Rejected(f"{address} has more than {MAX_OBJECT:,} bytes")
+            raise Rejected(f"{address} has more than {MAX_OBJECT:,} bytes: see that the address is right")
         return None if data is None else StoredObject(data, generation_of(data))
 
     def list_folders(self, address: str) -> list[str]:
@@ -52,7 +53,7 @@ class S3Objects:
         bucket, name = _parts(f"{address.rstrip('/')}/x")
         found = self._answer(address, lambda client: _folders(client, bucket, name.removesuffix("x")))
         if found is None:
-            raise NotFound(f"there is no folder {address}: no object is below it")
+            raise NotFound(f"there is no folder {address}: no object is below it: correct the address")
         return found
 
     def _answer(self, address: str, ask: Callable[[Any], Result]) -> Result | None:
@@ -73,7 +74,7 @@ class S3Objects:
         except NoCredentialsError as error:
             raise Rejected(f"{address}: there are no credentials of AWS; run: aws configure") from error
         except (BotoCoreError, OSError) as error:
-            raise TryAgain(f"{address}: S3 does not answer: {error}") from error
+            raise TryAgain(f"{address}: S3 does not answer: {reason_of(error)}: try again") from error
 
     def _connected(self) -> Any:
         """Return the client.
@@ -128,6 +129,6 @@ def _check_missing(address: str, error: Any) -> None:
     if code in _MISSING:
         return
     if code in _TRANSIENT:
-        raise TryAgain(f"{address}: {error}") from error
+        raise TryAgain(f"{address}: {reason_of(error)}: try again") from error
     advice = "grant s3:GetObject and s3:ListBucket" if code == "AccessDenied" else "check the bucket and the region"
     raise Rejected(f"{address}: {error}; {advice}") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from onefold.core.errors import Rejected, TryAgain
+from onefold.core.network import network_reason
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _ADDRESS = "https://secretmanager.googleapis.com/v1/"
@@ -43,7 +44,10 @@ def read_secret(reference: str, environ: Mapping[str, str], what: str) -> str:
         try:
             return Path(name).read_text(encoding="utf-8").rstrip("\r\n")
         except OSError as error:
-            raise Rejected(f"the {what} is in the file {name}, which cannot be read: {error.strerror}") from error
+            raise Rejected(
+                f"the {what} is in the file {name}, which cannot be read: {error.strerror}: correct the "
+                "file, or name another one"
+            ) from error
     return _secret(reference if "/versions/" in reference else f"{reference}/versions/latest", _session())
 
 
@@ -52,10 +56,12 @@ def _session() -> Any:
     from google.auth import exceptions
     from google.auth.transport.requests import AuthorizedSession
 
+    from onefold.adapters.google_errors import no_credentials
+
     try:
         credentials, _ = google.auth.default(scopes=[_SCOPE])
     except exceptions.DefaultCredentialsError as error:
-        raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
+        raise Rejected(no_credentials(error)) from error
     return AuthorizedSession(credentials)  # type: ignore[no-untyped-call]
 
 
@@ -77,9 +83,11 @@ def _secret(version: str, session: Any, address: str = _ADDRESS) -> str:
     try:
         answer = session.get(f"{address}{version}:access", timeout=_TIMEOUT)
     except (requests.RequestException, exceptions.GoogleAuthError) as error:
-        raise TryAgain(f"{version} cannot be read: {type(error).__name__}: {error}") from error
+        raise TryAgain(
+            f"{version} cannot be read: Secret Manager does not answer ({network_reason(error)}): try again"
+        ) from error
     if answer.status_code in _PASSING or answer.status_code >= 500:
-        raise TryAgain(f"{version} cannot be read: Secret Manager answers {answer.status_code}")
+        raise TryAgain(f"{version} cannot be read: Secret Manager answers {answer.status_code}: try again")
     if not answer.ok:
         raise Rejected(
             f"{version} cannot be read: Secret Manager answers {answer.status_code}: create the secret, and grant the "

@@ -10,6 +10,8 @@ from urllib.parse import unquote
 import requests
 
 from onefold.core.errors import InvalidInput, OnefoldError, Rejected, TryAgain
+from onefold.core.network import network_reason, refusal
+from onefold.core.text import cut
 from onefold.ports.publisher import REASON
 
 _TIMEOUT_SECONDS = 600.0
@@ -58,7 +60,8 @@ def deliver(url: str, data: bytes) -> Delivered:
     if response.status_code >= 500:
         raise TryAgain(f"{url} asks for another delivery ({response.status_code}): see the log of the function")
     if not response.ok:
-        raise Rejected(f"{url} answered {response.status_code}: {response.text[:200]}")
+        shown = cut(" ".join(response.text.split()), 200)
+        raise Rejected(f"{url} answered {response.status_code}: {shown}: see the log of the function")
     return Delivered(identifier, unquote(response.headers.get(REASON, "")) or None)
 
 
@@ -84,4 +87,6 @@ def _translated(url: str, error: requests.exceptions.RequestException) -> Onefol
         return TryAgain(
             f"{url} did not answer the message within {_TIMEOUT_SECONDS:.0f} seconds: see the log of the function"
         )
-    return TryAgain(f"{url} does not answer: start the function there, or correct the address")
+    if refused := refusal(url):
+        return TryAgain(f"{url} does not answer ({refused}): start the function there, or correct the address")
+    return TryAgain(f"{url} broke off ({network_reason(error)}): it is busy or has failed: see its log, and try again")

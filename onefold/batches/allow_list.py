@@ -41,7 +41,7 @@ class AllowList:
         """Return why a job may not use a dataset; nothing where it may."""
         if self.datasets is None or dataset in self.datasets:
             return []
-        return [f"dataset {dataset} is not among ONEFOLD_DATASETS"]
+        return [f"dataset {dataset} is not among ONEFOLD_DATASETS: add it there"]
 
     def problems_of_shred(self, arguments: ShredArguments) -> list[str]:
         """Return why a job may not shred these events into this folder by this registry; nothing where it may."""
@@ -84,7 +84,10 @@ class AllowList:
         # A job may delete its output to begin anew, so its output is never a whole allowed folder or a whole bucket.
         if not any(is_within(folder, parent) and not (written and is_within(parent, folder)) for parent in allowed):
             inside = "inside" if written else "in"
-            return [f"{folder} is not {inside} a folder of ONEFOLD_BATCH_FOLDERS ({shown_list(allowed) or 'none is set'})"]
+            return [
+                f"{folder} is not {inside} a folder of ONEFOLD_BATCH_FOLDERS "
+                f"({shown_list(allowed) or 'none is set'}): name one in it"
+            ]
         return self._problems_of_code(folder) if written else []
 
     def _problems_of_code(self, folder: str) -> list[str]:

@@ -94,7 +94,8 @@ def _settings_for(arguments: Arguments, settings: BatchSettings) -> BatchSetting
 def _problems_of_arguments(arguments: Arguments, request: BatchRequest, allowed: AllowList) -> list[str]:
     if isinstance(arguments, DatasetArguments | SourceArguments):
         same = arguments.dataset == request.dataset
-        return [] if same else [f"--dataset {arguments.dataset} is not {request.dataset}, the dataset of the request"]
+        text = f"--dataset {arguments.dataset} is not {request.dataset}, the dataset of the request: leave it out"
+        return [] if same else [text]
     if isinstance(arguments, ShredArguments):
         return allowed.problems_of_shred(arguments)
     return [problem for uri in arguments.uris for problem in allowed.problems_of(uri, written=uri is arguments.output)]

@@ -115,7 +115,10 @@ def launch(
             return LaunchedBatch(found, created, attempt)
         if what == "wait":
             raise TryAgain(f"batch {found.id} is {found.state.value}; what the message asks for waits for its end")
-    raise Rejected(f"all {MAX_ATTEMPTS} batches of this message failed, the last one is {planned.attempt(MAX_ATTEMPTS).id}")
+    raise Rejected(
+        f"all {MAX_ATTEMPTS} batches of this message failed: see the log of "
+        f"{planned.attempt(MAX_ATTEMPTS).id}, correct the cause, and send the message again"
+    )
 
 
 def _create(batches: Batches, batch: Batch) -> tuple[StoredBatch, bool]:
@@ -193,5 +196,5 @@ def _known(batch: StoredBatch | None, id_: str) -> StoredBatch:
         Rejected: there is none.
     """
     if batch is None:
-        raise Rejected(f"batch {id_} is gone: somebody has deleted it")
+        raise Rejected(f"batch {id_} is gone: somebody has deleted it: start it again")
     return batch

@@ -10,7 +10,7 @@ from typing import Any
 from onefold.batches.jobs import JOBS, Form, present_name
 from onefold.batches.values import Uri
 from onefold.core.errors import InvalidInput, InvalidMessage
-from onefold.core.text import shown_list
+from onefold.core.text import shortened, shown_list
 from onefold.messages.envelope import json_object, table_problems
 
 _MAX_REQUEST = 50_000
@@ -158,7 +158,9 @@ def _job_problems(job: object) -> list[str]:
 def _scope_problems(content: Mapping[str, Any]) -> list[str]:
     """Return why a message without a `table` cannot mean all tables: its job, or a field that may be a misspelt `table`."""
     unknown = sorted({*content} - {"job", "dataset", "arguments"})
-    problems = [f"the message names no `table`, and has unknown fields: {shown_list(map(repr, unknown))}"] if unknown else []
+    problems = (
+        [f"the message names no `table`, and has unknown fields: {shown_list(map(shortened, unknown))}"] if unknown else []
+    )
     if content.get("job") in _FOR_TABLES:
         problems.append(f"the message names no `table`, and the job {content['job']} works on one table")
     return problems

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from onefold.core.names import TableId, fold_case, problems_of_name
+from onefold.core.text import shortened
 
 _BIGQUERY = "bigquery:"
 _PATTERN = re.compile(r"[*?\[\]{}]")
@@ -109,8 +110,8 @@ def parse_time(option: str, text: str, problems: list[str]) -> datetime | None:
     """
     try:
         time = datetime.fromisoformat(text)
-    except ValueError as error:
-        problems.append(f"{option}: {text!r} is no time: {error}")
+    except ValueError:
+        problems.append(f"{option}: {shortened(text)} is no time: write it as 2026-01-31 or 2026-01-31T06:00:00Z")
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 

@@ -19,6 +19,7 @@ from onefold.capture.quarantine import (
 from onefold.capture.xa import PreparedTransaction
 from onefold.core.declared_types import check_types
 from onefold.core.errors import InvalidInput
+from onefold.core.text import reason_of
 from onefold.landing.row_writer import AppliedRules
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
@@ -79,7 +80,7 @@ def from_json(data: bytes) -> Checkpoint:
         found = _read(body)
         check_types(found)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidInput(f"the checkpoint cannot be read ({type(error).__name__}: {error}): name another one") from error
+        raise InvalidInput(f"the checkpoint cannot be read ({reason_of(error)}): name another one") from error
     return found
 
 

@@ -252,7 +252,7 @@ def _landing_problems(
             problems[table] = list(table_problems(id_, table.columns, stored.columns)) if stored else []
         if problems[table]:
             remedy = f"{id_} is not the table of this version: rename it, and start again"
-            found[name] = TableProblem(name, "warehouse", f"{name}: {'; '.join(problems[table])}", remedy)
+            found[name] = TableProblem(name, "warehouse", f"{name}: {shown_list(problems[table], joint='; ')}", remedy)
     return found
 
 

@@ -203,7 +203,7 @@ class Capture:
                 self._reader.read(blocking=not self.options.once)
                 if self.options.once:
                     return
-                raise TryAgain("the source has ended the reading of its log")
+                raise TryAgain("the source has ended the reading of its log: capture reads on when it answers again")
             except LogLost as error:
                 if self._is_new and self.options.start and not self._reader.begun:
                     raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pymysql
 
 from onefold.core.errors import Rejected, TryAgain
+from onefold.mysql.connection import server_reason
 
 DENIED = (1044, 1142, 1227)
 """Error codes of a server for a missing right."""
@@ -27,4 +28,4 @@ def translated(error: pymysql.err.MySQLError, user: str = "...") -> Exception:
             f"the user lacks a right at the source: {text}; run: GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT "
             f"ON *.* TO {user}"
         )
-    return TryAgain(f"the source does not answer: {error}")
+    return TryAgain(f"the source does not answer: {server_reason(error)}: see that it runs and can be reached")

@@ -14,10 +14,11 @@ from onefold.capture.alterations import KnownTable
 from onefold.capture.quarantine import TableProblem
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import table_name
+from onefold.core.text import shown_list
 from onefold.landing.table import free_names, holder_of_name, versioned_table
 from onefold.mysql.catalog import BASE, ColumnRow, TableDescription, TableName, describe, describe_one, tables
 from onefold.mysql.charsets import SUPPORTED
-from onefold.mysql.connection import quoted
+from onefold.mysql.connection import quoted, server_reason
 from onefold.mysql.grants import grant, is_connection_error, missing_select, reads_everything, table_sql
 from onefold.mysql.near_names import none_fitting, unused_patterns
 from onefold.mysql.table import Structure
@@ -92,7 +93,9 @@ def described_problem(table: TableDescription) -> TableProblem | None:
     problems = [*_versioning_problems(table), *_column_problems(table)]
     if problems:
         remedies = dict.fromkeys(remedy for _, remedy in problems)
-        return TableProblem(table.name, "structure", "; ".join(reason for reason, _ in problems), "; ".join(remedies))
+        return TableProblem(
+            table.name, "structure", shown_list((reason for reason, _ in problems), joint="; "), "; ".join(remedies)
+        )
     return clash_problem(table.name, table.structure) if table.structure else None
 
 
@@ -110,7 +113,8 @@ def _grant_problem(connection: pymysql.Connection, name: TableName, visible: boo
     except pymysql.err.MySQLError as error:
         if not connection.open or is_connection_error(error):
             raise
-        return TableProblem(name, "copy", f"{name} cannot be read: {error}", "repair the table, then start capture again")
+        reason = f"{name} cannot be read: {server_reason(error)}"
+        return TableProblem(name, "copy", reason, "repair the table, then start capture again")
     if words is None:
         return None
     reason = f"{name}: the user of capture may not read the table, or not all of its columns ({words})"
@@ -157,7 +161,9 @@ def clash_problem(name: TableName, structure: Structure) -> TableProblem | None:
         renames = ", ".join(f"RENAME COLUMN {quoted(old)} TO {quoted(new)}" for old, new in renamed)
         leave = f"leave the table out ({exclusion(name)})"
         remedy = f"run: ALTER TABLE {table_sql(name)} {renames}; or {leave}" if renames else leave
-        return TableProblem(name, "structure", "; ".join(f"{name.database}.{problem}" for problem in error.problems), remedy)
+        return TableProblem(
+            name, "structure", shown_list((f"{name.database}.{problem}" for problem in error.problems), joint="; "), remedy
+        )
     return None
 
 

@@ -11,6 +11,7 @@ from onefold.capture.source import CapturedSource
 from onefold.capture.table_checks import exclusion, name_problem
 from onefold.core.errors import SchemaConflict, TableRefused
 from onefold.core.names import table_name
+from onefold.core.text import shown_list
 from onefold.landing.announce import Announcer
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
@@ -72,4 +73,6 @@ def refusal(table: TableName, error: TableRefused | SchemaConflict, kind: Kind) 
     """
     if isinstance(error, TableRefused):
         return TableProblem(table, kind, f"{table}: {error.reason}", error.remedy)
-    return TableProblem(table, kind, f"{table}: {'; '.join(error.problems)}", f"leave the table out ({exclusion(table)})")
+    return TableProblem(
+        table, kind, f"{table}: {shown_list(error.problems, joint='; ')}", f"leave the table out ({exclusion(table)})"
+    )

@@ -201,11 +201,14 @@ def metadata_problems(table: str, columns: Sequence[Column], *, casts_sort_keys:
 
     Examples:
         >>> list(metadata_problems("shop.t", [Column("id", STRING)]))
-        ['shop.t is no change table: it has no column datastream_metadata of type STRUCT; it has id']
+        ['shop.t is no change table: it has no column datastream_metadata of type STRUCT; it has id: name a change table']
     """
     metadata = metadata_of(columns)
     if not metadata.fields:
-        yield f"{table} is no change table: it has no column {METADATA} of type STRUCT; it has {_listed(columns)}"
+        yield (
+            f"{table} is no change table: it has no column {METADATA} of type STRUCT; it has "
+            f"{_listed(columns)}: name a change table"
+        )
         return
     names = shown_list(field.name for field in metadata.fields)
     yield from (

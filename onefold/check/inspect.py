@@ -10,6 +10,7 @@ import pymysql
 from onefold.check.request import CheckedTable, CheckRequest
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, quote_text, table_name, time_literal
+from onefold.core.text import shown_list
 from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.landing.table import versioned_table
 from onefold.mysql.catalog import TableName, describe_one
@@ -122,7 +123,9 @@ class Inspector:
         name = TableName(self.request.database, table)
         description = describe_one(connection, name)
         if description is None:
-            raise NotFound(f"{name} does not exist at the source, or the user may not see it")
+            raise NotFound(
+                f"{name} does not exist at the source, or the user may not see it: correct the name, or grant SELECT"
+            )
         if description.structure is None:
             raise Skipped("it is system-versioned, which pulls do not support")
         return description.structure
@@ -174,4 +177,6 @@ def _check_columns(table: CheckedTable) -> None:
     if table.watermark and table.column(table.watermark.column) is None:
         lacking.append(table.watermark.column)
     if lacking:
-        raise SchemaConflict(f"{table.view} has no column {' and no column '.join(lacking)}: run onefold refresh")
+        raise SchemaConflict(
+            f"{table.view} has no column {shown_list(lacking, joint=' and no column ')}: run onefold refresh"
+        )

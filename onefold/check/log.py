@@ -86,7 +86,7 @@ class CheckLog:
             self._warehouse.create_table(self.id, CHECK_COLUMNS, partition=CHECKED_AT)
             writer = self._rows.open(self.id)
         if writer is None:
-            raise TryAgain(f"{self.id} was created, but cannot be read yet")
+            raise TryAgain(f"{self.id} was created, but cannot be read yet: try again in a minute")
         if problems := writer.append(rows):
             reason = next(iter(problems.values()))
             raise Rejected(f"{self.id}: expected the log of checks, got a table that refuses its rows ({reason}): rename it")

@@ -41,6 +41,7 @@ from onefold.cli import (
 from onefold.cli.common import ERROR, OK, say
 from onefold.cli.output import Commands
 from onefold.cli.unforeseen import as_onefold_error
+from onefold.core.text import shown_lines
 
 EPILOG = "Exit codes: 0 nothing to do, equal, or done; 1 an error, wrong usage included; 2 changes to make, or differences."
 
@@ -120,7 +121,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         _discard_output()  # the program that read the output has ended, as `head` does
     except Exception as error:  # noqa: BLE001 no error of any kind ends as a traceback
-        for line in str(as_onefold_error(error)).splitlines():
+        for line in shown_lines(str(as_onefold_error(error)).splitlines()):
             say("red", f"Error: {line}")
         if isinstance(error, OSError):
             _discard_output()

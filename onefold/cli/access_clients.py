@@ -15,7 +15,7 @@ from google.auth.transport.requests import AuthorizedSession
 from onefold.adapters.bigquery import dataset_access
 from onefold.adapters.cloud_identity import CloudIdentityGroups
 from onefold.adapters.gcs import GcsObjects
-from onefold.adapters.google_errors import BIGQUERY
+from onefold.adapters.google_errors import BIGQUERY, no_credentials
 from onefold.adapters.iam_policies import IAM, RESOURCE_MANAGER, IamPolicies
 from onefold.adapters.rest import SCOPES, RestApi
 from onefold.core.errors import Rejected
@@ -99,5 +99,5 @@ class AccessClients:
         try:
             credentials, _ = google.auth.default(scopes=SCOPES)
         except exceptions.DefaultCredentialsError as error:
-            raise Rejected(f"no credentials: run `gcloud auth application-default login` ({error})") from error
+            raise Rejected(no_credentials(error)) from error
         return credentials

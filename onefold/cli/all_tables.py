@@ -13,6 +13,7 @@ from onefold.cli.common import ERROR, OK, Failure, print_lines, say, work_on_eac
 from onefold.cli.output import echo_json
 from onefold.core.errors import KeyUnknown, NoCurrentView, NotFound
 from onefold.core.names import TableId
+from onefold.core.text import shown_list
 
 all_option = click.option("--all", "all_", is_flag=True, help="All tables of the dataset that have versions.")
 match_option = click.option(
@@ -65,7 +66,7 @@ def refuse_for_many(**given: object) -> None:
     """
     named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, False)]
     if named:
-        raise click.UsageError(f"{', '.join(named)} is for one table, and --all and --match are for many: name TABLE.")
+        raise click.UsageError(f"{shown_list(named)} is for one table, and --all and --match are for many: name TABLE.")
 
 
 def run_for_many(

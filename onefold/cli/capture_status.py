@@ -15,7 +15,7 @@ from onefold.cli.common import CHANGES, OK, as_json
 from onefold.cli.output import echo_json
 from onefold.core.errors import NotFound
 from onefold.core.extras import needing
-from onefold.core.text import counted
+from onefold.core.text import counted, shown_list
 
 if TYPE_CHECKING:
     from onefold.capture.checkpoint_report import CheckpointReport
@@ -88,5 +88,4 @@ def _rows(report: CheckpointReport) -> Iterator[tuple[str, str]]:
 
 def _tables(names: list[Any]) -> str:
     """Return the number of tables with the first names."""
-    more = "" if len(names) <= _SHOWN_TABLES else ", ..."
-    return f"{counted(len(names), 'table')}: {', '.join(names[:_SHOWN_TABLES])}{more}" if names else "none"
+    return f"{counted(len(names), 'table')}: {shown_list(names, _SHOWN_TABLES)}" if names else "none"

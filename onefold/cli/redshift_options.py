@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.core.errors import InvalidInput
+from onefold.core.text import shown_list
 
 if TYPE_CHECKING:
     from onefold.adapters.redshift.connection import RedshiftConnection
@@ -60,4 +61,4 @@ def check_no_redshift(options: dict[str, str | None]) -> None:
     """
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if given:
-        raise InvalidInput(f"expected {', '.join(given)} for Redshift only: add --to redshift")
+        raise InvalidInput(f"expected {shown_list(given)} for Redshift only: add --to redshift")

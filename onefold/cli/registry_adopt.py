@@ -13,6 +13,7 @@ from onefold.cli.output import echo_json
 from onefold.cli.registry_options import open_registry, order_option, parse_order, registry_option
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId
+from onefold.core.text import reason_of
 from onefold.schema.diff import Severity
 
 if TYPE_CHECKING:
@@ -110,7 +111,9 @@ def _read_table(context: click.Context, project: str | None, table: str) -> tupl
     _, warehouse = open_warehouse(context, project, dataset, None)
     found: tuple[Column, ...] | None = warehouse.read_columns(TableId(warehouse.project, dataset, name))
     if found is None:
-        raise NotFound(f"{warehouse.project}.{table} does not exist; give --columns FILE for a table in Redshift")
+        raise NotFound(
+            f"{warehouse.project}.{table} does not exist: correct the name, or give --columns FILE for a table in Redshift"
+        )
     return found
 
 
@@ -123,7 +126,7 @@ def _read_mapping(path: Path) -> dict[str, str]:
     try:
         content: Any = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise InvalidInput(f"{path} cannot be read: {error}") from error
+        raise InvalidInput(f"{path} cannot be read: {reason_of(error)}: write `columns:` in YAML, in UTF-8") from error
     columns = content.get("columns") if isinstance(content, dict) and content.keys() == {"columns"} else None
     if not isinstance(columns, dict) or not all(isinstance(text, str) for pair in columns.items() for text in pair):
         raise InvalidInput(f"{path}: expected `columns:` with lines like `user.first_name: first_name`")

@@ -129,6 +129,7 @@ def _connection(source: Source) -> Iterator[pymysql.Connection]:
     import pymysql as client
 
     from onefold.adapters.secrets import read_password
+    from onefold.mysql.connection import server_reason
     from onefold.pull.read.connection import connect_source
 
     try:
@@ -136,5 +137,6 @@ def _connection(source: Source) -> Iterator[pymysql.Connection]:
             yield connection
     except (client.err.MySQLError, OSError) as error:
         raise Rejected(
-            f"{source.user}@{source.host}:{source.port} cannot be read: {error.args[-1]}: correct its settings"
+            f"{source.user}@{source.host}:{source.port} cannot be read: {server_reason(error)}: correct "
+            f"sources.{source.cluster} in onefold.yaml, or start the server"
         ) from error

@@ -34,8 +34,10 @@ def _of_service(error: Exception) -> OnefoldError | None:
 
     packages = {one.__module__.partition(".")[0] for one in type(error).__mro__}
     if "pymysql" in packages:
+        from onefold.mysql.connection import server_reason
+
         advice = "see that the server runs, and that its user may do this"
-        return Rejected(f"the source database answers: {_text(str(error.args[-1]) if error.args else '')}: {advice}")
+        return Rejected(f"the source database answers: {_text(server_reason(error))}: {advice}")
     if isinstance(error, OSError) and "requests" not in packages:
         return None
     return Service("Google Cloud", emulator="", start="").translate("Google Cloud", error)

@@ -19,7 +19,7 @@ from onefold.compare.partitions import Partition, folders_above, partitions_of
 from onefold.core.errors import InvalidInput
 from onefold.core.extras import how_to_install
 from onefold.core.names import fold_case
-from onefold.core.text import shown_list
+from onefold.core.text import reason_of, shown_list
 
 PARQUET, JSON, CSV = ".parquet", ".jsonl", ".csv"
 FORMATS = (PARQUET, JSON, CSV)
@@ -67,11 +67,13 @@ def row_files(path: Path) -> list[Path]:
         InvalidInput: there is no such file or folder, or its files are not of one known format.
     """
     if not path.exists():
-        raise InvalidInput(f"{path}: there is no such file or folder")
+        raise InvalidInput(f"{path}: there is no such file or folder: correct the path")
     found = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file() and _is_seen(one, path))
     if len({format_of(one.name) for one in found}) != 1 or format_of(found[0].name) not in _READERS:
         kinds = shown_list(sorted({_suffix(one.name) or one.name for one in found})) or "none"
-        raise InvalidInput(f"{path}: rows come in files of one kind of {', '.join(_FORMATS)}; found {kinds}")
+        raise InvalidInput(
+            f"{path}: expected files of one kind of {', '.join(_FORMATS)}, got {kinds}: name files of one kind"
+        )
     return found
 
 
@@ -101,7 +103,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
             for row in _READERS[format_of(one.name)](one):
                 yield _with_partitions(one, row, folders) if folders else row
         except (OSError, EOFError, zlib.error) as error:
-            raise InvalidInput(f"{one} cannot be read: {error}") from error
+            raise InvalidInput(f"{one} cannot be read: {reason_of(error)}: correct or leave out the file") from error
 
 
 def _with_partitions(path: Path, row: dict[str, Any], folders: Sequence[tuple[Partition, str]]) -> dict[str, Any]:
@@ -156,11 +158,13 @@ def _json_row(path: Path, number: int, line: bytes) -> dict[str, Any]:
         row = json.loads(line, parse_float=Decimal)
     except json.JSONDecodeError as error:
         # Not the whole text of the error, which counts lines within this line.
-        raise InvalidInput(f"{path}, line {number}: not JSON: {error.msg}, at character {error.colno}") from error
+        raise InvalidInput(
+            f"{path}, line {number}: not JSON: {error.msg}, at character {error.colno}: write one JSON object a line"
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path}, line {number}: not JSON: {error}") from error
+        raise InvalidInput(f"{path}, line {number}: not JSON: {reason_of(error)}: write one JSON object a line") from error
     if not isinstance(row, dict):
-        raise InvalidInput(f"{path}, line {number}: not a JSON object")
+        raise InvalidInput(f"{path}, line {number}: not a JSON object: write one JSON object a line")
     return row
 
 
@@ -178,7 +182,7 @@ def _read_csv(path: Path) -> Iterator[dict[str, Any]]:
                 # An empty value is NULL too, because CSV cannot tell the two apart.
                 yield {name: None if value in ("", NULL) else value for name, value in row.items()}
         except (csv.Error, UnicodeDecodeError) as error:
-            raise InvalidInput(f"{path}, line {reader.line_num}: not CSV in UTF-8: {error}") from error
+            raise InvalidInput(f"{path}, line {reader.line_num}: not CSV in UTF-8: {reason_of(error)}") from error
 
 
 def _check_header(path: Path, names: Sequence[str]) -> None:
@@ -196,7 +200,7 @@ def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
         for batch in parquet.ParquetFile(path).iter_batches():
             yield from batch.to_pylist()
     except (ArrowException, OSError, ValueError) as error:  # Python has no time with nanoseconds
-        raise InvalidInput(f"{path}: not Parquet that can be read: {error}") from error
+        raise InvalidInput(f"{path}: not Parquet that can be read: {reason_of(error)}") from error
 
 
 _READERS: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {

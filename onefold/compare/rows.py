@@ -99,7 +99,7 @@ def check_columns(sides: tuple[Sequence[str], Sequence[str]], keys: Sequence[str
     """
     named = dict(zip(("left", "right"), sides, strict=True))
     problems = [
-        f"the {side} side has no column {key} for the key; it has {shown_list(columns)}"
+        f"the {side} side has no column {key} for the key; it has {shown_list(columns)}: correct the key"
         for side, columns in named.items()
         for key in keys
         if columns and not _has(columns, key)

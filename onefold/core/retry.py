@@ -74,7 +74,7 @@ def retry_on_conflict(view: TableId, work: Callable[[], Result], sleep: Callable
         except ViewChanged as error:
             last = error
     raise TryAgain(
-        f"{view}: others wrote it during each of {CONFLICT_TRIES} tries, or it needs what is missing ({last})"
+        f"{view}: others wrote it during each of {CONFLICT_TRIES} tries, or it needs what is missing ({last}): run it again"
     ) from last
 
 

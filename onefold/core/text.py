@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 SHOWN_CHARACTERS = 60
 """A wrong name is shown up to this length, so that a hostile one cannot flood a log."""
+_REASON_CHARACTERS = 200
 
 
 def counted(number: int, noun: str) -> str:
@@ -40,15 +41,37 @@ def cut(text: str, most: int = SHOWN_CHARACTERS) -> str:
     return text if len(text) <= most else text[:most] + "…"
 
 
-def shown_list(names: Iterable[object], most: int = 8) -> str:
-    """Return names separated by commas, and the number of those that are left out.
+def shown_list(names: Iterable[object], most: int = 8, joint: str = ", ") -> str:
+    """Return names separated by commas, or by another joint, and the number of those that are left out.
 
     Examples:
         >>> shown_list(["a", "b", "c"], most=2)
         'a, b and 1 more'
     """
     texts = [str(name) for name in names]
-    return ", ".join(texts) if len(texts) <= most else f"{', '.join(texts[:most])} and {len(texts) - most:,} more"
+    return joint.join(texts[:most]) + (f" and {len(texts) - most:,} more" if len(texts) > most else "")
+
+
+def shown_lines(lines: Sequence[str], most: int = 20) -> list[str]:
+    """Return the first lines, and one that says how many are left out.
+
+    Examples:
+        >>> shown_lines(["a", "b", "c"], most=2)
+        ['a', 'b', 'and 1 more']
+    """
+    return list(lines) if len(lines) <= most else [*lines[:most], f"and {len(lines) - most:,} more"]
+
+
+def reason_of(error: BaseException) -> str:
+    """Return why something failed, on one short line: the words of the system, without numbers and paths of Python.
+
+    Examples:
+        >>> reason_of(PermissionError(13, "Permission denied", "/rows.json"))
+        'Permission denied'
+    """
+    text = str(getattr(error, "strerror", None) or error)
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "no reason is given")
+    return cut(line, _REASON_CHARACTERS)
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}

@@ -73,7 +73,7 @@ class LabelledNames(VersionedNames):
         for table, labelled in self.tables.items():
             if labelled == (base, version):
                 return table
-        raise NotFound(f"no table has the labels {LABEL_BASE} {base} and {LABEL_VERSION} {version}")
+        raise NotFound(f"no table has the labels {LABEL_BASE} {base} and {LABEL_VERSION} {version}: label its table")
 
     def tables_of(self, base: str) -> tuple[str, ...]:
         """Return the names of the tables that are versions of a base name."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from onefold.core.errors import OnefoldError
 from onefold.core.names import TableId, problems_of_name
+from onefold.core.text import shown_list
 from onefold.doctor.check import Check, checked, not_checked
 from onefold.doctor.hash_key import HashKeyCheck
 from onefold.doctor.machine import machine_checks
@@ -165,7 +166,7 @@ def _project_checks(clients: Clients, place: Place) -> Iterator[Check]:
         enabled = clients.project(place.project).enabled_apis()
         missing = [name for name in APIS if name not in enabled]
         command = f"gcloud services enable {' '.join(missing)} --project={place.project}"
-        return [f"not enabled: {', '.join(missing)}; run: {command}"] if missing else []
+        return [f"not enabled: {shown_list(missing)}; run: {command}"] if missing else []
 
     apis = checked("APIs", api_problems)
     yield apis

@@ -217,7 +217,7 @@ def _create(destination: Destination, new: NewTable) -> tuple[str, ...]:
         _make(warehouse, id_, new)
         found = warehouse.read_table(id_)
     if found is None:
-        raise TryAgain(f"{id_} was created, but cannot be read yet")
+        raise TryAgain(f"{id_} was created, but cannot be read yet: try again in a minute")
     problems = list(table_problems(id_, new.table.columns, found.columns))
     if problems:
         # ALTER TABLE RENAME fails in BigQuery while the table has a primary key.

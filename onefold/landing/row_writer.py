@@ -13,6 +13,7 @@ from typing import Any
 
 from onefold.core.errors import InvalidInput, TableRefused
 from onefold.core.hash_key import HashKey
+from onefold.core.text import shown_list
 from onefold.landing.table import HASHED, bigquery_type, is_known
 from onefold.landing.text import hashed_bytes
 from onefold.mysql.binlog.rows import Row
@@ -169,7 +170,9 @@ class LandingRules:
     def _new_landing(self, database: str, structure: Structure) -> Landing:
         actions = self.applied.actions(database, structure)
         if problems := list(_problems(structure, actions)):
-            raise TableRefused("; ".join(problems), "correct `captures` in onefold.yaml, and start capture again")
+            raise TableRefused(
+                shown_list(problems, joint="; "), "correct `captures` in onefold.yaml, and start capture again"
+            )
         if set(actions) <= {Action.CLEAR}:
             return Landing(structure)
         kept = [(index, action) for index, action in enumerate(actions) if action is not Action.DROP]

@@ -89,7 +89,9 @@ def merge_snapshot(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId,
     repeated = warehouse.fetch(repeated_keys_query(plan.base, rows))[0]["found"]
     if repeated:
         keys = shown_list(plan.base.keys)
-        raise SchemaConflict(f"{snapshot}: {counted(repeated, 'key')} ({keys}) repeated; a copy of the source has each once")
+        raise SchemaConflict(
+            f"{snapshot}: {counted(repeated, 'key')} ({keys}) repeated: make a copy of the source, which has each once"
+        )
     # This row of the log comes first: the base is about to hold rows that no change table has. A later merge must not
     # convert the base as if all of its rows had landed in change tables, even where this merge breaks off.
     log(warehouse, plan, "snapshot", zones=zones)

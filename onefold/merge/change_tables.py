@@ -76,7 +76,7 @@ def find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) ->
     versions = read_change_versions(warehouse, table, rules.names)
     if not versions:
         named = rules.names.described_versions(table.table)
-        raise NotFound(f"there is neither a change table {table} nor a version of it, {named}")
+        raise NotFound(f"there is neither a change table {table} nor a version of it, {named}: correct the name")
     return change_tables(table, versions, rules)
 
 

@@ -290,9 +290,8 @@ def _by_all(table: TableId, keys: Sequence[str], base_keys: Sequence[str]) -> st
 
 
 def _all(tenants: Iterable[Tenant]) -> str:
-    return shown_list(map(str, tenants))
+    return shown_list(tenants)
 
 
 def _some(tenants: Sequence[Tenant]) -> str:
-    more = len(tenants) - _SHOWN
-    return f"{_all(tenants[:_SHOWN])} and {more} more" if more > 0 else _all(tenants)
+    return shown_list(tenants, _SHOWN)

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from onefold.core.errors import InvalidMessage
+from onefold.core.text import shortened, shown_list
 from onefold.core.versioned_names import DEFAULT_NAMES, NamesIn, VersionedNames, default_names
 from onefold.messages.envelope import json_object, table_problems
 
@@ -61,7 +62,7 @@ def parse_change_message(data: bytes, names_in: NamesIn = default_names) -> Chan
     table, names = content["table"], names_in(content["dataset"])
     if names.by_labels:
         raise InvalidMessage(
-            f"dataset {content['dataset']} finds versions by labels (version_pattern: {names.pattern}), and rows of "
+            f"dataset {content['dataset']} finds versions by labels (version_pattern of onefold.yaml), and rows of "
             "messages land in tables that are named after their version: write them into another dataset"
         )
     if problems := names.problems(table["name"], table["version"]):
@@ -107,7 +108,7 @@ def _table_problems(content: Mapping[str, Any]) -> Iterator[str]:
     elif isinstance(content["table"], dict) and content["table"].get("version") is None:
         yield "`table` has no `version`"
     if unknown := sorted(content.keys() - _KEYS):
-        yield f"{', '.join(repr(name[:60]) for name in unknown[:10])}: not known; a message has {', '.join(sorted(_KEYS))}"
+        yield f"{shown_list(map(shortened, unknown))}: not known; a message has {', '.join(sorted(_KEYS))}"
 
 
 def _records_problems(content: Mapping[str, Any]) -> Iterator[str]:

@@ -112,7 +112,7 @@ def json_object(data: bytes, name: str) -> dict[str, Any]:
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InvalidMessage(f"{name} is not JSON: {type(error).__name__}") from error
+        raise InvalidMessage(f"{name} is not JSON, or nested too deep") from error
     if not isinstance(content, dict):
         raise InvalidMessage(f"{name} is not a JSON object")
     return content

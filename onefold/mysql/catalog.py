@@ -12,6 +12,7 @@ from typing import Any
 
 import pymysql
 
+from onefold.core.text import shown_list
 from onefold.mysql.connection import query, stream
 from onefold.mysql.table import INTEGERS, SourceColumn, SourceType, Structure, enum_size, set_size
 from onefold.mysql.table_filter import SYSTEM, TableFilter
@@ -124,8 +125,7 @@ def missing_databases(connection: pymysql.Connection, table_filter: TableFilter)
     missing = sorted(table_filter.databases - set(seen))
     if not missing:
         return None
-    more = f" and {len(seen) - _SHOWN_DATABASES:,} more" if len(seen) > _SHOWN_DATABASES else ""
-    return f"no database is named {' or '.join(missing)}; the user sees {', '.join(seen[:_SHOWN_DATABASES]) or 'none'}{more}"
+    return f"no database is named {' or '.join(missing)}; the user sees {shown_list(seen, _SHOWN_DATABASES) or 'none'}"
 
 
 def tables(connection: pymysql.Connection, table_filter: TableFilter, only: str | None = None) -> dict[TableName, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +12,13 @@ from pymysql.constants import CR
 from pymysql.cursors import SSCursor
 
 from onefold.core.errors import Rejected
+from onefold.core.text import reason_of
 from onefold.mysql.charsets import Dialect
 from onefold.mysql.gtid import GtidSet, lost
+
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
+_OF_SERVERS, _OF_CLIENTS = range(1_000, 100_000), range(2_000, 3_000)
+"""The numbers of errors; those of clients say less than their texts (MySQL, "Error Message Elements and Sources", 2026-11)."""
 
 # Text in one character set, times in UTC, identifiers in backticks, CHAR without trailing blanks, and all rows: a server may
 # limit the rows of each session (`sql_select_limit`), and a copy in one pass would end there. MySQL may also hide generated
@@ -54,7 +60,7 @@ class Address:
         try:
             self.host.encode("idna")
         except UnicodeError as error:
-            text = f"{self.host!r} is not the name of a host ({error})"
+            text = f"{self.host!r} is not the name of a host: {reason_of(error)}"
             raise pymysql.err.OperationalError(CR.CR_CONN_HOST_ERROR, text) from error
         return {
             "host": self.host,
@@ -66,6 +72,18 @@ class Address:
             "read_timeout": _READ_SECONDS,
             **self.tls,
         }
+
+
+def server_reason(error: Exception) -> str:
+    """Return what a server or its client says, with the number of a server's error and without those of the system.
+
+    Examples:
+        >>> server_reason(pymysql.err.OperationalError(1146, "Table 'shop.x' doesn't exist"))
+        "Table 'shop.x' doesn't exist (error 1146)"
+    """
+    code, *_ = error.args or (0,)
+    text = _ERRNO.sub("", str(error.args[-1] if error.args else "no reason is given"))
+    return f"{text} (error {code})" if code in _OF_SERVERS and code not in _OF_CLIENTS else text
 
 
 def connect(address: Address) -> pymysql.Connection:

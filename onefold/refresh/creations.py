@@ -73,9 +73,11 @@ def check_shown(
     """
     shown = next((known for known in found if known.id == version), None)
     if shown is None and (created or warehouse.has_table(table)):
-        raise TryAgain(f"{table} exists, but the dataset's metadata do not show it yet")
+        raise TryAgain(f"{table} exists, but the dataset's metadata do not show it yet: try again in a minute")
     if shown and shown.created and created and milliseconds(shown.created) < milliseconds(created):
-        raise TryAgain(f"{table} was created again, but the dataset's metadata still show the former table")
+        raise TryAgain(
+            f"{table} was created again, but the dataset's metadata still show the former table: try again in a minute"
+        )
 
 
 def _times(label: str) -> tuple[int, int] | None:

@@ -251,7 +251,7 @@ def _apply(kind: ViewKind, plan: ViewPlan) -> tuple[str, ...]:
         remove_view(kind.warehouse, plan.stored)
         # BigQuery cannot delete a view on a condition, so a version that was created meanwhile is looked for afterwards.
         if active_versions(kind.read_versions(), kind.settings.rules_for(plan.base)):
-            raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created")
+            raise ViewChanged(f"{plan.stored.id} was removed while a version of it was created: run it again")
     elif plan.action in ("create", "update") and plan.view and plan.draft:
         kind.before_write()
         return write_view(kind.warehouse, plan.view, plan.stored, replace(plan.draft, unannounced=plan.unannounced))

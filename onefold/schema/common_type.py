@@ -74,7 +74,9 @@ def _join(first: Type, second: Type, floats: bool) -> Type:
     common = next((type_ for type_ in _ancestors(second, floats) if type_ in above_first), None)
     if common is None:
         unknown = shown_list(sorted(unknown_types(first) | unknown_types(second)))
-        raise SchemaConflict(f"{first} and {second} have no common type: this release does not know the type {unknown}")
+        raise SchemaConflict(
+            f"{first} and {second} have no common type: this release does not know the type {unknown}: update Onefold"
+        )
     return common
 
 

@@ -13,14 +13,13 @@ from typing import Any
 
 from onefold.core.errors import InvalidColumns, InvalidType
 from onefold.core.names import fold_case
-from onefold.core.text import cut, shown_list
+from onefold.core.text import cut, shown_lines, shown_list
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 
 _REQUIRED = ("table_name", "column_name", "ordinal_position", "data_type")
-_MAX_PROBLEMS = 20
 _SHOWN_CHARACTERS = 80
 _MAX_HEADER = 10_000
 """The longest line, in characters, that is looked at as the header of a CSV file."""
@@ -58,8 +57,7 @@ def read_columns(text: str, base: str, names: VersionedNames = DEFAULT_NAMES) ->
         found.setdefault(row.version, []).append(row)
     problems += _problems_of_versions(found)
     if problems:
-        more = [f"and {len(problems) - _MAX_PROBLEMS} more"] if len(problems) > _MAX_PROBLEMS else []
-        raise InvalidColumns(problems[:_MAX_PROBLEMS] + more)
+        raise InvalidColumns(shown_lines(problems))
     return tuple(
         Version(version, tuple(row.column for row in sorted(group, key=lambda row: row.position)), group[0].created)
         for version, group in found.items()
@@ -109,7 +107,7 @@ def _read(raw: Any, number: int, base: str, names: VersionedNames, problems: lis
         return None
     if missing := [name for name in _REQUIRED if name not in raw]:
         found = f", but {cut(', '.join(map(str, raw)), _SHOWN_CHARACTERS)}" if raw else ""
-        problems.append(f"row {number} has no {', '.join(missing)}{found}: give the columns {', '.join(_REQUIRED)}")
+        problems.append(f"row {number} has no {shown_list(missing)}{found}: give the columns {', '.join(_REQUIRED)}")
         return None
     if not isinstance(raw["table_name"], str):
         problems.append(f"row {number}: table_name is {_json(raw['table_name'])}: give the name of a table")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from onefold.core.errors import InvalidSettings
+from onefold.core.text import reason_of
 
 SUFFIX = ".checked.json"
 _WORDS = ("title", "description", "errorMessage")
@@ -59,7 +60,7 @@ def read_form(path: Path) -> dict[str, Any]:
     try:
         form = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InvalidSettings(f"{path}: cannot be read: {error}") from error
+        raise InvalidSettings(f"{path}: cannot be read: {reason_of(error)}: {_WRITE}") from error
     if not isinstance(form, dict) or not isinstance(form.get(_SETTINGS), dict):
         raise InvalidSettings(f"{path}: expected {_DIGEST} and {_SETTINGS}, as `{COMMAND}` writes them")
     if not _is_checked(form):

@@ -25,6 +25,7 @@ Schema = dict[str, Any]
 Rules = Callable[[Any], Iterable[Problem]]
 """Yields the problems of a content that the schema cannot tell. What the schema has refused is not in the content."""
 
+_READ_AS = {"bool": "true or false", "date": "a date", "datetime": "a time", "float": "a number"}
 _NOUNS = {
     "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "boolean": "true or false",
 }  # fmt: skip
@@ -131,7 +132,7 @@ def _why_not_json(value: Any) -> str:
         return f"expected a whole number or a text, got {value}: leave the point out, or put it in quotes"
     if isinstance(value, int | None) or (isinstance(value, float) and math.isfinite(value)):
         return ""
-    return f"expected a text, got what YAML reads as a {type(value).__name__}: put it in quotes"
+    return f"expected a text, got what YAML reads as {_READ_AS.get(type(value).__name__, 'another value')}: put it in quotes"
 
 
 def _schema_problems(content: Any, document: Document, schema: Schema) -> Iterator[Problem]:
@@ -142,8 +143,8 @@ def _schema_problems(content: Any, document: Document, schema: Schema) -> Iterat
         return
     try:
         errors = list(jsonschema_rs.Draft7Validator(schema).iter_errors(content))
-    except ValueError as error:  # "Recursion limit reached"
-        yield Problem(f"cannot be checked: {error}: settings are not that deep")
+    except ValueError:  # "Recursion limit reached"
+        yield Problem("cannot be checked: it is nested too deep: settings have a few levels only")
         return
     for found in errors:
         for path in _paths(found, content):

@@ -103,6 +103,8 @@ def unreadable(error: Exception) -> Problem:
     Args:
         error: one of `UNREADABLE`.
     """
+    if isinstance(error, UnicodeDecodeError):
+        return Problem(f"cannot be read: byte {error.start:,} is not UTF-8: save it as UTF-8")
     if not isinstance(error, yaml.MarkedYAMLError):
         reason = (
             "a value does not have the form that its tag says"
@@ -113,4 +115,4 @@ def unreadable(error: Exception) -> Problem:
     words = ": ".join(part for part in (error.context, error.problem) if part)
     mark = error.problem_mark or error.context_mark
     shown = _WRITTEN.sub(r"\1 '…'", words)
-    return Problem(f"cannot be read: {shown}", line=mark.line + 1 if mark else None)
+    return Problem(f"cannot be read: {shown}: correct the YAML there", line=mark.line + 1 if mark else None)

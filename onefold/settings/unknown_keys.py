@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from onefold.core.text import shown_list
+
+_SHOWN_NAMES = 16
 _SIMILARITY = 0.7
 """From 0 to 1: how similar a known name has to be to an unknown one to be suggested."""
 
@@ -22,7 +25,7 @@ def not_a_setting(key: object, known: Iterable[str], note: str = "") -> str:
         'not a setting (did you mean tables?); known are hash_key, tables'
     """
     names = sorted(known)
-    return f"not a setting{note or near_name(str(key), names)}; known are {', '.join(names)}"
+    return f"not a setting{note or near_name(str(key), names)}; known are {shown_list(names, _SHOWN_NAMES)}"
 
 
 def near_name(name: str, known: Iterable[str], prefix: str = "") -> str:

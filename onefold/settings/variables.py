@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from onefold.core.log import LOG_FORM
 from onefold.core.problems import Problem
+from onefold.core.text import shown_list
 from onefold.settings import batches as batch_settings
 from onefold.settings import events as event_settings
 from onefold.settings import registry as registry_settings
@@ -55,4 +56,5 @@ def unknown_variables(environ: Mapping[str, str]) -> Iterator[Problem]:
         is_ours = name.startswith(_PREFIX) and name not in VARIABLES
         if is_ours and not (_KUBERNETES.fullmatch(name) and _KUBERNETES_VALUE.fullmatch(environ[name])):
             hint = near_name(name, VARIABLES, _PREFIX)
-            yield Problem(f"{name} is not a setting{hint}; known are {', '.join(VARIABLES)}")
+            advice = "correct the name, or unset it" if hint else f"known are {shown_list(VARIABLES)}"
+            yield Problem(f"{name} is not a setting{hint}; {advice}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from onefold.core import problems
 from onefold.core.problems import Problem
+from onefold.core.text import reason_of
 
 if TYPE_CHECKING:
     from onefold.settings.strict_yaml import Mark
@@ -51,8 +52,11 @@ def load_yaml(path: Path) -> Document:
     """Read a file. A file that cannot be read has a failure."""
     try:
         data = path.read_bytes()
+    except FileNotFoundError:
+        failure = Problem("cannot be read: there is no such file: write it, or name another one", file=str(path))
+        return Document(str(path), failure=failure)
     except OSError as error:
-        return Document(str(path), failure=Problem(f"cannot be read: {error}", file=str(path)))
+        return Document(str(path), failure=Problem(f"cannot be read: {reason_of(error)}", file=str(path)))
     return replace(parse_yaml(data, str(path)), data=data)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from onefold.core.names import fold_case, problems_of_name
 from onefold.core.problems import Path, Problem
 from onefold.core.regular_expressions import regex_problems
+from onefold.core.text import shown_list
 from onefold.core.version_labels import LABELS, LabelledNames
 from onefold.core.version_pattern import pattern_problems, without_anchors
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
@@ -127,7 +128,7 @@ def _own_table_problems(pattern: str) -> Iterator[str]:
     """Yield a problem where a pattern also matches tables that Onefold itself writes."""
     own = [name for name in _OWN_TABLES if VersionedNames(pattern).split(name)]
     if own:
-        yield f"it also matches {' and '.join(own)}, which Onefold writes: expected a stricter group `version`"
+        yield f"it also matches {shown_list(own, joint=' and ')}, which Onefold writes: expected a stricter group `version`"
 
 
 def _zone_exists(name: str) -> bool:

@@ -60,7 +60,7 @@ class RecordHandler:
     def _check_allowed(self, message: ChangeMessage) -> None:
         problems = []
         if self.settings.datasets is not None and message.dataset not in self.settings.datasets:
-            problems.append(f"dataset {message.dataset} is not among ONEFOLD_DATASETS")
+            problems.append(f"dataset {message.dataset} is not among ONEFOLD_DATASETS: add it there")
         folder = self.settings.large_records
         if message.records_at and not (folder and message.records_at.startswith(f"{folder}/")):
             problems.append(f"`records_at` is not in the folder of ONEFOLD_LARGE_RECORDS ({folder or 'none is set'})")

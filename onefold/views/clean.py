@@ -14,7 +14,7 @@ from typing import Any
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote, quote_text
-from onefold.core.text import counted, cut
+from onefold.core.text import counted, shown_list
 from onefold.ports.hash_keys import PAD_CHARACTERS
 from onefold.refresh.tables_read import COVERS
 from onefold.schema.casts import convert, free_name, typed_null
@@ -26,8 +26,6 @@ from onefold.schema.types import STRING, Array, Scalar, Struct, Type
 RENDERER = 1
 """The number of the form of the text. Raise it with every change of the text, so that deployed views are written again."""
 
-_MOST_SHOWN = 1_000
-"""Characters of the names in a warning: a table may have 10,000 columns."""
 _WAITING = "-- waiting for a decision: "
 _CLOSED = "-- closed: "
 _BYTES = Scalar("BYTES")
@@ -102,7 +100,7 @@ def clean_warnings(query: str) -> tuple[str, ...]:
     if closed or not waiting:
         return closed
     verb, names = ("is", "it") if len(waiting) == 1 else ("are", "them")
-    shown = cut(", ".join(waiting), _MOST_SHOWN)
+    shown = shown_list(waiting)
     return (f"{counted(len(waiting), 'column')} {verb} masked until a policy names {names}: {shown}",)
 
 

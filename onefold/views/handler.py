@@ -71,7 +71,7 @@ class TableCreatedHandler:
     def _check_allowed(self, event: TableHint | DatasetHint) -> None:
         problems = []
         if self.settings.datasets is not None and event.dataset not in self.settings.datasets:
-            problems.append(f"dataset {event.dataset} is not among ONEFOLD_DATASETS")
+            problems.append(f"dataset {event.dataset} is not among ONEFOLD_DATASETS: add it there")
         if event.project and event.project != self.warehouse.project:
             problems.append(f"project {event.project} is not {self.warehouse.project}, which this function serves")
         if problems:

@@ -60,7 +60,7 @@ def check_policies(warehouse: BaseWarehouse, base: TableId, settings: Settings) 
     found = warehouse.read_versions(base, settings.names_in(base.dataset))
     versions = active_versions(found, rules)
     if not versions:
-        raise NotFound(f"there is no version of {base}: check the name")
+        raise NotFound(f"there is no version of {base}: correct the name")
     source = warehouse.get_view(settings.current_view_of(base))
     columns = source.columns if source and source.is_view else source_columns(fold(versions, rules, table=base))
     policies = (settings.policies or ColumnPolicies()).of_table(base)

@@ -126,7 +126,7 @@ def _done(plan: ViewPlan, table: TableId) -> CurrentView:
         NotFound: there was nothing to write.
     """
     if plan.view is None:
-        raise NotFound(f"there is no version of {table}")
+        raise NotFound(f"there is no version of {table}: correct the name")
     base = base_table(table)
     reads_base = f"FROM {base.quoted} " in plan.view.query and not left_out(plan.view.query)
     return CurrentView(plan.view.id, table, plan.view.query, plan.action, base if reads_base else None, plan)

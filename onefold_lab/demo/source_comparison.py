@@ -23,7 +23,7 @@ from onefold.core.errors import NotFound, Rejected, SchemaConflict, TryAgain
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.landing.table import VersionedTable, versioned_table
 from onefold.mysql.catalog import TableName, structure_of
-from onefold.mysql.connection import query, quoted
+from onefold.mysql.connection import query, quoted, server_reason
 from onefold.mysql.snapshot.select_list import read_selected, select_list
 from onefold.mysql.table import Structure
 from onefold.schema.columns import Column
@@ -127,7 +127,7 @@ def read_source(source: CapturedSource, table: TableName) -> tuple[VersionedTabl
     except pymysql.err.MySQLError as error:
         if error.args and error.args[0] in _NOT_FOUND:
             return None
-        raise TryAgain(f"{table} cannot be read: {error}") from error
+        raise TryAgain(f"{table} cannot be read: {server_reason(error)}") from error
     return _typed(structure, selected)
 
 

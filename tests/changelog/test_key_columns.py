@@ -25,7 +25,7 @@ def test_all_problems_of_a_table_and_its_key_are_named_at_once() -> None:
     with pytest.raises(SchemaConflict) as refused:
         check_change_table("shop.t", table(id="INT64", price="FLOAT64")[:2], ["no", "price"])
     assert refused.value.problems == (
-        f"shop.t is no change table: it has no column {METADATA} of type STRUCT; it has id, price",
+        f"shop.t is no change table: it has no column {METADATA} of type STRUCT; it has id, price: name a change table",
         "shop.t has no column no for the key; it has id, price",
         "shop.t: the key price is FLOAT64, which has no equality to group rows by",
     )

@@ -79,7 +79,8 @@ def test_other_fields_are_not_converted_where_sort_keys_are() -> None:
 def test_a_table_whose_metadata_is_no_struct_is_no_change_table_and_its_columns_are_named() -> None:
     (problem,) = metadata_problems("shop.t", [ID, Column(METADATA, STRING), Column("name", STRING)])
     assert problem == (
-        f"shop.t is no change table: it has no column {METADATA} of type STRUCT; it has id, {METADATA} STRING, name"
+        f"shop.t is no change table: it has no column {METADATA} of type STRUCT; it has id, {METADATA} STRING, name: "
+        "name a change table"
     )
 
 

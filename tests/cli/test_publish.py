@@ -111,7 +111,10 @@ def test_publish_accepts_versions_by_the_pattern_of_the_dataset(run: Run, functi
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("http://127.0.0.1:9/", "http://127.0.0.1:9/ does not answer: start the function there, or correct the address"),
+        (
+            "http://127.0.0.1:9/",
+            "http://127.0.0.1:9/ does not answer (Connection refused): start the function there, or correct the address",
+        ),
         ("localhost:8080", "expected a URL, got localhost:8080: write http://localhost:8080"),
         ("ftp://localhost", "expected a URL, got ftp://localhost: write http://localhost"),
         ("http://", "expected a URL, got http://: write it as http://localhost:8080"),

@@ -150,7 +150,7 @@ def test_a_folder_is_read_by_name_without_what_spark_writes_beside_the_data(tmp_
 def test_a_folder_without_files_of_one_format_is_refused(tmp_path: Path, names: tuple[str, ...], found: str) -> None:
     for name in names:
         write(tmp_path / name, "id\n")
-    with pytest.raises(InvalidInput, match=f"rows come in files of one kind of .*; found {found}$"):
+    with pytest.raises(InvalidInput, match=f"expected files of one kind of .*, got {found}: name files of one kind$"):
         row_files(tmp_path)
 
 

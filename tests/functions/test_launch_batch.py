@@ -143,7 +143,10 @@ def test_an_error_that_may_pass_is_answered_with_500(client: Client, batches: Me
     [
         (b"no json", "the message is not JSON"),
         (batch_message("drop", "shop", "customer", {}), "`job` must be one of reconcile, pull, check, compare, shred"),
-        (batch_message("reconcile", "crm", "customer", {"keys": "id"}), "dataset crm is not among ONEFOLD_DATASETS"),
+        (
+            batch_message("reconcile", "crm", "customer", {"keys": "id"}),
+            "dataset crm is not among ONEFOLD_DATASETS: add it there",
+        ),
         (batch_message("reconcile", "shop", "customer", {"changes": "gs://b/a"}), "--keys: name the columns that identify"),
         (batch_message("reconcile", "shop", "customer", {"keys": "id", "help": "me"}), "--help"),
         (batch_message("reconcile", "shop", "c", {"keys": "id", "changes": ["gs://b/a", "-h"]}), "no URI begins with '-'"),

@@ -90,7 +90,10 @@ def test_an_error_that_may_pass_is_answered_with_500(client: Client, cloud: Fake
     ("data", "reason"),
     [
         (b"no JSON", "refused: the message is not JSON"),
-        (table_message("elsewhere", "customer", "abc"), "refused: dataset elsewhere is not among ONEFOLD_DATASETS"),
+        (
+            table_message("elsewhere", "customer", "abc"),
+            "refused: dataset elsewhere is not among ONEFOLD_DATASETS: add it there",
+        ),
         (table_message("shop", "nothing", "abc"), "nothing to do: no versioned table to unify in dataset my-project.shop"),
         (b'{"dataset": "sh\xc3\xb6p`", "table": {"name": "a", "version": "b"}}', "refused: dataset 'shöp`'"),
     ],

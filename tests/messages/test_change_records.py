@@ -35,7 +35,7 @@ from onefold.sink.handler import check_sink_settings
             b"{}",
             "names no `dataset`\nthe message names no `table`\nthe message has to hold either `records` or `records_at`",
         ),
-        (message(ADA, dataset="crm"), "dataset crm is not among ONEFOLD_DATASETS"),
+        (message(ADA, dataset="crm"), "dataset crm is not among ONEFOLD_DATASETS: add it there"),
         (message(ADA, dataset="a`b"), "dataset 'a`b' is not a valid name"),
         (message(ADA, table="../x"), "table '../x' is not a valid name"),
         (message(ADA, version="1 OR 1"), "version '1 OR 1' is not a valid name"),

@@ -58,11 +58,11 @@ def structured(**content: Any) -> bytes:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b"", "the request's body is not JSON: JSONDecodeError"),
-        (b"hello", "the request's body is not JSON: JSONDecodeError"),
-        (b"\xff\xfe\xfd", "the request's body is not JSON: UnicodeDecodeError"),
-        (b"[" * 100_000, "the request's body is not JSON: RecursionError"),
-        (b"9" * 5_000, "the request's body is not JSON: ValueError"),
+        (b"", "the request's body is not JSON, or nested too deep"),
+        (b"hello", "the request's body is not JSON, or nested too deep"),
+        (b"\xff\xfe\xfd", "the request's body is not JSON, or nested too deep"),
+        (b"[" * 100_000, "the request's body is not JSON, or nested too deep"),
+        (b"9" * 5_000, "the request's body is not JSON, or nested too deep"),
         (b"[]", "the request's body is not a JSON object"),
         (b"null", "the request's body is not a JSON object"),
         (b"{}", "the request holds no Pub/Sub message: a JSON object `message` is missing"),
@@ -77,7 +77,7 @@ def structured(**content: Any) -> bytes:
         (structured(), "the CloudEvent's data is not a JSON object"),
         (structured(data="text"), "the CloudEvent's data is not a JSON object"),
         (structured(data_base64="!"), "the data of the message is not base64"),
-        (structured(data_base64="YWI="), "the CloudEvent's data is not JSON: JSONDecodeError"),
+        (structured(data_base64="YWI="), "the CloudEvent's data is not JSON, or nested too deep"),
         (structured(data={}), "the request holds no Pub/Sub message: a JSON object `message` is missing"),
     ],
 )
@@ -135,8 +135,8 @@ NO_VERSION = "is not a valid name: use letters, digits, underscores and hyphens"
 @pytest.mark.parametrize(
     ("data", "problems"),
     [
-        (b"", ["the message is not JSON: JSONDecodeError"]),
-        (b'{"dataset": "shop"', ["the message is not JSON: JSONDecodeError"]),
+        (b"", ["the message is not JSON, or nested too deep"]),
+        (b'{"dataset": "shop"', ["the message is not JSON, or nested too deep"]),
         (b'"shop"', ["the message is not a JSON object"]),
         (b"{}", ["the message names no `dataset`"]),
         (b'{"dataset": null}', ["the dataset is not a text"]),

@@ -11,6 +11,7 @@ import pytest
 import onefold.refresh.labels
 from onefold.core.errors import InvalidSettings
 from onefold.core.names import TableId
+from onefold.core.text import shown_list
 from onefold.core.versioned_names import VersionedNames
 from onefold.refresh.built_view import RENDERER
 from onefold.refresh.labels import fingerprint_of
@@ -91,7 +92,7 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
         (
             "ONEFOLD_PROJEKT",
             "x",
-            f"ONEFOLD_PROJEKT is not a setting (did you mean ONEFOLD_PROJECT?); known are {', '.join(VARIABLES)}",
+            "ONEFOLD_PROJEKT is not a setting (did you mean ONEFOLD_PROJECT?); correct the name, or unset it",
         ),
         ("ONEFOLD_LOG", "xml", "ONEFOLD_LOG 'xml': expected json or text, or no value"),
         (
@@ -201,7 +202,7 @@ def test_all_problems_of_variables_and_of_the_file_are_reported_at_once() -> Non
           order: {types: {id: INTEGR}}
     """
     assert problems_of(text, ONEFOLD_DATASETS="a-b", ONEFOLD_X="1") == [
-        f"ONEFOLD_X is not a setting; known are {', '.join(VARIABLES)}",
+        f"ONEFOLD_X is not a setting; known are {shown_list(VARIABLES)}",
         "ONEFOLD_DATASETS: dataset 'a-b' is not a valid name: use letters, digits and underscores",
         "settings.yaml:2: conversions: expected lossless or classic, got 'lossy'",
         f"settings.yaml:3: extra: not a setting; known are {TOP_KEYS}",

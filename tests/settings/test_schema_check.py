@@ -107,7 +107,7 @@ def test_what_cannot_be_read_is_not_quoted_since_it_may_be_a_password() -> None:
 def test_values_that_json_does_not_have_are_refused() -> None:
     assert problems_of('exclude: [2026-01-01, .inf, "\\ud800", 7]') == [
         "exclude[0]: expected a text, got what YAML reads as a date: put it in quotes",
-        "exclude[1]: expected a text, got what YAML reads as a float: put it in quotes",
+        "exclude[1]: expected a text, got what YAML reads as a number: put it in quotes",
         "exclude[2]: expected a text in Unicode, got half of a surrogate pair",
         "exclude[3]: expected a regular expression, got 7: put it in quotes",
     ]
@@ -129,7 +129,7 @@ def test_values_that_json_does_not_have_are_refused() -> None:
         ('policies: {b: {"\\ud800": hash}}', "policies.b: expected a key in Unicode, got half of a surrogate pair"),
         ("policies: {c: {<<: {email: hash, email: clear}}}", "the key 'email' is given twice"),
         ("policies: {c: {<<: [{a: hash}, {a: hash, a: clear}]}}", "the key 'a' is given twice"),
-        (f"policies: {'{a: ' * 300}x{'}' * 300}", "cannot be checked: Recursion limit reached: settings are not that deep"),
+        (f"policies: {'{a: ' * 300}x{'}' * 300}", "cannot be checked: it is nested too deep"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_at_any_key_is_a_problem_of_its_own(text: str, problem: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from onefold.core.errors import InvalidSettings
+from onefold.core.text import shown_list
 from onefold.settings.environment import Settings, load_settings
 from onefold.settings.variables import VARIABLES
 
@@ -29,7 +30,8 @@ def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_unknown_variable_is_an_error_with_the_nearest_known_name(variable: str, value: str, hint: str) -> None:
     with pytest.raises(InvalidSettings) as refused:
         load_settings({variable: value})
-    assert refused.value.problems == (f"{variable} is not a setting{hint}; known are {', '.join(VARIABLES)}",)
+    advice = "correct the name, or unset it" if hint else f"known are {shown_list(VARIABLES)}"
+    assert refused.value.problems == (f"{variable} is not a setting{hint}; {advice}",)
 
 
 def test_the_variables_that_kubernetes_sets_for_a_service_of_this_name_are_ignored() -> None:

@@ -17,9 +17,12 @@ from onefold.messages.table_created import table_message
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"rubbish", "the message is not JSON: JSONDecodeError"),
-        (b'{"dataset": "crm"}', "dataset crm is not among ONEFOLD_DATASETS"),
-        (table_message("crm", "customer", "abc"), "dataset crm is not among ONEFOLD_DATASETS"),
+        (b"rubbish", "the message is not JSON, or nested too deep"),
+        (b'{"dataset": "crm"}', "dataset crm is not among ONEFOLD_DATASETS: add it there"),
+        (
+            table_message("crm", "customer", "abc"),
+            "dataset crm is not among ONEFOLD_DATASETS: add it there",
+        ),
         (
             audit_entry("customer_v_abc", project="other"),
             "project other is not my-project, which this function serves",

@@ -51,7 +51,10 @@ class BigQueryDatasetLists:
             content = self._api.call("GET", self._path(dataset), params=_WITH_CONDITIONS)
         entries = content.get("access", ())
         if any(_LOST_CONDITION in entry.get("role", "") for entry in entries):
-            raise Rejected(f"dataset {dataset}: BigQuery returned entries without their conditions; nothing can be changed")
+            raise Rejected(
+                f"dataset {dataset}: BigQuery returned entries without their conditions, so nothing was "
+                "changed: try again, or change it by `bq update`"
+            )
         return DatasetAccess(dataset, content["etag"], tuple(AccessEntry(grant_of(entry), entry) for entry in entries))
 
     def write(self, access: DatasetAccess, grants: frozenset[Grant]) -> None:

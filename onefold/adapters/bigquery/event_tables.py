@@ -118,7 +118,7 @@ class BigQueryEventTables:
         with translated(str(id_)):
             table = self._client.get_table(str(id_), retry=_RETRY, timeout=TIMEOUT)
             if _found(table) != before:
-                raise TryAgain(f"{id_}: somebody else has changed it since it was looked at")
+                raise TryAgain(f"{id_}: somebody else has changed it since it was looked at: load again")
             table.schema = _grown_schema(table.schema, after)
             table.description = after.uri or table.description
             table.labels = {**table.labels, **_labels(after)}

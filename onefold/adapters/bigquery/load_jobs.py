@@ -160,7 +160,10 @@ class BigQueryLoadJobs:
             if is_own:
                 self._sleep(next(pauses))
             attempt = self._following(table, load, attempt)
-        raise Rejected(f"{load.destination}: {MAX_ATTEMPTS} attempts of this load have failed: look at their jobs")
+        raise Rejected(
+            f"{load.destination}: {MAX_ATTEMPTS} attempts of this load have failed: see its jobs, `bq ls "
+            "-j -a`, and correct the cause"
+        )
 
     def _counts(self, table: TableId, job: bigquery.LoadJob) -> bool:
         """Return whether the rows of a job that was run before are still in the table, as far as that can be known."""

@@ -107,7 +107,10 @@ class DataApi:
         outcome = self._tried([sql], _PATIENCE)
         if outcome.is_running:
             self._cancel(outcome.id)
-            raise TryAgain(f"a statement waited for {_PATIENCE:.0f} s, and was cancelled: {_short(sql)}")
+            raise TryAgain(
+                f"a statement waited for {_PATIENCE:.0f} s, and was cancelled: see what locks its tables, "
+                f"and try again: {_short(sql)}"
+            )
         if outcome.error is not None:
             raise Rejected(f"Redshift: {outcome.error}: {_short(sql)}")
         return outcome
@@ -126,7 +129,7 @@ class DataApi:
             if outcome.error is None or not is_transient(outcome.error):
                 return outcome
             error = outcome.error
-        raise TryAgain(f"Redshift failed in each of {TRIES} tries: {error}")
+        raise TryAgain(f"Redshift failed in each of {TRIES} tries: {error}: try again later")
 
     def _submit(self, statements: Sequence[str]) -> str:
         """Submit an attempt, whose token makes a repeated call the same one, and return its identifier."""
@@ -178,7 +181,7 @@ class DataApi:
                 return dict(getattr(client, operation)(**arguments))
             except (ClientError, BotoCoreError) as failed:
                 error = api_error(operation, failed)
-        raise error or TryAgain(operation)
+        raise error or TryAgain(f"Redshift does not answer ({operation}): try again")
 
     def _connected(self) -> Any:
         if self._client is None:

@@ -11,6 +11,7 @@ from onefold.adapters.redshift import statements
 from onefold.adapters.redshift.connection import RedshiftConnection
 from onefold.adapters.redshift.data_api import MAX_BATCH, DataApi, StatementOutcome, connect
 from onefold.core.errors import LimitExceeded, OnefoldError, Rejected, TryAgain
+from onefold.core.text import reason_of
 from onefold.ports.event_tables import EventTableLoad, LoadResult
 
 _FIRST = 2
@@ -151,10 +152,10 @@ class RunLoader:
         except ClientError as error:
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
             if status >= 500:
-                raise TryAgain(f"{address}: {error}") from error
+                raise TryAgain(f"{address}: {reason_of(error)}: try again") from error
             raise Rejected(f"{address}: {error}; grant s3:PutObject below run=*/{_FOLDER}/") from error
         except BotoCoreError as error:
-            raise TryAgain(f"{address}: S3 does not answer: {error}") from error
+            raise TryAgain(f"{address}: S3 does not answer: {reason_of(error)}: try again") from error
 
 
 def _running(load: EventTableLoad, id_: str) -> LoadResult:

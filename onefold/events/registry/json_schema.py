@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema_rs
 
 from onefold.core.errors import InvalidName, SchemaInvalid, Violation
-from onefold.core.text import shortened
+from onefold.core.text import shortened, shown_list
 from onefold.events.registry.json_text import pointer, read_json, value_violations
 from onefold.events.registry.schema_key import SchemaKey, SchemaVer, part_problems
 from onefold.events.registry.subschemas import Json, resolve, same_instance, subschemas
@@ -96,7 +96,7 @@ def _self_violations(schema: Json) -> Iterator[Violation]:
     own = schema.get("self")
     parts = ("vendor", "name", "format", "version")
     if not isinstance(own, dict):
-        yield Violation("/self", "missing or not an object", f"add `self` with {', '.join(parts)}")
+        yield Violation("/self", "missing or not an object", f"add `self` with {shown_list(parts)}")
         return
     for part in parts:
         if part not in own:
@@ -106,7 +106,7 @@ def _self_violations(schema: Json) -> Iterator[Violation]:
                 Violation(pointer("self", part), *problem.split(": ", 1)) for problem in part_problems(part, own[part])
             )
     for part in own.keys() - set(parts):
-        yield Violation(pointer("self", part), "unknown", f"`self` has {', '.join(parts)} only")
+        yield Violation(pointer("self", part), "unknown", f"`self` has {shown_list(parts)} only")
     if own.get("format", FORMAT) != FORMAT and not part_problems("format", own["format"]):
         yield Violation("/self/format", f"the format {own['format']} is not known", f"use {FORMAT}")
 

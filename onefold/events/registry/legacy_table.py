@@ -11,7 +11,7 @@ from typing import Any
 
 from onefold.core.errors import InvalidColumns, InvalidInput
 from onefold.core.names import fold_case
-from onefold.core.text import shortened
+from onefold.core.text import shortened, shown_list
 from onefold.events.registry.bigquery_table import BigQueryTable
 from onefold.events.registry.columns import ENVELOPE, ModelTable
 from onefold.events.registry.ddl import bigquery_columns, named_types
@@ -218,7 +218,7 @@ def read_svv_columns(text: str, table: str) -> tuple[LegacyColumn, ...]:
     for number, row in enumerate(_rows(text), 1):
         missing = [field for field in _FIELDS if not isinstance(row, dict) or row.get(field) in (None, "")]
         if missing:
-            problems.append(f"row {number}: expected {', '.join(missing)}")
+            problems.append(f"row {number}: expected {shown_list(missing)}")
         elif row["table_name"] == name and (not schema or row.get("table_schema", schema) == schema):
             found += _legacy(row, f"row {number}", problems)
     if not found and not problems:

@@ -155,7 +155,7 @@ def _found(objects: ObjectFinder, place: str, key: SchemaKey) -> JsonSchema | No
     except SchemaInvalid as error:
         raise Rejected(f"{place} is not a schema: {shortened(str(error))}") from error
     if schema.key != key:
-        raise Rejected(f"{place} describes itself as {schema.key}")
+        raise Rejected(f"{place} describes itself as {schema.key}: correct `self`, or move it there")
     return schema
 
 
@@ -196,7 +196,7 @@ def read_model(source: SchemaSource, model: ModelKey, place: str) -> Registry:
     """
     keys = source.versions(model)
     if not keys:
-        raise NotFound(f"{place} has no schema {model}")
+        raise NotFound(f"{place} has no schema {model}: correct the name")
     found = source.find_all(keys)
     missing = [key for key, schema in zip(keys, found, strict=True) if schema is None]
     if missing:
@@ -247,5 +247,5 @@ def keys_below(source: SchemaSource, prefix: str) -> tuple[SchemaKey, ...]:
     is_model = len(parts) == len(kinds)
     keys = source.versions(ModelKey.parse("/".join(parts))) if is_model else source.list_keys(parts)
     if parts and not keys:
-        raise NotFound(f"the registry has no schemas of {prefix}")
+        raise NotFound(f"the registry has no schemas of {prefix}: correct the name")
     return keys

@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 from onefold.core.errors import InvalidInput, InvalidType, Rejected
 from onefold.core.names import fold_case, problems_of_name
+from onefold.core.text import shortened
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.shred.counts import problems_of_counts
 from onefold.ports.event_tables import MANIFEST_TABLE, FileFormat
@@ -268,7 +269,7 @@ def _problems_of(found: Mapping[str, Any], checks: Mapping[str, _Check], where: 
     problems = [f"{where}{name} is missing" for name in checks if name not in found]
     problems += [f"{where}{name} is unknown" for name in found if name not in checks]
     return problems + [
-        f"{where}{name} is not valid: {found[name]!r}"
+        f"{where}{name} is not valid: {shortened(str(found[name]))}"
         for name, check in checks.items()
         if name in found and not check(found[name])
     ]

@@ -280,7 +280,9 @@ class LogDecoder:
                 f"--epoch {self._epoch + 1}"
             )
         if event.type not in WITHOUT_ROWS and not event.flags & IGNORABLE:
-            raise Rejected(f"{_location(position)}: an event of the unknown kind {event.type}, which may hold rows")
+            raise Rejected(
+                f"{_location(position)}: an event of the unknown kind {event.type}, which may hold rows: update Onefold"
+            )
 
 
 def _location(position: LogPosition) -> str:

@@ -15,6 +15,8 @@ from typing import Any, BinaryIO, cast
 import pymysql
 from pymysql.constants import CR
 
+from onefold.core.text import reason_of
+
 _LARGEST = 0xFFFFFF
 """The length of a packet that goes on in the next one."""
 _OK, _EOF = 0x00, 0xFE
@@ -38,7 +40,7 @@ class LogSocket:
         try:
             self._socket = socket.create_connection((settings["host"], settings["port"]), settings["connect_timeout"])
         except OSError as error:
-            text = f"Can't connect to MySQL server on {settings['host']!r} ({error})"
+            text = f"Can't connect to MySQL server on {settings['host']!r} ({reason_of(error)})"
             raise pymysql.err.OperationalError(CR.CR_CONN_HOST_ERROR, text) from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -73,7 +75,7 @@ class LogSocket:
                 while (packet := _packet(cast("BinaryIO", stream)))[0] == _OK:
                     yield packet
         except OSError as error:
-            raise pymysql.err.OperationalError(CR.CR_SERVER_LOST, f"the connection was lost ({error})") from error
+            raise pymysql.err.OperationalError(CR.CR_SERVER_LOST, f"the connection was lost ({reason_of(error)})") from error
         if packet[0] != _EOF:
             pymysql.err.raise_mysql_exception(packet)
 

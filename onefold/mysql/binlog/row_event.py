@@ -13,6 +13,7 @@ import struct
 from dataclasses import replace
 
 from onefold.core.errors import InvalidInput
+from onefold.core.text import shown_list
 from onefold.mysql.binlog.events import LogPosition, RowEvent, RowsChanged, UnreadableRows
 from onefold.mysql.binlog.raw_event import DELETE_ROWS, PARTIAL_UPDATE_ROWS, ROWS_V2, UPDATE_ROWS
 from onefold.mysql.binlog.rows import read_rows, readers_of, replace_unrepresentable
@@ -57,7 +58,7 @@ def decode_rows(
     try:
         readers_of(structure)
     except InvalidInput as error:  # text in a character set that cannot be read
-        reason = f"{database}.{structure.table}: {'; '.join(error.problems)}"
+        reason = f"{database}.{structure.table}: {shown_list(error.problems, joint='; ')}"
         return UnreadableRows(position, timestamp, database, structure.table, "structure", reason, cascades_logged)
     try:
         return replace(_decoded(kind, timestamp, position, database, structure, body), cascades_logged=cascades_logged)
@@ -69,7 +70,7 @@ def decode_rows(
 def error_reason(table: str, error: Exception) -> str:
     """Return what an error says about a table. Python's own errors say only that the bytes have an unknown form."""
     if isinstance(error, InvalidInput):
-        return "; ".join(error.problems)
+        return shown_list(error.problems, joint="; ")
     return f"{table}: the log holds bytes of a form that is not understood ({type(error).__name__}: {error})"
 
 

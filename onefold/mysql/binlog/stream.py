@@ -19,7 +19,7 @@ from onefold.mysql.binlog.events import Gtid, LogEvent, LogPosition, RolledBack
 from onefold.mysql.binlog.log_socket import LogSocket
 from onefold.mysql.binlog.raw_event import raw_event
 from onefold.mysql.binlog.transactions import MAX_BUFFERED_BYTES
-from onefold.mysql.connection import Address, connect, dialect, lost_on
+from onefold.mysql.connection import Address, connect, dialect, lost_on, server_reason
 from onefold.mysql.grants import grantee
 from onefold.mysql.gtid_encoding import dump_by_gtids
 from onefold.mysql.table_filter import TableFilter
@@ -127,4 +127,4 @@ def _readable_error(error: pymysql.err.MySQLError, user: str) -> Exception:
         return Rejected(
             f"the source refuses its log: {text}; run: GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO {user}"
         )
-    return TryAgain(f"the source's log cannot be read: {error}")
+    return TryAgain(f"the source's log cannot be read: {server_reason(error)}")

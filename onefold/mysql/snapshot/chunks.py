@@ -23,7 +23,7 @@ from onefold.core.errors import TableRefused, TryAgain
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.catalog import TableName
-from onefold.mysql.connection import quoted
+from onefold.mysql.connection import quoted, server_reason
 from onefold.mysql.grants import grant
 from onefold.mysql.snapshot.consistent_read import ConsistentRead, SourceTable, begin, describe, end, second_connection
 from onefold.mysql.snapshot.keyset import after_condition, key_expressions, order_by
@@ -280,5 +280,7 @@ def _readable_error(connection: pymysql.Connection, snapshot: TableSnapshot, err
         on = f"{quoted(snapshot.database)}.*"
         return TableRefused(f"{what} is refused by the source: {text}", grant("SELECT, LOCK TABLES", on, connection))
     if isinstance(error, pymysql.err.OperationalError | pymysql.err.InternalError | pymysql.err.InterfaceError):
-        return TryAgain(f"{what} cannot be read on: {error}")
-    return TableRefused(f"{what} cannot be read: {error}", "repair the table at the source, or leave it out with --exclude")
+        return TryAgain(f"{what} cannot be read on: {server_reason(error)}")
+    return TableRefused(
+        f"{what} cannot be read: {server_reason(error)}", "repair the table at the source, or leave it out with --exclude"
+    )

@@ -8,7 +8,7 @@ import pymysql
 
 from onefold.core.errors import TryAgain
 from onefold.mysql.catalog import TableName
-from onefold.mysql.connection import query
+from onefold.mysql.connection import query, server_reason
 
 _SIZE = "SELECT TABLE_ROWS, DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
@@ -45,6 +45,6 @@ def table_size(connection: pymysql.Connection, name: TableName) -> TableSize:
     try:
         found = query(connection, _SIZE, (name.database, name.table))
     except pymysql.err.MySQLError as error:
-        raise TryAgain(f"the size of {name} cannot be read: {error}") from error
+        raise TryAgain(f"the size of {name} cannot be read: {server_reason(error)}") from error
     rows, size = found[0] if found else (0, 0)
     return TableSize(int(rows or 0), int(size or 0))

@@ -102,7 +102,7 @@ class LoadLog:
             self._warehouse.create_table(self.id, LOG_COLUMNS, partition=LOGGED_AT)
             writer = self._rows.open(self.id)
         if writer is None:
-            raise TryAgain(f"{self.id} was created, but cannot be read yet")
+            raise TryAgain(f"{self.id} was created, but cannot be read yet: try again in a minute")
         if problems := writer.append([row]):
             raise Rejected(
                 f"{self.id}: expected the log of loads, got a table that refuses its rows ({problems[0]}): rename it"

@@ -11,7 +11,8 @@ from urllib.parse import quote, urlencode
 import pymysql
 
 from onefold.core.errors import Rejected
-from onefold.mysql.connection import Address, connect
+from onefold.core.text import reason_of
+from onefold.mysql.connection import Address, connect, server_reason
 from onefold.settings.sources import Source, Tls
 
 DRIVER = "org.mariadb.jdbc.Driver"
@@ -31,9 +32,11 @@ def connect_source(source: Source, password: str) -> pymysql.Connection:
     try:
         return connect(address_of(source, password))
     except (pymysql.err.MySQLError, OSError) as error:
-        reason = str(error.args[-1])
+        reason = server_reason(error)
         untrusted = "name the authority of its certificate in `tls.ca`, and its host as the certificate does"
-        remedy = untrusted if _UNTRUSTED in reason else "correct its settings"
+        remedy = (
+            untrusted if _UNTRUSTED in reason else f"correct sources.{source.cluster} in onefold.yaml, or start the server"
+        )
         raise Rejected(f"{source.user}@{source.host}:{source.port} cannot be read: {reason}: {remedy}") from error
 
 
@@ -75,7 +78,7 @@ def _authority(tls: Tls) -> str | None:
     try:
         return Path(tls.ca).read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:
-        raise Rejected(f"tls.ca {tls.ca} cannot be read: {error}: name the file of the authority's certificate") from error
+        raise Rejected(f"tls.ca {tls.ca} cannot be read: {reason_of(error)}: name the file of its certificate") from error
 
 
 def jdbc_options(source: Source, database: str, password: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, fold_hidden, table_name
 from onefold.core.text import shown_list
 from onefold.mysql.catalog import TableDescription, TableName, describe, tables
-from onefold.mysql.connection import query
+from onefold.mysql.connection import query, server_reason
 from onefold.mysql.grants import grant, table_sql
 from onefold.mysql.snapshot.table_size import TableSize
 from onefold.mysql.table import Structure
@@ -217,7 +217,7 @@ def _reading_problems(
     except InvalidInput as error:
         return list(error.problems)
     except pymysql.err.MySQLError as error:
-        return [f"cannot be read ({error.args[-1]}): {grant('SELECT', table_sql(name), connection)}"]
+        return [f"cannot be read ({server_reason(error)}): {grant('SELECT', table_sql(name), connection)}"]
     return []
 
 

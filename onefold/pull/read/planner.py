@@ -269,7 +269,7 @@ def _structure(description: TableDescription | None, name: TableName) -> Structu
         TableRefused: the table has a history of its own.
     """
     if description is None:
-        raise NotFound(f"{name} does not exist at the source, or the user may not see it")
+        raise NotFound(f"{name} does not exist at the source, or the user may not see it: correct the name, or grant SELECT")
     if description.structure is None:
         raise TableRefused(f"{name} is system-versioned, which pulls do not support", "name it under `exclude`")
     return description.structure

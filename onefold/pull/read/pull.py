@@ -18,6 +18,7 @@ import pymysql
 from onefold.core.errors import NotFound, OnefoldError, TryAgain
 from onefold.core.log import LogSeverity, log
 from onefold.core.names import TableId, table_name
+from onefold.core.text import shown_list
 from onefold.mysql.catalog import TableName, describe_one, tables
 from onefold.mysql.connection import query
 from onefold.mysql.table_filter import of_database
@@ -240,7 +241,7 @@ def asked_tables(
     found = AskedTables(_named(names, patterns), _named(gone, patterns), tuple(names))
     if not found.present and not found.gone:
         named = f" matches {' or '.join(patterns)}" if patterns else " is visible to the user"
-        raise NotFound(f"no table of the database {database}{named}; it has {', '.join(names[:20]) or 'none'}")
+        raise NotFound(f"no table of the database {database}{named}; it has {shown_list(names) or 'none'}")
     return found
 
 

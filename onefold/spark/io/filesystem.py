@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput, TryAgain
+from onefold.core.text import reason_of
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def _java_errors(what: str) -> Iterator[None]:
     except Py4JJavaError as error:
         raise InvalidInput(f"{what}: {error.java_exception.getMessage() or error.java_exception.toString()}") from error
     except PySparkException as error:  # PySpark translates a few of Java's exceptions itself
-        raise InvalidInput(f"{what}: {str(error) or type(error).__name__}") from error
+        raise InvalidInput(f"{what}: {reason_of(error)}") from error
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onefold.core.errors import InvalidInput
+from onefold.core.text import reason_of
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import Type, parse_type
 from onefold.spark.io.files import rows_in
@@ -99,7 +100,9 @@ def parse_manifest(folder: Folder) -> OutputManifest:
         positions = content.get("positions", 1)  # releases that wrote positions in way 1 did not say so
         return OutputManifest(content["arguments"], keys, columns, landed_types, files, content["report"], positions)
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(f"{folder.uri}/{MANIFEST} cannot be read: {error}") from error
+        raise InvalidInput(
+            f"{folder.uri}/{MANIFEST} cannot be read ({reason_of(error)}): run the job that writes it again"
+        ) from error
 
 
 def find_finished(folder: Folder, arguments: Mapping[str, Any]) -> OutputManifest | None:

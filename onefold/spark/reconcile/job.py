@@ -175,7 +175,9 @@ def _join(plan: JobPlan, output: BaseOutput, winners: Winners, base: BaseFolder,
     try:
         counts = count_matches(matches)
         if counts["rows"] != counts.pop("winners"):
-            raise InvalidInput(f"{plan.arguments.base} has keys that are not unique among those that changed")
+            raise InvalidInput(
+                f"{plan.arguments.base} has keys that are not unique among those that changed: name other --keys"
+            )
         report = _report_of_merge(counts, winners, plan)
         newer = merge.newer_winners(matches, all_are=not report.lost and not report.repeated)
         output.write(merge.result(matches, newer))

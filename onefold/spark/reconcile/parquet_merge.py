@@ -123,7 +123,7 @@ def merge_files(
     merged = spark.sparkContext.parallelize(tasks, count).flatMap(_merge).collect()
     found = [number for one in merged for number in one.matches.winners]
     if len(set(found)) != len(found):
-        raise InvalidInput(f"{uri} has keys that are not unique among those that changed")
+        raise InvalidInput(f"{uri} has keys that are not unique among those that changed: name other --keys")
     attempts.take([one.attempt for one in merged], [one.name for one in merged])
     return _summed(names, merged)
 

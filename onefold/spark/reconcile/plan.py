@@ -13,6 +13,7 @@ from onefold.batches.values import Uri
 from onefold.changelog.key_columns import key_type_problems
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import fold_case
+from onefold.core.text import shown_list
 from onefold.merge.base_table import DELETED, POSITION
 from onefold.schema.columns import Schema
 from onefold.schema.table_rules import TableRules
@@ -123,7 +124,7 @@ def _check_columns(log: ChangeLog) -> ChangeLog:
         InvalidInput: the log has no columns.
     """
     if not log.columns:
-        raise InvalidInput(f"{log.name}: there is no row in any of its files")
+        raise InvalidInput(f"{log.name}: there is no row in any of its files: name other files")
     return log
 
 
@@ -198,7 +199,7 @@ def _fit_problems(base: BaseFolder, sources: Sequence[Version]) -> Iterator[str]
             if stored and _is_struct_and_other(stored.type, column.type):
                 yield (
                     f"{base.frame.name} and {version.id} do not fit: column {column.name} is {stored.type} in the one and "
-                    f"{column.type} in the other"
+                    f"{column.type} in the other: convert one of them first"
                 )
 
 
@@ -230,5 +231,6 @@ def _with_counts(plan: JobPlan) -> JobPlan:
     with reading(plan.base.frame.name):
         counts = count_keys(base_rows(plan.base, plan.columns, plan.arguments.position), plan.keys)
     if counts.repeated:
-        raise InvalidInput(f"{plan.base.frame.name} has keys that are not unique: {'; '.join(counts.repeated)}")
+        keys = shown_list(counts.repeated, joint="; ")
+        raise InvalidInput(f"{plan.base.frame.name} has keys that are not unique: {keys}: name other --keys")
     return replace(plan, base_rows=counts.rows, base_live=counts.live)

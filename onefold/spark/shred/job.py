@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput, TryAgain
+from onefold.core.text import shown_lines, shown_list
 from onefold.events.registry.registry import Registry
 from onefold.events.shred.counts import problems_of_counts
 from onefold.events.shred.manifest import RunManifest, ShreddedTable
@@ -116,7 +117,7 @@ class _Job:
         """
         tally, bad = written.tally, dict(sorted(written.tally.bad.items()))
         if problems := list(problems_of_counts(tally.events, bad, {table.name: table.rows for table in written.tables})):
-            raise TryAgain(f"{self.output.folder.uri}, run {run}: {'; '.join(problems)}: start the job again")
+            raise TryAgain(f"{self.output.folder.uri}, run {run}: {shown_list(problems, joint='; ')}: start the job again")
         registry = plain_address(self.arguments.registry)
         self.output.finish(
             RunManifest(
@@ -149,4 +150,4 @@ def _check_inputs(found: Mapping[str, StoredFile], output: Output) -> None:
     inside = {address: address.removeprefix(root) for address in found if address.startswith(root)}
     problems = {place: problems_of_input(path, output.runs.finished) for place, path in inside.items()}
     if wrong := [f"--events: {place} {problem}" for place, problem in problems.items() if problem]:
-        raise InvalidInput(wrong[:10])
+        raise InvalidInput(shown_lines(wrong))
