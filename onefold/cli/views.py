@@ -33,7 +33,7 @@ from onefold.cli.view_reports import (
     summary,
     work_on,
 )
-from onefold.core.errors import InvalidColumns, InvalidInput, NotFound
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId, check_names, problems_of_name
 from onefold.core.text import counted
 from onefold.refresh.built_view import BuiltView
@@ -257,16 +257,13 @@ def _built(columns: Any, base: TableId, settings: Settings) -> BuiltView:
     """Build the view from a file of columns.
 
     Raises:
-        InvalidInput: the settings find versions by labels, or the file holds no columns.
+        InvalidInput: the settings find versions by labels.
         NotFound: the file has no version of the table, or all versions are retired.
     """
     rules = settings.rules_for(base)
     if rules.names.by_labels:
         raise InvalidInput("versions are found by labels, which a file of columns lacks: run `onefold plan DATASET TABLE`")
-    try:
-        found = read_columns(_text(columns), base.table, rules.names)
-    except InvalidColumns as error:
-        raise InvalidInput(f"{_name(columns)}: {problem}" for problem in error.problems) from error
+    found = read_columns(_text(columns), base.table, rules.names, _name(columns))
     if not found:
         advice = rules.names.base_name_hint(base.table) or "check TABLE and the file"
         raise NotFound(f"{_name(columns)}: no rows of a table {rules.names.described_versions(base.table)}: {advice}")

@@ -18,7 +18,7 @@ from onefold.mysql.gtid import GtidSet, lost
 
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _OF_SERVERS, _OF_CLIENTS = range(1_000, 100_000), range(2_000, 3_000)
-"""The numbers of errors; those of clients say less than their texts (MySQL, "Error Message Elements and Sources", 2026-11)."""
+"""The numbers of errors; those of clients say less than their texts. MySQL, "Error Message Elements", 2026-11."""
 
 # Text in one character set, times in UTC, identifiers in backticks, CHAR without trailing blanks, and all rows: a server may
 # limit the rows of each session (`sql_select_limit`), and a copy in one pass would end there. MySQL may also hide generated

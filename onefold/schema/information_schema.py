@@ -34,13 +34,14 @@ class _Row:
     created: datetime | None
 
 
-def read_columns(text: str, base: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
+def read_columns(text: str, base: str, names: VersionedNames = DEFAULT_NAMES, file: str = "") -> tuple[Version, ...]:
     """Return the versions of a base name in a file, in the order of the file; rows of other tables are skipped.
 
     Args:
         text: the content of the file, with at least `table_name`, `column_name`, `ordinal_position` and `data_type`.
         base: the base name.
         names: the naming of the versioned tables.
+        file: the name of the file, for errors.
 
     Examples:
         >>> row = {"table_name": "customer_v_abc", "column_name": "id", "ordinal_position": 1, "data_type": "INT64"}
@@ -50,6 +51,13 @@ def read_columns(text: str, base: str, names: VersionedNames = DEFAULT_NAMES) ->
     Raises:
         InvalidColumns: rows are not valid; the error lists all problems with the number of the row, twenty at most.
     """
+    try:
+        return _versions(text, base, names)
+    except InvalidColumns as error:
+        raise InvalidColumns(f"{file}: {problem}" if file else problem for problem in error.problems) from error
+
+
+def _versions(text: str, base: str, names: VersionedNames) -> tuple[Version, ...]:
     problems: list[str] = []
     rows = [row for number, raw in enumerate(_rows(text), 1) if (row := _read(raw, number, base, names, problems))]
     found: dict[str, list[_Row]] = {}

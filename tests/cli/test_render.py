@@ -175,3 +175,8 @@ def test_the_statement_has_a_description_if_a_conversion_can_lose_values(run: Ru
     assert options.startswith("OPTIONS (description = '[onefold: conversions that can lose values\\n- id: ")
     assert options.endswith("') AS")
     assert query.startswith('-- settings: {\n--   "types.id": "INT64"\n-- }\nSELECT\n')
+
+
+def test_a_wrong_row_of_columns_is_named_with_its_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "columns.json").write_text('[{"table_name": "customer_v_abc"}]')
+    assert run("render", "customer", "--columns", "columns.json").err.startswith("Error: columns.json: row 1 has no ")
