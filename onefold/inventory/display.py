@@ -56,6 +56,7 @@ def show_history(console: Console, history: TableHistory) -> None:
     one = history.summary
     rows = "an unknown number of rows" if one.rows is None else counted(one.rows, "row")
     console.print(f"[bold]{escape(str(one.table))}[/]: {one.kind}, {rows}, {_size(one.size)}", soft_wrap=True)
+    console.print(f"  newest landing {_time(one.landed_at)}, last merge {_time(one.merged_at)}, last check {_check(one)}")
     for view in one.views:
         reason = f": {escape(view.reason)}" if view.reason else ""
         console.print(f"  {view.kind} view {view.id} is [{_STATES[view.state]}]{view.state}[/]{reason}", soft_wrap=True)

@@ -17,7 +17,8 @@ from onefold.schema.columns import Column, Schema
 from onefold.schema.types import Scalar
 from onefold_lab.stand_ins.definitions import definition_of
 
-_LANDING = Column(LANDED_AT, Scalar("TIMESTAMP"))
+_TIMES = (Column(LANDED_AT, Scalar("TIMESTAMP")), Column("started_at", Scalar("TIMESTAMP")))
+"""The columns of versioned tables, and of logs of merges, that tell when rows came."""
 
 
 class EmulatedListing(BigQueryListing):
@@ -56,7 +57,8 @@ def _listed(table: bigquery.Table) -> ListedTable:
 
 
 def _size_query(table: bigquery.Table) -> str:
-    landed = Schema(columns_of(table.schema)).get(LANDED_AT) == _LANDING
-    written = f"MAX({LANDED_AT})" if landed else "CAST(NULL AS TIMESTAMP)"
+    columns = Schema(columns_of(table.schema))
+    time = next((one.name for one in _TIMES if columns.get(one.name) == one), None)
+    written = f"MAX({time})" if time else "CAST(NULL AS TIMESTAMP)"
     id_ = TableId(table.project, table.dataset_id, table.table_id)
     return f"SELECT {quote_text(id_.table)} AS name, COUNT(*) AS row_count, {written} AS written_at FROM {id_.quoted}"

@@ -11,6 +11,8 @@ from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
 from support.in_memory import ABC, DEF
 
+from onefold.changelog.metadata import LANDED_AT, METADATA
+
 
 @pytest.fixture
 def shop(dataset: EmulatedDataset) -> EmulatedDataset:
@@ -127,3 +129,44 @@ def test_what_does_not_exist_is_an_error_with_the_near_name(run: Run, shop: Emul
 
 def test_an_empty_dataset_has_no_tables(run: Run, dataset: EmulatedDataset) -> None:
     assert run("tables", f"{dataset.name}.*").out.endswith("0 tables, 0 with problems\n")
+
+
+@pytest.fixture
+def captured(dataset: EmulatedDataset) -> EmulatedDataset:
+    """A captured table of one version, with two changes of one row."""
+    metadata = "STRUCT<source_timestamp INT64, change_type STRING, change_sequence_number STRING>"
+    columns = {"id": "INT64", "name": "STRING", METADATA: metadata, LANDED_AT: "TIMESTAMP"}
+    dataset.land(
+        "product_v_abc", columns, "1, 'pen', STRUCT(1, 'INSERT', '1'), TIMESTAMP '2026-01-01 00:00:00+00'",
+        "1, 'red pen', STRUCT(2, 'UPDATE-INSERT', '2'), TIMESTAMP '2026-01-02 00:00:00+00'",
+    )  # fmt: skip
+    return dataset
+
+
+def test_a_current_view_is_up_to_date_before_and_after_a_merge(run: Run, captured: EmulatedDataset) -> None:
+    run("refresh", captured.name, "product")
+    assert run("current", captured.name, "product", "--keys", "id").code == 0
+    before = entries(run, captured)["product"]
+    assert states(before) == {"unified": "up to date", "current": "up to date"}
+    assert (before["landed_at"], before["merged_at"]) == ("2026-01-02T00:00:00+00:00", None)
+    assert run("merge", captured.name, "product", "--keys", "id").code == 0
+    after = entries(run, captured)
+    assert set(after) == {"product"}, "the base and the log of merges are no tables of their own"
+    assert states(after["product"]) == {"unified": "up to date", "current": "up to date"}
+    assert after["product"]["merged_at"] is not None
+    captured.land("product_v_def", {"id": "INT64", "zip": "STRING"})
+    assert states(entries(run, captured)["product"]) == {"unified": "out of date", "current": "out of date"}
+
+
+def test_the_clean_view_is_found_in_its_dataset(run: Run, captured: EmulatedDataset, tmp_path: Path) -> None:
+    captured.client.create_dataset(f"{captured.name}__views_clean")
+    policies = f"policies:\n  {captured.name}.product:\n    id: clear\n    name: mask\n"
+    settings = tmp_path / "onefold.yaml"
+    settings.write_text(f"tables: {{product: {{keys: [id]}}}}\n{policies}")
+    assert run("refresh", captured.name, "product").code == 0
+    found = states(entries(run, captured)["product"])
+    assert found == {"unified": "up to date", "current": "up to date", "clean": "up to date"}
+    settings.write_text(f"tables: {{product: {{keys: [id]}}}}\n{policies.replace('mask', 'drop')}")
+    entry = entries(run, captured)["product"]
+    assert states(entry)["clean"] == "out of date"
+    assert entry["problems"] == ["clean view: it was written with other settings, or by another release"]
