@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -71,9 +71,9 @@ def test_labels_are_read_from_the_text_of_sql() -> None:
 class Region:
     """Answers for one dataset in a region: what it is, jobs that run there, and the rows of each query. It runs no SQL."""
 
-    rows: list[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, Any]]
     columns: Mapping[str, str]
-    requests: list[tuple[str, str]] = field(default_factory=list)
+    made: list[tuple[str, str]] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     is_mtls: bool = False
 
@@ -82,7 +82,7 @@ class Region:
 
     def request(self, method: str, url: str, data: str | None = None, **_: object) -> requests.Response:
         path = url.split("/projects/p/")[1].split("?")[0]
-        self.requests.append((method, path.split("/")[0]))
+        self.made.append((method, path.split("/")[0]))
         body = json.loads(data) if data else {}
         answer = requests.Response()
         answer.status_code, answer.url, answer.headers["Content-Type"] = 200, url, "application/json"
@@ -121,4 +121,4 @@ def test_a_dataset_is_listed_by_one_call_however_many_tables() -> None:
     region = Region([{"table_name": f"t{number}", **row} for number in range(50)], columns)
     warehouse = BigQueryWarehouse(region.client())
     assert [table.name for table in warehouse.list_dataset("shop")] == [f"t{number}" for number in range(50)]
-    assert (warehouse.calls, region.requests) == (1, [("POST", "queries")])
+    assert (warehouse.calls, region.made) == (1, [("POST", "queries")])

@@ -82,7 +82,8 @@ def scene(emulator_host: str, dataset: EmulatedDataset, tmp_path: Path, monkeypa
     """A dataset `shop` with two tables, and the files that the samples name."""
     client = dataset.client
     try:
-        client.create_dataset("shop")
+        for name in ("shop", "shop__keys"):
+            client.create_dataset(name)
     except Conflict:
         pytest.fail("a test has left a dataset shop in the emulator of this session")
     shop = EmulatedDataset(emulator_host, client, "shop")
@@ -98,7 +99,8 @@ def scene(emulator_host: str, dataset: EmulatedDataset, tmp_path: Path, monkeypa
     monkeypatch.setenv("COLUMNS", WIDTH)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     yield
-    client.delete_dataset("shop", delete_contents=True)
+    for name in ("shop", "shop__keys"):
+        client.delete_dataset(name, delete_contents=True)
 
 
 def write_files(folder: Path) -> None:
