@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -38,6 +38,7 @@ class Contents:
         sizes: the sizes of its tables, by name; None where nobody may read them.
         loads: when a pull was loaded last, by base name.
         checks: the last check, by base name.
+        read: the datasets whose views are known; of another one nobody knows which views it has.
         warnings: what could not be read, and why.
     """
 
@@ -46,6 +47,7 @@ class Contents:
     sizes: Mapping[str, StoredSize] | None = None
     loads: Mapping[str, datetime] = field(default_factory=dict)
     checks: Mapping[str, LastCheck] = field(default_factory=dict)
+    read: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -67,21 +69,23 @@ def read_contents(warehouse: ListingWarehouse, dataset: str, settings: Settings)
     """
     tables = {table.name: table for table in warehouse.list_dataset(dataset)}
     warnings: list[str] = []
-    views = dict(_views(warehouse.project, dataset, tables))
+    views, read = dict(_views(warehouse.project, dataset, tables.values())), {dataset}
     for other in view_datasets(settings, TableId(warehouse.project, dataset, "table"), tables):
-        listed = _unless_unreadable(lambda name=other: warehouse.list_dataset(name), warnings)  # type: ignore[misc]
-        views |= _views(warehouse.project, other, {table.name: table for table in listed or ()})
+        listed = _unless_unreadable(lambda name=other: warehouse.list_dataset(name), (), warnings)  # type: ignore[misc]
+        views |= _views(warehouse.project, other, listed or ())
+        read |= set() if listed is None else {other}
 
     def log(table: str, sql: Callable[[TableId], str]) -> list[dict[str, Any]]:
         id_ = TableId(warehouse.project, dataset, table)
-        return (_unless_unreadable(lambda: warehouse.fetch(sql(id_)), warnings) or []) if table in tables else []
+        return (_unless_unreadable(lambda: warehouse.fetch(sql(id_)), [], warnings) or []) if table in tables else []
 
     return Contents(
         tables,
         views,
-        _unless_unreadable(lambda: warehouse.list_sizes(dataset), warnings),
+        _unless_unreadable(lambda: warehouse.list_sizes(dataset), {}, warnings),
         {row["table_name"]: row["loaded_at"] for row in log(LOG_TABLE, loads_query)},
         _last_checks(log(CHECK_TABLE, checks_query)),
+        frozenset(read),
         tuple(warnings),
     )
 
@@ -136,16 +140,16 @@ def _last_checks(rows: list[dict[str, Any]]) -> dict[str, LastCheck]:
     return found
 
 
-def _views(project: str, dataset: str, tables: Mapping[str, ListedTable]) -> Mapping[TableId, ListedTable]:
-    return {TableId(project, dataset, name): table for name, table in tables.items()}
+def _views(project: str, dataset: str, listed: Iterable[ListedTable]) -> Mapping[TableId, ListedTable]:
+    return {TableId(project, dataset, table.name): table for table in listed}
 
 
-def _unless_unreadable(read: Callable[[], Any], warnings: list[str]) -> Any:
-    """Return what `read` returns. Where it may not be read the reason is a warning; what does not exist is no problem."""
+def _unless_unreadable(read: Callable[[], Any], absent: Any, warnings: list[str]) -> Any:
+    """Return what `read` returns; `absent` for what does not exist, and None, with a warning, for what may not be read."""
     try:
         return read()
     except NotFound:
-        return None
+        return absent
     except AccessDenied as error:
         warnings.append(f"not known: {error}")
         return None

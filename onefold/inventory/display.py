@@ -14,7 +14,7 @@ from onefold.inventory.history import ColumnHistory, VersionHistory
 from onefold.inventory.one_table import TableHistory
 from onefold.inventory.summary import TableSummary, ViewState
 
-_STATES = {"up to date": "green", "out of date": "yellow", "missing": "red", "not Onefold's": "red"}
+_STATES = {"up to date": "green", "out of date": "yellow", "missing": "red", "not Onefold's": "red", "not known": "yellow"}
 _CHECKS = {"same": "green", "fixed": "green", "skipped": "yellow", "different": "red", "failed": "red"}
 _MOST_TYPES = 60
 """Characters of a type; the type of a struct may have thousands."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from onefold.core.errors import NotFound
-from onefold.inventory.contents import read_contents
+from onefold.core.names import LEAF_PREFIX
+from onefold.inventory.contents import Contents, read_contents
 from onefold.inventory.one_table import TableHistory, read_history
 from onefold.inventory.summary import TableSummary, summaries
+from onefold.refresh.labels import TABLE_LABEL
 from onefold.settings.environment import Settings
 from onefold.settings.unknown_keys import near_name
 
@@ -54,6 +56,8 @@ def read_inventory(warehouse: Any, asked: Mapping[str, Sequence[str]], settings:
         contents = read_contents(warehouse, dataset, settings)
         warnings += contents.warnings
         known = list(summaries(warehouse, dataset, contents, settings))
+        if "*" in patterns:
+            warnings += left_over_views(contents, known, settings)
         for pattern in patterns:
             chosen = [one for one in known if fnmatchcase(one.table.table, pattern)]
             if not chosen and pattern != "*":
@@ -64,6 +68,24 @@ def read_inventory(warehouse: Any, asked: Mapping[str, Sequence[str]], settings:
                 listed = settings.with_listed(dataset, contents.labels)
                 histories.append(read_history(warehouse, chosen[0], listed, contents.sizes or {}))
     return Inventory(tuple(tables.values()), tuple(histories), tuple(warnings))
+
+
+def left_over_views(contents: Contents, known: Sequence[TableSummary], settings: Settings) -> Iterator[str]:
+    """Yield a warning for each view that Onefold wrote for a table that is not there any more.
+
+    Where the views of several datasets lie in one, none is found.
+
+    Args:
+        contents: what was read of a dataset.
+        known: all of its tables.
+        settings: those of the installation.
+    """
+    if "{dataset}" not in settings.view_dataset:
+        return
+    used = {view.id for table in known for view in table.views}
+    for id_, view in contents.views.items():
+        if id_ not in used and TABLE_LABEL in view.labels and not view.name.startswith(LEAF_PREFIX):
+            yield f"{id_} is left over: its table has no version any more; `onefold refresh --prune` removes it"
 
 
 def is_pattern(name: str) -> bool:

@@ -29,7 +29,7 @@ from onefold.views.table_views import Kind
 from onefold.views.unified_kind import UnifiedKind
 
 TableKind = Literal["captured", "pulled", "events", "plain"]
-State = Literal["up to date", "out of date", "missing", "not Onefold's"]
+State = Literal["up to date", "out of date", "missing", "not Onefold's", "not known"]
 _OWN_TABLES = frozenset({LOG_TABLE, CHECK_TABLE, MANIFEST_TABLE, KEY_TABLE})
 _OWN_PREFIXES = (TEMPORARY_PREFIX, LEAF_PREFIX)
 
@@ -213,6 +213,8 @@ class _Found:
 
     def _state(self, name: Kind, kind: ViewKind, active: Sequence[Version]) -> ViewState:
         stored = self.contents.views.get(kind.id)
+        if stored is None and kind.id.dataset not in self.contents.read:
+            return ViewState(name, kind.id, "not known", f"dataset {kind.id.dataset} was not read")
         if stored is None:
             return ViewState(name, kind.id, "missing", "it does not exist: run `onefold refresh`")
         if not stored.is_view or stored.labels.get(TABLE_LABEL) != kind.owner:

@@ -74,6 +74,15 @@ def test_what_tables_says_of_a_view_is_what_plan_would_do(run: Run, shop: Emulat
     assert said == planned
 
 
+def test_a_view_whose_table_is_gone_is_told(run: Run, shop: EmulatedDataset) -> None:
+    run("refresh", shop.name, "--all")
+    assert run("tables", f"{shop.name}.*", "--json").json["warnings"] == []
+    shop.run(f"DROP TABLE {shop.quoted('supplier_v_1')}")
+    (warning,) = run("tables", f"{shop.name}.*", "--json").json["warnings"]
+    assert warning.startswith(f"local.{shop.name}.supplier_unified is left over")
+    assert "is left over" in run("tables", f"{shop.name}.*").err
+
+
 def test_a_table_of_others_with_the_name_of_the_view_is_a_problem(run: Run, shop: EmulatedDataset) -> None:
     shop.run(f"CREATE VIEW {shop.quoted('supplier_unified')} AS SELECT 1 AS id")
     found = entries(run, shop)

@@ -35,11 +35,14 @@ class Listed:
     sizes: Mapping[str, StoredSize] = field(default_factory=dict)
     logs: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
     denied: bool = False
+    hidden: str = ""
     calls: list[str] = field(default_factory=list)
     project: str = "p"
 
     def list_dataset(self, dataset: str) -> tuple[ListedTable, ...]:
         self.calls.append(f"list {dataset}")
+        if dataset == self.hidden:
+            raise AccessDenied(f"{dataset}: no right")
         if dataset not in self.datasets:
             raise NotFound(f"dataset {dataset} does not exist")
         return self.datasets[dataset]
@@ -150,6 +153,18 @@ def test_views_in_a_dataset_of_their_own_are_found_there() -> None:
     listed = Listed({"shop": (table("a_v_1"),), "shop_views": (unified("a", "1", settings=settings),)})
     (shown,) = found(listed, settings)["a"].views
     assert (str(shown.id), shown.state) == ("p.shop_views.a_unified", "up to date")
+
+
+def test_a_view_in_a_dataset_that_may_not_be_read_is_neither_missing_nor_up_to_date() -> None:
+    settings = Settings(view_dataset="{dataset}_views")
+    listed = Listed({"shop": (table("a_v_1"),)}, hidden="shop_views")
+    (shown,) = found(listed, settings)["a"].views
+    assert (shown.state, shown.reason) == ("not known", "dataset shop_views was not read")
+    assert read_contents(listed, "shop", settings).warnings == ("not known: shop_views: no right",)
+    (absent,) = found(Listed({"shop": (table("a_v_1"),)}), settings)["a"].views
+    assert absent.state == "missing"
+    (apart,) = found(listed, Settings(view_dataset="{dataset}_{table}"))["a"].views
+    assert apart.state == "not known"
 
 
 @pytest.mark.parametrize("count", [1, 100])
