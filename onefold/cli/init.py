@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import cast
@@ -24,6 +25,8 @@ from onefold.settings.first_files import (
 )
 
 _REGION = "europe-west1"
+_IS_REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+").fullmatch
+_EVENTS_APART = "events need a dataset of their own, because the labels of its tables name their versions: add --dataset"
 _QUESTIONS = {
     "project": "1. Project",
     "region": "   Region of functions and batches",
@@ -88,17 +91,20 @@ def checked_answers(known: dict[str, str]) -> Answers:
     Raises:
         InvalidInput: all that is missing or wrong.
     """
+    region = known["region"]
     missing = [f"--{name}" for name, value in known.items() if not value.strip()]
     origins, datasets = (tuple(filter(None, map(str.strip, known[name].split(",")))) for name in ("rows", "dataset"))
     raise_problems(
         [
             *([f"missing: {', '.join(missing)}: without a terminal nothing is asked"] if missing else []),
             *(problems_of_name("project", known["project"]) if known["project"] else ()),
+            *([f"--region {region}: expected a region such as {_REGION}"] if region and not _IS_REGION(region) else []),
             *(f"--rows {name}: expected {', '.join(ORIGINS)}" for name in origins if name not in ORIGINS),
             *(problem for name in datasets for problem in problems_of_name("dataset", name)),
+            *([_EVENTS_APART] if "events" in origins and len(origins) > 1 and len(datasets) == 1 else []),
         ]
     )
-    return Answers(known["project"], known["region"], cast("tuple[Origin, ...]", origins), tuple(dict.fromkeys(datasets)))
+    return Answers(known["project"], region, cast("tuple[Origin, ...]", origins), tuple(dict.fromkeys(datasets)))
 
 
 def check_overwriting(names: list[str], yes: bool) -> None:

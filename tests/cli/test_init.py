@@ -72,6 +72,14 @@ def test_without_a_terminal_all_that_is_missing_or_wrong_is_told_at_once(run: Ru
     assert "dataset 'a-b'" in error
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_location_is_no_region_and_events_need_a_dataset_of_their_own(run: Run) -> None:
+    assert "--region EU: expected a region such as europe-west1" in run("init", *OPTIONS, "--region", "EU").err
+    refused = run("init", *OPTIONS, "--rows", "events")
+    assert (refused.code, "events need a dataset of their own" in refused.err) == (1, True)
+    assert run("init", *OPTIONS, "--rows", "events", "--dataset", "ads").code == 0
+
+
 def test_on_a_terminal_it_asks_for_what_is_missing(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onefold.cli.init.is_terminal", lambda: True)
     done = run("init", stdin="my-project\n\npull, events\nshop, ads\n")

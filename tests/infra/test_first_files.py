@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
-from support.terraform import Terraform, found_terraform
+from support.terraform import ROOT, Terraform, found_terraform
 
 from onefold.cli import main
-from onefold.settings.first_files import ORIGINS, SETTINGS_FILE, VARIABLES_FILE
+from onefold.settings.first_files import ORIGINS, SETTINGS_FILE, VARIABLES_FILE, Answers
 
 TEST = """
 mock_provider "google" {
@@ -58,6 +60,14 @@ def files(own_terraform: Terraform, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [word for origin in ORIGINS for word in ("--rows", origin)]
     datasets = [word for name in ("shop", "shop_orders", "ads") for word in ("--dataset", name)]
     onefold("init", "--project", "my-project", "--region", "europe-west1", *rows, *datasets, "--yes")
+
+
+def test_make_plans_with_the_file_of_variables_and_applies_nothing() -> None:
+    command = Answers("my-project", "europe-west1", ("capture",), ("shop",)).plan_command
+    shown = subprocess.run([*shlex.split(command), "-n"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert f"-var-file='{ROOT / VARIABLES_FILE}'" in shown
+    assert "-var=project=my-project -var=region=europe-west1" in shown
+    assert " apply" not in shown.replace("nothing was applied", "")
 
 
 @pytest.mark.usefixtures("files")
