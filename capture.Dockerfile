@@ -1,4 +1,4 @@
-# `onefold capture` as a container: docs/how-to/run-capture.md. Build it from the top of a checkout.
+# `onefold capture` as a container: docs/how-to/deploy-capture.md. Build it from the top of a checkout.
 FROM python:3.12-slim
 
 WORKDIR /source

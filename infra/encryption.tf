@@ -1,5 +1,5 @@
 # With a key of the user, only the agents of the encrypting services may use the key. An agent that does not exist yet in
-# the project must be created first: docs/how-to/deploy.md has the command.
+# the project must be created first: docs/how-to/second-deployment.md has the command.
 locals {
   kms_agents = {
     artifactregistry = "${local.agent}@gcp-sa-artifactregistry.iam.gserviceaccount.com"
@@ -19,7 +19,7 @@ resource "google_kms_crypto_key_iam_member" "agent" {
   role          = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
   member        = "serviceAccount:${each.value}"
 
-  # IAM has a single right for all deployments with this key: docs/how-to/deploy.md describes how to remove one of them.
+  # IAM has a single right for all deployments with this key: docs/how-to/second-deployment.md describes how to remove one of them.
   lifecycle {
     prevent_destroy = true
   }

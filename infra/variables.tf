@@ -180,7 +180,7 @@ variable "settings_folder" {
 }
 
 variable "captures" {
-  description = "The captured databases by a short name: each gets an account with rights, and a worker pool of Cloud Run. docs/how-to/deploy.md describes every field."
+  description = "The captured databases by a short name: each gets an account with rights, and a worker pool of Cloud Run. docs/how-to/deploy-capture.md describes every field."
   type = map(object({
     source          = optional(string) # its name in the key of every row, for ever; default: the short name
     host            = string

@@ -1,4 +1,4 @@
-"""The batch that pulls the tables of a database into files, and loads these. See docs/reference/spark-jobs.md.
+"""The batch that pulls the tables of a database into files, and loads these. See docs/reference/pull-job.md.
 
 Exit codes: 0 done, or done before; 1 an error, wrong usage included; 2 some of the tables failed, or are gone.
 """

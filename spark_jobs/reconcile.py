@@ -1,4 +1,4 @@
-"""The batch that folds a change log into the latest state of each key. See docs/reference/spark-jobs.md.
+"""The batch that folds a change log into the latest state of each key. See docs/reference/merge-job.md.
 
 Exit codes: 0 done, or done before; 1 an error, wrong usage included; 2 some of the tables of a dataset failed.
 """

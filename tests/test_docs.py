@@ -18,6 +18,7 @@ import pytest
 import requests
 import yaml
 from support.cli import all_commands
+from support.pages import fenced
 
 from onefold import __version__
 from onefold.core.names import TableId
@@ -43,11 +44,9 @@ SERVER_SECONDS = 60
 # The suite cannot run itself. A test below checks that CI runs this command.
 NOT_RUN = frozenset({"make test\n"})
 
-BLOCK = re.compile(r"^```(sh|sh server|sql)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
 
 def blocks(kind: str) -> list[str]:
-    return [text for found, text in BLOCK.findall(FIRST_STEPS) if found == kind]
+    return list(dict.fromkeys(text for found, text in fenced(FIRST_STEPS) if found == kind))
 
 
 @pytest.fixture(scope="module")

@@ -63,7 +63,7 @@ class CheckpointReport:
                 yield f"{entry.table} is in quarantine ({problem.kind}): {problem.reason}; {problem.remedy}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as docs/how-to/run-capture.md specifies it."""
+        """Return the report as docs/reference/capture-status.md specifies it."""
         found = self.checkpoint
         position = found.reached.position
         return {

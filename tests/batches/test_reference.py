@@ -14,7 +14,7 @@ from onefold.batches.declaration import Option
 from onefold.batches.jobs import JOBS, Form
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
-PAGES = ("spark-jobs.md", "shredder.md", "cli.md")
+PAGES = ("spark-jobs.md", "merge-job.md", "merge-job-dataset.md", "pull-job.md", "shredder.md", "cli.md")
 FORMS = {form.__name__: form for job in JOBS.values() for form in job.forms}
 # <!-- arguments: CheckArguments without source, database, tables -->
 TABLE = re.compile(r"(?<=^<!-- arguments: )(\w+)(?: without (.+))? -->\n\n(?:\|.*\n)*", re.MULTILINE)

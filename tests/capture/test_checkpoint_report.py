@@ -1,4 +1,4 @@
-"""What a checkpoint tells about its capture, as docs/how-to/run-capture.md specifies it."""
+"""What a checkpoint tells about its capture, as docs/reference/capture-status.md specifies it."""
 
 from __future__ import annotations
 

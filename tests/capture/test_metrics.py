@@ -1,4 +1,4 @@
-"""The metrics of a capture: those that docs/how-to/run-capture.md lists, and those of the real process."""
+"""The metrics of a capture: those that docs/reference/capture-status.md lists, and those of the real process."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_what_is_unknown_has_no_metric_and_zero_has_one() -> None:
 
 
 def test_the_docs_list_every_metric() -> None:
-    page = (ROOT / "docs" / "how-to" / "run-capture.md").read_text()
+    page = (ROOT / "docs" / "reference" / "capture-status.md").read_text()
     listed = set(re.findall(r"^\| `(onefold_capture_\w+)", page, re.MULTILINE))
     assert listed == {one.name + ("_total" if one.kind == "counter" else "") for one in metrics_of(STATUS)}
 

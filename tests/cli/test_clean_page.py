@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from google.auth.credentials import AnonymousCredentials
 from support.access_apis import AccessApis
 from support.cli import Outcome, Run
 from support.fake_gcs import ObjectStore
-from support.pages import ROOT
+from support.pages import ROOT, fenced
 
 from onefold.cli.access_clients import AccessClients, Addresses
 from onefold.core.names import TableId
@@ -27,9 +26,8 @@ CLEAN, GROUP = "club_members__views_clean", "analysts@example.com"
 
 
 def blocks(kind: str) -> list[str]:
-    """Return the blocks of a kind, without the indentation of a list."""
-    found = re.findall(rf"^( *)```{kind}\n(.*?)^ *```$", PAGE, re.DOTALL | re.MULTILINE)
-    return [re.sub(rf"^{indent}", "", text, flags=re.MULTILINE) for indent, text in found]
+    """Return the blocks of a kind."""
+    return [text for found, text in fenced(PAGE) if found == kind]
 
 
 @pytest.fixture
@@ -54,7 +52,7 @@ def do(run: Run, command: str) -> Outcome:
 
 
 def test_the_commands_for_permissions_run_and_print_what_the_page_shows(run: Run, cloud: AccessApis, tmp_path: Path) -> None:
-    imported, planned, applied = blocks("sh cloud")
+    imported, planned, applied = (text for text in blocks("sh cloud") if "onefold access" in text)
     (declared,), (shown,) = blocks("yaml access"), blocks("text")
     draft = do(run, imported)
     assert (draft.code, yaml.safe_load(draft.out)) == (

@@ -110,15 +110,15 @@ def test_the_account_may_write_and_the_sink_may_read_the_objects_of_the_process(
 def test_every_field_of_a_source_is_described() -> None:
     block = (ROOT / "infra" / "variables.tf").read_text().partition('variable "captures" {')[2].partition("\n}")[0]
     fields = set(re.findall(r"^    (\w+) +=", block, re.MULTILINE))
-    page = (ROOT / "docs" / "how-to" / "deploy.md").read_text().partition("\n## Capture\n")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "how-to" / "deploy-capture.md").read_text().partition("\n## Fields\n")[2].partition("\n## ")[0]
     described = {name for row in re.findall(r"^\| (`.+?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
     assert "secret" in fields
     assert described == fields
 
 
 def test_the_documented_container_shows_no_password_and_its_arguments_are_accepted() -> None:
-    page = (ROOT / "docs" / "how-to" / "run-capture.md").read_text()
-    (block,) = re.findall(r"^    docker run (.*(?:\n      .*)*)", page, re.MULTILINE)
+    page = (ROOT / "docs" / "how-to" / "deploy-capture.md").read_text()
+    (block,) = re.findall(r"^docker run (.*(?:\n  .*)*)", page, re.MULTILINE)
     words = block.replace("\\\n", " ").split()
     image = next(place for place, word in enumerate(words) if "@sha256:" in word)
     assert not any("PASSWORD" in word for word in words)

@@ -11,15 +11,31 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^```(sh|sh server|sh capture|sql)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+CLOUD = "sh cloud"
+TITLES = {"second terminal": "server", "third terminal": "capture", "Google Cloud": "cloud", "access.yaml": "access"}
+"""What the title of a block says about where its commands run."""
+EXPORT = re.compile(r"^export (\w+)=(.*)$", re.MULTILINE)
+_FENCE = re.compile(r'^( *)```(\w+)(?: title="([^"]+)")?\n(.*?)^ *```$', re.DOTALL | re.MULTILINE)
 _OURS = ("ONEFOLD_", "BIGQUERY_EMULATOR_HOST", "DATAPROC_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST")
 _SECONDS = 1_200
 
 
+def fenced(text: str) -> list[tuple[str, str]]:
+    """Return the kind and the text of each block of a page, without the indentation of a list.
+
+    A kind is the language, and the terminal that the title names: `sh`, `sh server`, `sh cloud`, `sql`, `yaml`, ...
+    """
+    return [
+        (" ".join(filter(None, (language, TITLES[title] if title else ""))), re.sub(rf"^{indent}", "", inner, flags=re.M))
+        for indent, language, title, inner in _FENCE.findall(text)
+    ]
+
+
 def blocks(page: Path, port: int) -> list[tuple[str, str]]:
-    """Return the kind and the text of each block of commands; the stack has three ports from `port` on."""
-    return [(kind, _with_port(text, port)) for kind, text in BLOCK.findall(page.read_text())]
+    """Return the blocks of commands that run on this machine; the stack has three ports from `port` on."""
+    found = fenced(page.read_text())
+    return [(kind, _with_port(text, port)) for kind, text in found if kind.split()[0] in ("sh", "sql") and kind != CLOUD]
 
 
 def _with_port(text: str, port: int) -> str:
