@@ -23,9 +23,7 @@ from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 PAGE = REFERENCE / "cli.md"
 # <!-- command: plan -->, with all of the generated part
-COMMAND = re.compile(
-    r"^<!-- command: (.+) -->\n\n(?:```text usage\n(?:.*\n)*?```\n\n)?(?:Exit codes: .*\n\n)?", re.MULTILINE
-)
+COMMAND = re.compile(r"^<!-- command: (.+) -->\n\n(?:```text .*\n(?:.*\n)*?```\n\n)?(?:Exit codes: .*\n\n)?", re.MULTILINE)
 SAMPLE = re.compile(r"^<!-- sample: (.+) -->\n\n(?:```text\n(?:.*\n)*?```\n\n)?", re.MULTILINE)
 CODES = re.compile(r"^\| `onefold (?P<names>.+?)` \| (?P<zero>.*?) \| (?P<one>.*?) \| (?P<two>.*?) ?\|$", re.MULTILINE)
 WIDTH = "110"
@@ -52,7 +50,7 @@ def exit_codes(name: str) -> list[tuple[str, str]]:
 def generated(match: re.Match[str]) -> str:
     name = match[1]
     command = dict(all_commands())[name]
-    lines = [f"<!-- command: {name} -->", "", "```text usage", usage(name, command), "```", ""]
+    lines = [f"<!-- command: {name} -->", "", '```text title="usage"', usage(name, command), "```", ""]
     if not isinstance(command, click.Group):
         lines += [f"Exit codes: {'; '.join(f'{code}: {text}' for code, text in exit_codes(name))}.", ""]
     return "\n".join([*lines, ""])
