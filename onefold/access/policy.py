@@ -134,7 +134,7 @@ def _dataset_problems(body: Mapping[str, Any], at: Path) -> Iterator[Problem]:
         yield from (Problem(text, (*at, name)) for text in principal_problems(principal))
         roles = [(grant.role, grant.condition) for grant in _grants({name: body[name]})]
         for role, _ in dict.fromkeys(one for one in roles if roles.count(one) > 1):
-            yield Problem(f"{role} is given twice", (*at, name))
+            yield Problem(f"{role} is given twice: remove one", (*at, name))
     if not any(grant.is_owner for grant in _grants(body)):
         yield Problem(f"nobody is {OWNER} without a condition; name at least one owner, since one has to stay", at)
 

@@ -133,7 +133,7 @@ class Inspector:
     def _state(self, base: TableId, version: str) -> LoadState:
         state = self.loads.state_of(replace(base, project=None), "15m")
         if state.version is None:
-            raise Skipped("it was never loaded")
+            raise Skipped("it was never loaded: pull it first")
         if state.version != version:
             raise Skipped("its structure has changed since its last load: the next pull reads it in the new one")
         return state
@@ -157,7 +157,7 @@ class Inspector:
             f"AND l.watermark_column = {quote_text(watermark.column)} AND l.logged_at <= {time_literal(before)}"
         )
         if rows[0]["greatest"] is None:
-            raise Skipped("nothing of it was loaded before the padding")
+            raise Skipped("nothing of it was loaded before the padding: check it later")
         return int(rows[0]["greatest"])
 
 

@@ -61,7 +61,7 @@ def find_candidates(
             versions.setdefault(split[0], {})[split[1]] = name
     if not versions:
         which = f"whose base name matches {match!r}" if match is not None else names.described
-        raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables {which}")
+        raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables {which}: correct its name")
     found = []
     for base in sorted(versions):
         table = TableId(warehouse.project, dataset, base)

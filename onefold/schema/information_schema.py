@@ -79,7 +79,9 @@ def _rows(text: str) -> Iterator[Any]:
         yield from content if isinstance(content, list) else [content]
         return
     except RecursionError as error:
-        raise InvalidColumns("the file is nested too deeply to be rows of INFORMATION_SCHEMA.COLUMNS") from error
+        raise InvalidColumns(
+            "the file is nested too deep for rows of INFORMATION_SCHEMA.COLUMNS: export them again"
+        ) from error
     except ValueError as error:
         if text.lstrip().startswith("["):
             raise InvalidColumns(f"the file is not a JSON array: {error}") from error
@@ -111,7 +113,7 @@ def _is_csv(names: Sequence[str]) -> str:
 
 def _read(raw: Any, number: int, base: str, names: VersionedNames, problems: list[str]) -> _Row | None:
     if not isinstance(raw, Mapping):
-        problems.append(f"row {number} is not a JSON object")
+        problems.append(f"row {number} is not a JSON object: export the rows again")
         return None
     if missing := [name for name in _REQUIRED if name not in raw]:
         found = f", but {cut(', '.join(map(str, raw)), _SHOWN_CHARACTERS)}" if raw else ""
@@ -190,7 +192,7 @@ def _problems_of_versions(found: Mapping[str, list[_Row]]) -> Iterator[str]:
             yield f"version {version} has more than one creation_time: it is that of its table, the same in each row"
         positions = Counter(row.position for row in rows)
         if twice := sorted(position for position, count in positions.items() if count > 1):
-            yield f"version {version} has two columns at ordinal_position {shown_list(map(str, twice))}"
+            yield f"version {version} has two columns at ordinal_position {shown_list(twice)}: export its rows again"
         names = Counter(fold_case(row.column.name) for row in rows)
         if repeated := sorted(name for name, count in names.items() if count > 1):
-            yield f"version {version} has two columns named {shown_list(repeated)}"
+            yield f"version {version} has two columns named {shown_list(repeated)}: export its rows again"

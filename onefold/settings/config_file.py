@@ -15,7 +15,7 @@ def config_problems(environ: Mapping[str, str]) -> Iterator[Problem]:
     """Yield a problem where ONEFOLD_CONFIG names a file that does not exist."""
     named = environ.get(CONFIG)
     if named and not Path(named).is_file():
-        yield Problem(f"there is no file {named}", file=CONFIG)
+        yield Problem(f"there is no file {named}: correct the path, or unset it", file=CONFIG)
 
 
 def config_path(environ: Mapping[str, str]) -> Path | None:

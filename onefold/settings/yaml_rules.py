@@ -33,7 +33,7 @@ def rule_problems(body: Body, at: Path = ()) -> Iterator[Problem]:
         advice = "write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
         yield Problem(f"{zone!r} is unknown; {advice}", (*at, "time_zone"))
     if column.upper().startswith(_RESERVED_PREFIXES):
-        yield Problem(f"{column!r} starts with a prefix that BigQuery reserves", (*at, "version_column"))
+        yield Problem(f"{column!r} starts with a prefix that BigQuery reserves: name another", (*at, "version_column"))
 
 
 def table_problems(tables: Body) -> Iterator[Problem]:

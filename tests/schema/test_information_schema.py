@@ -114,7 +114,7 @@ def test_creation_times_are_read_as_the_tools_print_them(time: str) -> None:
     ("text", "problem"),
     [
         ("[{", "the file is not a JSON array"),
-        ("[" * 100_000, "the file is nested too deeply"),
+        ("[" * 100_000, "the file is nested too deep"),
         ('{"a": 1}\n{', "line 2 is not JSON"),
         ('{"a": 1}\n' + "[" * 100_000, "line 2 is not JSON"),
         ("hello", "line 1 is not JSON"),

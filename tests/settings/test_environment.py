@@ -158,7 +158,7 @@ TEMPLATE = "a template may hold {dataset} and {table} and nothing else in braces
             "tötet",
             "ONEFOLD_TOPIC_DEAD_LETTER 'tötet' is not a topic; write its name, or projects/PROJECT/topics/NAME",
         ),
-        ("ONEFOLD_CONFIG", "nowhere.yaml", "ONEFOLD_CONFIG: there is no file nowhere.yaml"),
+        ("ONEFOLD_CONFIG", "nowhere.yaml", "ONEFOLD_CONFIG: there is no file nowhere.yaml: correct the path, or unset it"),
     ],
 )
 def test_a_wrong_variable_is_reported_with_a_remedy(variable: str, value: str, problem: str) -> None:

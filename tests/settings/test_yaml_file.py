@@ -71,7 +71,10 @@ def test_an_empty_file_changes_nothing(text: str) -> None:
         ("time_zone: Factory", [f"time_zone: 'Factory' is unknown; write {ZONE}"]),
         ("time_zone: '+25:99'", [f"time_zone: expected {ZONE}, got '+25:99'"]),
         ("version_column: a b", ["version_column: expected a column name of letters, digits and underscores, got 'a b'"]),
-        ("version_column: _partition_x", ["version_column: '_partition_x' starts with a prefix that BigQuery reserves"]),
+        (
+            "version_column: _partition_x",
+            ["version_column: '_partition_x' starts with a prefix that BigQuery reserves: name another"],
+        ),
         ("tables: []", ["tables: expected a mapping, got a list"]),
         ("tables: {customer: []}", ["tables.customer: expected a mapping, got a list"]),
         (

@@ -106,7 +106,7 @@ UNREADABLE = {
     "rows.jsonl": (b'{"id": 1}\n\n{"id": 2\n{"id": 3\n', r"changes/rows\.jsonl, line 3: not JSON$"),
     "rows.parquet": (b"no Parquet", "cannot be read"),
     "rows.json": (b'{"id": 1}\n["id"]\n', r"changes/rows\.json, line 2: not JSON$"),
-    "rows.ndjson": (b"\nnull\n", "there is no row in any of its files$"),
+    "rows.ndjson": (b"\nnull\n", "there is no row in any of its files: name other files$"),
 }
 
 
