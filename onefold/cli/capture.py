@@ -18,6 +18,7 @@ from onefold.cli.capture_rules import missing_rules, with_rules
 from onefold.cli.capture_status import status
 from onefold.cli.common import ERROR, OK, given, project, raise_problems, read_settings, say
 from onefold.cli.output import echo_json, with_verbosity
+from onefold.cli.unforeseen import logged
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.extras import needing
 from onefold.core.log import log
@@ -73,7 +74,7 @@ def capture(context: click.Context, /, **options: Any) -> int:
         if options["check"]:
             return _show_check(process, options)
         end_by_signal(process)
-        with _metrics(process, options["metrics_port"] or settings.metrics_port):
+        with logged(), _metrics(process, options["metrics_port"] or settings.metrics_port):
             process.run()
     return OK
 

@@ -13,7 +13,8 @@ import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from onefold.cli.output import is_quiet, note_json
+from onefold.cli.output import is_quiet, note_json, show_traceback
+from onefold.cli.unforeseen import as_onefold_error
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 from onefold.core.names import TableId, check_names
 from onefold.core.versioned_names import VersionedNames
@@ -210,8 +211,11 @@ def done(base: TableId, work: Callable[[TableId], Any]) -> Any:
         return work(base)
     except OnefoldError as error:
         failure = Failure(base, error)
-        failure.show()
-        return failure
+    except Exception as unknown:  # noqa: BLE001 a bug with one table does not stop the others
+        show_traceback(unknown)
+        failure = Failure(base, as_onefold_error(unknown))
+    failure.show()
+    return failure
 
 
 @contextmanager

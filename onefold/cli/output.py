@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from onefold.cli.unforeseen import as_onefold_error
-from onefold.core.extras import needing
 
 _JSON, _PRINTED, _VERBOSITY = "onefold.json", "onefold.printed", "onefold.verbosity"
 _QUIET, _VERBOSE = -1, 1
@@ -40,6 +39,12 @@ def echo_json(results: Sequence[Any], *, warnings: Iterable[str] = (), errors: I
     context.meta[_PRINTED] = True
     document = {"command": context.meta[_JSON], "results": results, "warnings": list(warnings), "errors": list(errors)}
     click.echo(json.dumps(document))
+
+
+def show_traceback(error: BaseException) -> None:
+    """Print where an error comes from, with `--verbose` only."""
+    if is_verbose():
+        click.echo("".join(traceback.format_exception(error)), err=True)
 
 
 def note_json(context: click.Context, parameter: click.Parameter, value: bool) -> bool:  # noqa: ARG001 as click calls it
@@ -77,14 +82,12 @@ class Commands(CommandGroup):
             OnefoldError: as the command, and for any other error of it; the caller prints the error on standard error.
         """
         try:
-            with needing():
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except Exception as unknown:
             if isinstance(unknown, _ENDS):
                 raise
             error = as_onefold_error(unknown)
-            if is_verbose():
-                click.echo("".join(traceback.format_exception(unknown)), err=True)
+            show_traceback(unknown)
             if ctx.meta.get(_JSON) and not ctx.meta.get(_PRINTED):
                 echo_json([], errors=str(error).splitlines())
             raise error from unknown

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from onefold.core.errors import OnefoldError, Rejected, TryAgain
+from onefold.core.extras import missing_package
+from onefold.core.log import is_for_people, log
 from onefold.core.text import cut, printable
 
 _MOST_CHARACTERS = 200
@@ -24,8 +30,24 @@ def as_onefold_error(error: Exception) -> OnefoldError:
     if isinstance(error, MemoryError):
         return Rejected("this machine has no memory left: end other programs, or run the command on a larger machine")
     if isinstance(error, ModuleNotFoundError):
-        return Rejected(f"the package {error.name} is missing: the installation is damaged, so install Onefold again")
+        damaged = f"the package {error.name} is missing: the installation is damaged, so install Onefold again"
+        return Rejected(missing_package(error) or damaged)
     return _of_service(error) or (_of_machine(error) if isinstance(error, OSError) else _bug(error))
+
+
+@contextmanager
+def logged() -> Iterator[None]:
+    """Log an error that no code translates, with its traceback: nobody runs a service again with --verbose.
+
+    A log for people leaves the traceback out, as every command does.
+    """
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, OnefoldError):
+            trace = None if is_for_people() else traceback.format_exc()
+            log("CRITICAL", f"failed: {_named(error)}", event="failed", reason=_named(error), stack_trace=trace)
+        raise
 
 
 def _of_service(error: Exception) -> OnefoldError | None:
@@ -53,11 +75,14 @@ def _of_machine(error: OSError) -> OnefoldError:
 
 
 def _bug(error: Exception) -> OnefoldError:
-    kind = f"{type(error).__name__}: {_text(str(error))}".removesuffix(": ")
     return Bug(
-        f"this is a bug of Onefold ({kind}), and nothing in what you typed has to be at fault\n"
+        f"this is a bug of Onefold ({_named(error)}), and nothing in what you typed has to be at fault\n"
         "run the same command with --verbose, and report what it prints"
     )
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {_text(str(error))}".removesuffix(": ")
 
 
 def _text(text: str) -> str:

@@ -16,7 +16,11 @@ from google.api_core import exceptions as api
 from support.cli import Run
 
 from onefold.cli import cli
+from onefold.cli.common import Failure, work_on_each
+from onefold.cli.unforeseen import logged
 from onefold.core.errors import TryAgain
+from onefold.core.log import LOG_FORM
+from onefold.core.names import TableId
 
 MAIN = (sys.executable, "-c", "from onefold.cli import main; main()")
 PLACE = {"cwd": Path(__file__).parents[2], "env": {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}}
@@ -107,3 +111,39 @@ def test_a_reader_that_has_ended_is_no_error_to_speak_of() -> None:
     with os.fdopen(writer, "w") as closed:
         done = subprocess.run([*MAIN, "--help"], **PLACE, stdout=closed, stderr=subprocess.PIPE, text=True, check=False)  # type: ignore[call-overload]
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_bug_with_one_table_does_not_stop_the_others(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = [TableId("p", "shop", name) for name in ("customer", "order")]
+
+    def work(table: TableId) -> str:
+        if table.table == "customer":
+            raise KeyError("id")
+        return table.table
+
+    def each() -> None:
+        click.echo([isinstance(one, Failure) or one for one in work_on_each(tables, work, None)])
+
+    monkeypatch.setattr(cli, "commands", dict(cli.commands))
+    cli.add_command(click.Command("each", callback=each))
+    outcome = run("each")
+    assert outcome.out == "[True, 'order']\n"
+    assert outcome.err.startswith("Error: customer: this is a bug of Onefold (KeyError: 'id')")
+
+
+@pytest.mark.parametrize(("form", "has_trace"), [("json", True), ("text", False)])
+def test_a_service_logs_a_bug_with_its_traceback_except_for_people(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str, has_trace: bool
+) -> None:
+    monkeypatch.setenv(LOG_FORM, form)
+    with pytest.raises(KeyError), logged():
+        raise KeyError("id")
+    line = capsys.readouterr().out
+    assert "failed: KeyError: 'id'" in line
+    assert ("Traceback" in line) == has_trace
+
+
+def test_a_service_logs_no_error_that_has_a_text_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(TryAgain), logged():
+        raise TryAgain("shop is busy: try again")
+    assert capsys.readouterr().out == ""
