@@ -16,7 +16,13 @@ from onefold.settings.schema_check import modeline
 
 
 def draft_policy(state: AccessState, own: Sequence[DeploymentGrants]) -> str:
-    """Return an access.yaml with which a plan has no changes. It leaves out what is always kept.
+    """Return an access.yaml with which a plan has no changes, from the content of `drafted`."""
+    text: str = yaml.safe_dump(drafted(state, own), sort_keys=True, allow_unicode=True, width=120)
+    return f"{modeline(SCHEMA)}\n{text}"
+
+
+def drafted(state: AccessState, own: Sequence[DeploymentGrants]) -> dict[str, Any]:
+    """Return the content of an access.yaml with which a plan has no changes. It leaves out what is always kept.
 
     Args:
         state: the datasets and groups to declare.
@@ -27,9 +33,7 @@ def draft_policy(state: AccessState, own: Sequence[DeploymentGrants]) -> str:
         for name, access in state.datasets.items()
     }
     groups = {name: _members(group) for name, group in state.groups.items()}
-    content = {key: value for key, value in (("datasets", datasets), ("groups", groups)) if value}
-    text: str = yaml.safe_dump(content, sort_keys=True, allow_unicode=True, width=120)
-    return f"{modeline(SCHEMA)}\n{text}"
+    return {key: value for key, value in (("datasets", datasets), ("groups", groups)) if value}
 
 
 def left_out(state: AccessState) -> list[str]:

@@ -53,12 +53,14 @@ def access() -> None:
 @click.option("--group", "groups", metavar="EMAIL", multiple=True, help="A group whose members are declared, too.")
 @grants
 @project
+@as_json
 @click.pass_context
 def import_(
-    context: click.Context, datasets: tuple[str, ...], groups: tuple[str, ...], grants: tuple[str, ...], project: str | None
-) -> int:
+    context: click.Context, datasets: tuple[str, ...], groups: tuple[str, ...], grants: tuple[str, ...], project: str | None,
+    as_json: bool,
+) -> int:  # fmt: skip
     """Print an access.yaml that declares the present permissions of datasets and groups."""
-    from onefold.access.draft import draft_policy, left_out
+    from onefold.access.draft import draft_policy, drafted, left_out
     from onefold.access.plan import read_state
 
     raise_problems([] if datasets or groups else ["expected the name of a dataset, or --group EMAIL"])
@@ -67,10 +69,13 @@ def import_(
     lowered = [group.lower() for group in groups]
     state = read_state(set(datasets), set(lowered), clients.lists, clients.groups)
     own, problems = _found_grants(clients, grants)
-    for problem in problems:
-        say("yellow", f"Warning: {problem}; grants of the deployment are declared like any other")
-    for one in left_out(state):
-        say("yellow", f"Warning: {one}")
+    warnings = [f"{problem}; grants of the deployment are declared like any other" for problem in problems]
+    warnings += left_out(state)
+    if as_json:
+        echo_json([drafted(state, own)], warnings=warnings)
+        return OK
+    for warning in warnings:
+        say("yellow", f"Warning: {warning}")
     click.echo(draft_policy(state, own), nl=False)
     return OK
 

@@ -29,8 +29,9 @@ _LAST_PORT = 65535
     type=click.Path(exists=True, dir_okay=False),
     help="The file of keys; without it nothing can be added.  [default: ONEFOLD_REGISTRY_KEYS]",
 )
+@as_json
 @click.pass_context
-def serve(context: click.Context, registry: str | None, port: int, keys: str | None) -> int:
+def serve(context: click.Context, registry: str | None, port: int, keys: str | None, as_json: bool) -> int:
     """Serve a registry on this machine, as the function schema_registry does.
 
     Other machines cannot reach it. Everybody on this one may read all schemas, unless ONEFOLD_REGISTRY_PUBLIC names some.
@@ -47,9 +48,14 @@ def serve(context: click.Context, registry: str | None, port: int, keys: str | N
     }
     command = [sys.executable, "-m", "functions_framework", "--source", str(functions_source())]
     command += ["--target", "schema_registry", "--host", "127.0.0.1", "--port", str(port)]
-    print_lines(f"{address} is served at http://127.0.0.1:{port}/api until you press Ctrl-C")
-    with ended_in_order():
-        return subprocess.run(command, env=environ, check=False).returncode  # noqa: S603
+    url = f"http://127.0.0.1:{port}/api"
+    if as_json:
+        echo_json([{"registry": address, "url": url}])
+    else:
+        print_lines(f"{address} is served at {url} until you press Ctrl-C")
+    sys.stdout.flush()
+    with ended_in_order():  # with --json standard output has that object alone
+        return subprocess.run(command, env=environ, check=False, stdout=sys.stderr if as_json else None).returncode  # noqa: S603
 
 
 @click.group(cls=CommandGroup)

@@ -12,7 +12,8 @@ import click
 from rich.console import Console
 
 from onefold.cli.capture_options import PASSWORD, server_id, tables
-from onefold.cli.common import CHANGES, OK
+from onefold.cli.common import CHANGES, OK, as_json
+from onefold.cli.output import echo_json
 from onefold.core.errors import InvalidInput
 from onefold.core.extras import needing
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--fast", is_flag=True, help="Leave out the batches, which take most of the time.")
 @click.option("--loads", is_flag=True, help="Pull tables of a MariaDB by watermark, which the demo starts, instead.")
 @click.option("--events", is_flag=True, help="Shred events into tables that create and migrate themselves, instead.")
+@as_json
 def demo(
     source: str | None,
     include: tuple[str, ...],
@@ -37,6 +39,7 @@ def demo(
     fast: bool,
     loads: bool,
     events: bool,
+    as_json: bool,
 ) -> int:
     """Show the main jobs on this machine: views over versions of tables, and a change log merged into a table.
 
@@ -44,27 +47,37 @@ def demo(
     tables of your own database are copied, compared row by row, and followed until Ctrl-C. Your database is only read.
     With --loads it shows the third job: tables of a MariaDB that must be installed are pulled, loaded and compared.
     With --events it shows the fourth one: a schema registry, and tables of events that follow it.
+    With --json the story is on standard error, and standard output has the result alone.
     """
     _check_together(source, bool(include or exclude or once), full or fast, loads, events)
     # Capture prints its log on sys.stdout, which the demo redirects; the console keeps the real stream.
-    console = Console(file=sys.stdout)
+    console = Console(file=sys.stderr if as_json else sys.stdout)
+    name = "source" if source else "loads" if loads else "events" if events else "tour"
     with needing("lab"):
         if source:
-            return _run_capture_demo(console, source, include, exclude, once or not sys.stdout.isatty())
-        if loads:
-            from onefold_lab.demo.loads import run_loads_demo
+            is_same = _run_capture_demo(console, source, include, exclude, once or as_json or not sys.stdout.isatty())
+        else:
+            is_same = _run_story(console, name, full=full, batches=not fast)
+    if as_json:
+        echo_json([{"demo": name, "ok": is_same}])
+    return OK if is_same else CHANGES
 
-            run_loads_demo(console)
-            return OK
-        if events:
-            from onefold_lab.demo.events import run_events_demo
 
-            run_events_demo(console)
-            return OK
+def _run_story(console: Console, name: str, *, full: bool, batches: bool) -> bool:
+    """Run a demo with example tables; one that goes wrong is an error."""
+    if name == "loads":
+        from onefold_lab.demo.loads import run_loads_demo
+
+        run_loads_demo(console)
+    elif name == "events":
+        from onefold_lab.demo.events import run_events_demo
+
+        run_events_demo(console)
+    else:
         from onefold_lab.demo.tour import run_demo
 
-        run_demo(console, full=full, batches=not fast)
-    return OK
+        run_demo(console, full=full, batches=batches)
+    return True
 
 
 def _check_together(source: str | None, options_of_source: bool, options_of_tour: bool, loads: bool, events: bool) -> None:
@@ -90,7 +103,7 @@ def _check_together(source: str | None, options_of_source: bool, options_of_tour
         raise click.UsageError("--include, --exclude and --once need --source: name a database with it")
 
 
-def _run_capture_demo(console: Console, source: str, include: tuple[str, ...], exclude: tuple[str, ...], once: bool) -> int:
+def _run_capture_demo(console: Console, source: str, include: tuple[str, ...], exclude: tuple[str, ...], once: bool) -> bool:
     from onefold.capture.source import CapturedSource
     from onefold.mysql.connection import Address
     from onefold_lab.demo.own_database import run_capture_demo
@@ -101,7 +114,7 @@ def _run_capture_demo(console: Console, source: str, include: tuple[str, ...], e
     address = Address(url.host, url.port, url.user, _password(url, os.environ))
     # A server disconnects a replica when another one with the same number connects: so each demo has its own.
     restricted = CapturedSource(address, patterns, server_id(uuid.uuid4().hex))
-    return OK if run_capture_demo(console, restricted, once) else CHANGES
+    return run_capture_demo(console, restricted, once)
 
 
 def _password(url: SourceUrl, environ: Mapping[str, str]) -> str:

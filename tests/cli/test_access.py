@@ -7,6 +7,7 @@ from pathlib import Path
 
 import google.auth
 import pytest
+import yaml
 from google.auth.credentials import AnonymousCredentials
 from support.access_apis import AccessApis
 from support.cli import Run
@@ -198,6 +199,8 @@ def test_import_prints_a_file_with_which_nothing_changes(run: Run, place: Path) 
     )
     (place / "access.yaml").write_text(printed.out)
     assert run("access", "plan").code == 0
+    same = run("access", "import", "shop", "--group", "Analysts@example.com", "--json")
+    assert (same.code, same.result) == (0, yaml.safe_load(printed.out))
 
 
 @pytest.mark.usefixtures("place")

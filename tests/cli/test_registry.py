@@ -17,7 +17,7 @@ from pathlib import Path
 import boto3
 import pytest
 import requests
-from support.cli import Run
+from support.cli import Run, check_json
 from support.fake_gcs import ObjectStore
 from support.registries import document, folder_store, history, schema
 
@@ -276,10 +276,21 @@ def test_what_cannot_be_served_is_an_error_at_once(run: Run, registry: Path, tmp
 
 def test_a_registry_is_served_on_this_machine(registry: Path, tmp_path: Path) -> None:
     port = free_port()
-    command = [sys.executable, "-m", "onefold.cli", "schema", "serve", "--registry", str(registry), "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "onefold.cli",
+        "schema",
+        "serve",
+        "--registry",
+        str(registry),
+        "--port",
+        str(port),
+        "--json",
+    ]
     code = "from onefold.cli import main; main()"
     environ = {name: value for name, value in os.environ.items() if not name.startswith("ONEFOLD_")}
-    process = subprocess.Popen([sys.executable, "-c", code, *command[3:]], env=environ, cwd=tmp_path)
+    process = subprocess.Popen([sys.executable, "-c", code, *command[3:]], env=environ, cwd=tmp_path, stdout=subprocess.PIPE)
     try:
         url = f"http://127.0.0.1:{port}/api/schemas/com.acme/ad_click/jsonschema"
         with requests.Session() as session:
@@ -295,4 +306,7 @@ def test_a_registry_is_served_on_this_machine(registry: Path, tmp_path: Path) ->
             assert session.post(f"http://127.0.0.1:{port}/api/schemas", json=document("1-2-0"), timeout=5).status_code == 401
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) != 0
+        printed, _ = process.communicate(timeout=30)
+        assert process.returncode != 0
+    check_json(printed.decode())
+    assert json.loads(printed)["results"] == [{"registry": str(registry), "url": f"http://127.0.0.1:{port}/api"}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from support.cli import check_json
 
 from onefold.core.errors import Rejected
 from onefold.doctor.java import java_hint
@@ -74,6 +76,15 @@ def test_the_demo_tells_its_story_in_60_lines(tmp_path: Path) -> None:
         "    onefold demo --source mysql://USER@HOST/DATABASE",
     ]
     assert max(map(len, lines)) <= 80
+
+
+def test_the_demo_prints_its_result_alone_for_programs(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "--fast", "--json"], cwd=tmp_path, env=environ(), capture_output=True, text=True, check=True, timeout=300
+    )
+    check_json(done.stdout)
+    assert json.loads(done.stdout)["results"] == [{"demo": "tour", "ok": True}]
+    assert "customer_unified" in done.stderr
 
 
 def test_the_full_demo_shows_each_version_with_its_changes_and_cuts_nothing_at_80_columns(tmp_path: Path) -> None:

@@ -6,21 +6,23 @@ import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 from support.capture import eventually
 from support.database_servers import DatabaseServer
-from support.pages import ROOT, background, blocks, clean_environ, run_script
+from support.pages import EXPORT, ROOT, background, blocks, clean_environ, run_script
 
+from onefold.capture.source import CapturedSource
 from onefold.mysql.connection import connect, query
+from onefold.mysql.table_filter import TableFilter
 from onefold_lab.processes import free_port
 
 pytestmark = [pytest.mark.emulator, pytest.mark.long]
 PAGE = ROOT / "docs" / "tutorials" / "capture-on-a-laptop.md"
-EXPORT = re.compile(r"^export (\w+)=(.*)$", re.MULTILINE)
+UNSET = re.compile(r"^unset (.*)$", re.MULTILINE)
 COUNT = "onefold local query 'SELECT COUNT(*) AS n FROM shop.customer_unified WHERE {}'"
 
 
@@ -41,6 +43,8 @@ class Terminals:
             self._run_sql(text)
         elif kind == "sh":
             self.environ.update(EXPORT.findall(text))
+            for name in " ".join(UNSET.findall(text)).split():
+                self.environ.pop(name, None)
             self.printed += run_script(text, self.folder, self.environ)
         else:
             output = self.folder / kind.partition(" ")[2]
@@ -85,6 +89,18 @@ def terminals(mariadb: DatabaseServer, tmp_path: Path) -> Iterator[Terminals]:
     with connect(mariadb.address) as connection:
         query(connection, "DROP DATABASE IF EXISTS laptop_shop")
         query(connection, "DROP USER IF EXISTS laptop_reader@'%'")
+
+
+def test_the_statements_of_the_guide_make_a_user_who_may_capture(mariadb: DatabaseServer) -> None:
+    (statements,) = [text for kind, text in blocks(ROOT / "docs" / "how-to" / "run-capture.md", 9050) if kind == "sql"]
+    with connect(mariadb.address) as connection:
+        try:
+            for statement in filter(str.strip, statements.split(";\n")):
+                query(connection, statement)
+            reader = replace(mariadb.address, user="onefold", password="a-long-password")
+            assert CapturedSource(reader, TableFilter(("nothing",)), 4711).check().problems == ()
+        finally:
+            query(connection, "DROP USER IF EXISTS onefold@'%'")
 
 
 def test_the_commands_of_the_page_run(terminals: Terminals) -> None:

@@ -11,11 +11,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from lab.test_capture_page import EXPORT, Terminals
+from lab.test_capture_page import Terminals
 from lab.test_pull_page import assert_row
 from support.capture import eventually
 from support.database_servers import DatabaseServer
-from support.pages import ROOT, blocks, clean_environ, run_script
+from support.pages import EXPORT, ROOT, blocks, clean_environ, run_script
 
 from onefold.doctor.java import java_hint
 from onefold.mysql.connection import connect, query
@@ -61,7 +61,7 @@ def test_the_commands_of_the_page_run(terminals: Terminals) -> None:
             assert set(EXPORT.findall(terminals.output("sh server"))) < set(
                 EXPORT.findall("".join(text for _, text in steps))
             )
-    described, _, _, full, draft, undecided, clean, same, found, alerts, fixed = shown
+    described, _, _, full, draft, undecided, clean, same, found, alerts, fixed, _ = shown
     check_views(described, full, clean)
     check_policies(draft, undecided)
     check_findings(same, found, alerts, fixed)

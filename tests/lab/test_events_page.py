@@ -8,9 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lab.test_capture_page import EXPORT
 from support.capture import eventually
-from support.pages import ROOT, background, blocks, clean_environ, is_ready, run_script
+from support.pages import EXPORT, ROOT, background, blocks, clean_environ, is_ready, run_script
 
 from onefold.doctor.java import java_hint
 from onefold_lab.processes import free_port

@@ -9,10 +9,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from lab.test_capture_page import EXPORT, Terminals
+from lab.test_capture_page import Terminals
 from support.capture import eventually
 from support.database_servers import DatabaseServer
-from support.pages import ROOT, blocks, clean_environ
+from support.pages import EXPORT, ROOT, blocks, clean_environ
 
 from onefold.doctor.java import java_hint
 from onefold.mysql.connection import connect, query
