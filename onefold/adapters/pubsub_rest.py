@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from onefold.core.errors import Rejected, TopicRefused, TryAgain
 from onefold.core.network import network_reason
+from onefold.core.text import cut
 from onefold.ports.publisher import Message
 
 _EMULATOR = "PUBSUB_EMULATOR_HOST"
@@ -68,6 +71,13 @@ def _as_json(message: Message) -> dict[str, Any]:
     return {"data": base64.b64encode(message.data).decode(), "attributes": dict(message.attributes)}
 
 
+def _said(text: str) -> str:
+    """Return the message within an answer of Google's APIs, or else the answer."""
+    with suppress(ValueError, KeyError, TypeError):
+        text = json.loads(text)["error"]["message"]
+    return cut(" ".join(str(text).split()), 400)
+
+
 def _refuse(path: str, status: int, text: str) -> NoReturn:
     """Raise the error that an answer of Pub/Sub means.
 
@@ -76,7 +86,7 @@ def _refuse(path: str, status: int, text: str) -> NoReturn:
         TopicRefused: the account has no right to publish.
         TryAgain: an error that may pass.
     """
-    message = f"topic {path}: {status} {' '.join(text.split())[:400]}"
+    message = f"topic {path}: {status} {_said(text)}"
     if status in _REFUSED:
         raise TopicRefused(message)
     if status in _PASSING or status >= 500:

@@ -141,7 +141,7 @@ class Inspector:
     def _view_columns(self, view: TableId) -> Schema:
         stored = self.warehouse.get_view(view)
         if stored is None:
-            raise NotFound(f"there is no view {view}: run onefold refresh for the table")
+            raise NotFound(f"there is no view {view}: run `onefold refresh` for the table")
         return Schema(stored.columns)
 
     def _border(self, base: TableId, watermark: Watermark | None, now: int) -> int | None:
@@ -178,5 +178,5 @@ def _check_columns(table: CheckedTable) -> None:
         lacking.append(table.watermark.column)
     if lacking:
         raise SchemaConflict(
-            f"{table.view} has no column {shown_list(lacking, joint=' and no column ')}: run onefold refresh"
+            f"{table.view} has no column {shown_list(lacking, joint=' and no column ')}: run `onefold refresh`"
         )
