@@ -36,7 +36,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         answer = (
-            {"error": "no"}
+            {"error": {"code": self.server.status, "message": "that\ncannot be"}}  # the form of Google's APIs
             if self.server.status != 200
             else {"messageIds": [str(n) for n, _ in enumerate(body["messages"])]}
         )

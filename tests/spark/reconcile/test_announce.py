@@ -53,7 +53,7 @@ def test_an_error_of_pubsub_is_transient_or_final_by_its_status(
     topics: Topics, status: int, kind: type[OnefoldError]
 ) -> None:
     topics.status = status
-    with pytest.raises(kind, match=f"topic projects/{PROJECT}/topics/t: {status}") as caught:
+    with pytest.raises(kind, match=f"^topic projects/{PROJECT}/topics/t: {status} that cannot be$") as caught:
         RestPublisher(PROJECT).publish("t", [Message(b"1")])
     assert type(caught.value) is kind
 
