@@ -7,6 +7,7 @@ this file where they differ. Nothing else translates errors of Google's clients.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -67,6 +68,8 @@ _BUSY = (api.ServiceUnavailable, api.TooManyRequests, api.BadGateway, api.Gatewa
 """What a server answers that has too much to do, and gRPC also where no server answers."""
 _REQUEST_TIMEOUT = 408
 QUOTA_REASONS = frozenset({"rateLimitExceeded", "quotaExceeded"})
+_REQUEST = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) https?://\S+: ")
+_TWICE = re.compile(r"(?P<text>\w.*); reason: \w+, (?:\w+: \S+, )?message: (?P=text)(?:, location: query)?")
 _CLIENTS_ADVICE = "set up Application Default Credentials"
 _NO_ACCESS_REASON = "accessDenied"
 _TRANSIENT_REASONS = QUOTA_REASONS | {  # the limits of a quota are by time
@@ -112,9 +115,10 @@ def reasons_of(error: api.GoogleAPICallError) -> set[str]:
 
 
 def no_credentials(error: Exception) -> str:
-    """Return the advice where a client finds no credentials; the client's own advice is long, and less than this one."""
-    detail = "" if _CLIENTS_ADVICE in str(error) else f" ({_one_line(str(error))})"
-    return f"no credentials: run `gcloud auth application-default login`{detail}"
+    """Return the advice where there are no credentials, or Google refuses them; the client's own advice is long."""
+    reason = _one_line(str(error.args[0] if error.args else ""))
+    detail = f" ({reason})" if reason and _CLIENTS_ADVICE not in reason else ""
+    return f"no valid credentials: run `gcloud auth application-default login`{detail}"
 
 
 def message_of(error: api.GoogleAPICallError) -> str:
@@ -200,7 +204,16 @@ def _description(error: BaseException) -> str:
 
 
 def _one_line(text: str) -> str:
-    return ", ".join(line for line in text.splitlines() if line.strip())
+    r"""Return a text without line breaks, the URL of the request, and what the client says twice.
+
+    Examples:
+        >>> _one_line("404 GET https://host/x?a=b: no such table\n\nLocation: EU")
+        '404 no such table, Location: EU'
+        >>> _one_line("no such column; reason: invalidQuery, message: no such column")
+        'no such column'
+    """
+    line = ", ".join(line for line in _REQUEST.sub("", text).splitlines() if line.strip())
+    return _TWICE.sub(r"\g<text>", line)
 
 
 BIGQUERY = Service(

@@ -88,13 +88,14 @@ class GoogleClients:
         from google.auth import exceptions
         from google.auth.transport.requests import Request
 
+        from onefold.adapters.google_errors import no_credentials
         from onefold.core.identity import member
 
         try:
             credentials, _ = google.auth.default(scopes=[_SCOPE])
             credentials.refresh(Request())  # type: ignore[no-untyped-call]
         except exceptions.GoogleAuthError as error:
-            raise Rejected(f"no valid credentials ({error}); run: gcloud auth application-default login") from error
+            raise Rejected(no_credentials(error)) from error
         return member(credentials)
 
     def warehouse(self, project: str) -> CheckedWarehouse:

@@ -143,7 +143,7 @@ def test_a_broken_connection_may_work_later_for_every_service(service: Service, 
 def test_missing_credentials_are_final_and_the_text_says_how_to_log_in(service: Service) -> None:
     translation = service.translate("a table", auth.DefaultCredentialsError("nobody"))  # type: ignore[no-untyped-call]
     assert type(translation) is Rejected
-    assert str(translation) == "no credentials: run `gcloud auth application-default login` (nobody)"
+    assert str(translation) == "no valid credentials: run `gcloud auth application-default login` (nobody)"
 
 
 @pytest.mark.parametrize(

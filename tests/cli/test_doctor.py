@@ -96,11 +96,16 @@ def test_the_account_of_the_credentials_is_named(google: FakeGoogleProject) -> N
 
 def test_credentials_that_google_refuses_are_an_error_with_the_command(google: FakeGoogleProject) -> None:
     google.gives_tokens = False
-    with pytest.raises(Rejected, match=r"invalid_grant.*; run: gcloud auth application-default login"):
+    with pytest.raises(
+        Rejected, match=r"^no valid credentials: run `gcloud auth application-default login` \(invalid_grant: None\)$"
+    ):
         GoogleClients().account()
 
 
 def test_credentials_that_are_missing_are_an_error_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere/key.json")
-    with pytest.raises(Rejected, match=r"no valid credentials .*; run: gcloud auth application-default login"):
+    with pytest.raises(
+        Rejected,
+        match=r"^no valid credentials: run `gcloud auth application-default login` \(File /nowhere/key\.json was not found",
+    ):
         GoogleClients().account()
