@@ -17,6 +17,7 @@ from onefold.cli.output import is_quiet, note_json, show_traceback
 from onefold.cli.unforeseen import as_onefold_error
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 from onefold.core.names import TableId, check_names
+from onefold.core.text import printable, shown_lines
 from onefold.core.versioned_names import VersionedNames
 from onefold.settings.environment import Settings, load_settings
 
@@ -63,7 +64,7 @@ class Failure:
 
     def show(self) -> None:
         """Print the error."""
-        for line in self.errors:
+        for line in shown_lines(self.errors):
             say("red", f"Error: {self.table.table}: {line}")
 
 
@@ -241,4 +242,4 @@ def print_lines(*lines: str, is_whole: bool = False) -> None:
 def say(colour: str, text: str) -> None:
     """Print an error (red), a warning or a note on standard error; with `--quiet` only errors."""
     if colour == "red" or not is_quiet():
-        _stderr.print(text, style=colour, markup=False)
+        _stderr.print(printable(text), style=colour, markup=False)

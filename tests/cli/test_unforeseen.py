@@ -18,7 +18,7 @@ from support.cli import Run
 from onefold.cli import cli
 from onefold.cli.common import Failure, work_on_each
 from onefold.cli.unforeseen import logged
-from onefold.core.errors import TryAgain
+from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.log import LOG_FORM
 from onefold.core.names import TableId
 
@@ -147,3 +147,14 @@ def test_a_service_logs_no_error_that_has_a_text_of_its_own(capsys: pytest.Captu
     with pytest.raises(TryAgain), logged():
         raise TryAgain("shop is busy: try again")
     assert capsys.readouterr().out == ""
+
+
+def test_a_long_list_of_problems_is_cut_with_the_number_left_out(run: Run, fails: Fails) -> None:
+    fails(InvalidInput(f"column c{number} is unknown" for number in range(1_000)))
+    lines = run("fail").err.splitlines()
+    assert (len(lines), lines[0], lines[-1]) == (21, "Error: column c0 is unknown", "Error: and 980 more")
+
+
+def test_no_error_sends_control_characters_to_the_terminal(run: Run, fails: Fails) -> None:
+    fails(InvalidInput("rows\x1b[2J.json: there is no such file"))
+    assert run("fail").err == "Error: rows\\x1b[2J.json: there is no such file\n"
