@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,9 +33,9 @@ class Text:
     values: tuple[str, ...]
 
 
-def texts_of(path: Path) -> Iterator[Text]:
+def texts_of(path: Path, tree: ast.Module) -> Iterator[Text]:
     """Yield the texts of what a file raises, reports, adds to problems, or yields in a function of problems."""
-    place, tree = str(path.relative_to(ROOT)), ast.parse(path.read_text())
+    place = str(path.relative_to(ROOT))
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and re.search(r"problems|warnings|advice|remed", node.name):
             parts = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Yield | ast.Return) and inner.value]
@@ -69,22 +70,29 @@ def written(node: ast.Constant | ast.JoinedStr) -> tuple[str, tuple[str, ...]]:
     return "".join(VALUE if isinstance(part, ast.FormattedValue) else str(part.value) for part in parts), tuple(values)  # type: ignore[attr-defined]
 
 
-FILES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
-TEXTS = [text for path in FILES for text in texts_of(path) if " " in text.words]
-CLASSES = {node.name for path in FILES for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)}
+@functools.cache
+def trees() -> dict[Path, ast.Module]:
+    files = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
+    return {path: ast.parse(path.read_text()) for path in files}
+
+
+@functools.cache
+def texts() -> tuple[Text, ...]:
+    found = (text for path, tree in trees().items() for text in texts_of(path, tree))
+    return tuple(text for text in found if " " in text.words)
 
 
 def broken(rule: re.Pattern[str], part: str = "words") -> list[str]:
-    return [f"{one.place}: {one.words}" for one in TEXTS if rule.search(str(getattr(one, part)))]
+    return [f"{one.place}: {one.words}" for one in texts() if rule.search(str(getattr(one, part)))]
 
 
 def test_the_texts_are_found() -> None:
-    assert len(TEXTS) > 1_000
-    assert len({text.place.partition(":")[0] for text in TEXTS}) > 200
+    assert len(texts()) > 1_000
+    assert len({text.place.partition(":")[0] for text in texts()}) > 200
 
 
 def test_a_text_takes_at_most_three_lines() -> None:
-    assert not [f"{len(one.words)}: {one.place}" for one in TEXTS if len(one.words) > MOST_CHARACTERS]
+    assert not [f"{len(one.words)}: {one.place}" for one in texts() if len(one.words) > MOST_CHARACTERS]
 
 
 def test_no_text_shows_a_regular_expression() -> None:
@@ -94,7 +102,8 @@ def test_no_text_shows_a_regular_expression() -> None:
 
 
 def test_no_text_names_a_class_a_module_or_a_type_of_the_code() -> None:
-    several_words = {name for name in CLASSES if re.fullmatch(r"_?(?:[A-Z][a-z]+){2,}", name)}
+    classes = {node.name for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    several_words = {name for name in classes if re.fullmatch(r"_?(?:[A-Z][a-z]+){2,}", name)}
     assert not broken(re.compile(rf"\b(?:{'|'.join(sorted(several_words))})\b"))
     assert not broken(re.compile(r"\bonefold(?:_lab)?\.(?!yaml|checked)[a-z]|\bself\.|\bNoneType\b|__\w+__"))
     named = broken(re.compile(r"__name__|__class__|error!r|type\("), "values")
@@ -110,8 +119,8 @@ def test_a_list_is_cut_by_one_function() -> None:
 def test_a_command_in_a_text_is_one_that_there_is() -> None:
     """Texts and docstrings alike: whoever renames a command or an option finds all that name it."""
     commands = dict(all_commands())
-    texts = [(path, written(text)[0]) for path in FILES for text in strings(ast.parse(path.read_text()))]
-    named = [(path, line) for path, words in texts for line in re.findall(r"(?:`|run: )onefold ([^`;]+)", words)]
+    words_of = ((path, written(text)[0]) for path, tree in trees().items() for text in strings(tree))
+    named = [(path, line) for path, words in words_of for line in re.findall(r"(?:`|run: )onefold ([^`;]+)", words)]
     assert len(named) > 50
     assert not [f"{path}: {line}" for path, line in named if not is_command(line.replace(VALUE, "x"), commands)]
 
