@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,10 @@ from onefold.cli.common import CHANGES, OK, as_json
 from onefold.cli.output import CommandGroup, echo_json
 from onefold.cli.query import csv_option, limit_option, run_query, sql_argument
 from onefold.core.errors import InvalidInput
+from onefold.core.text import counted
+
+if TYPE_CHECKING:
+    from onefold_lab.state import RunningStack
 
 PORT = 9050
 _port_option = click.option("--port", metavar="PORT", type=int, help="The first port of the stack.  [default: the only one]")
@@ -27,18 +32,22 @@ def local() -> None:
 @click.argument("port", metavar="[PORT]", type=int, default=PORT)
 @click.option("--dataset", "datasets", metavar="D", multiple=True, help="Create this dataset, empty; may be repeated.")
 @click.option("--detach", is_flag=True, help="Run in the background: return when all servers answer.")
-def start(port: int, datasets: tuple[str, ...], detach: bool) -> int:
+@as_json
+def start(port: int, datasets: tuple[str, ...], detach: bool, as_json: bool) -> int:
     """Run BigQuery, Dataproc, topics and the functions until Ctrl-C, and print the variables to export.
 
     They use three ports from PORT on.  [default: 9050] Where they run already, nothing is started.
     """
     from onefold_lab.serve import print_variables, serve, start_in_background
 
+    def ready(stack: RunningStack) -> None:
+        echo_json([stack.as_dict()]) if as_json else print_variables(stack.hosts)
+
     if detach:
-        print_variables(start_in_background(port, datasets).hosts)
+        ready(start_in_background(port, datasets))
         return OK
     with contextlib.suppress(KeyboardInterrupt):
-        serve(port, datasets)
+        serve(port, datasets, ready)
     return OK
 
 
@@ -119,7 +128,8 @@ def send(topic: str, message: str, port: int | None, as_json: bool) -> int:
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("dataset")
 @click.argument("table")
-def load(folder: Path, dataset: str, table: str) -> int:
+@as_json
+def load(folder: Path, dataset: str, table: str, as_json: bool) -> int:
     """Load a workload into the embedded BigQuery, as capture would land it.
 
     DIR/changes/VERSION.jsonl becomes TABLE_v_VERSION. DIR/truth.jsonl becomes TABLE_truth, the source's rows at the end.
@@ -127,8 +137,13 @@ def load(folder: Path, dataset: str, table: str) -> int:
     from onefold_lab.load_workload import land_workload
 
     _use_stack(None)
-    for line in land_workload(folder, dataset, table):
-        click.echo(line)
+    loaded = []
+    for name, rows in land_workload(folder, dataset, table):
+        loaded.append({"table": f"{dataset}.{name}", "rows": rows})
+        if not as_json:
+            click.echo(f"{dataset}.{name}: {counted(rows, 'row')}")
+    if as_json:
+        echo_json(loaded)
     return OK
 
 

@@ -19,7 +19,6 @@ from onefold.changelog.generator import Row, type_of
 from onefold.compare.files import read_rows
 from onefold.core.errors import InvalidInput, Rejected
 from onefold.core.names import TableId, check_names, quote, versioned_name
-from onefold.core.text import counted
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, ONE_TRY, emulator_client
 
 _ROWS_PER_REQUEST = 5_000
@@ -48,8 +47,8 @@ def land(client: bigquery.Client, table: TableId, rows: Sequence[Row]) -> None:
             raise Rejected(f"{table}: {failed[0]}")
 
 
-def land_workload(folder: Path, dataset: str, name: str) -> Iterator[str]:
-    """Load the files of `onefold workload`, and yield a line for each table.
+def land_workload(folder: Path, dataset: str, name: str) -> Iterator[tuple[str, int]]:
+    """Load the files of `onefold workload`, and yield each table with the number of its rows.
 
     Args:
         folder: the folder that `onefold workload` wrote.
@@ -70,4 +69,4 @@ def land_workload(folder: Path, dataset: str, name: str) -> Iterator[str]:
             rows = list(read_rows(path))
             if rows:  # without a row the columns are unknown
                 land(client, TableId(DEFAULT_PROJECT, dataset, table), rows)
-            yield f"{dataset}.{table}: {counted(len(rows), 'row')}"
+            yield table, len(rows)

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,14 +24,15 @@ _PAUSE = 0.1
 _SHOWN_LINES = 10
 
 
-def serve(port: int, datasets: Sequence[str]) -> None:
-    """Serve BigQuery at this port, Dataproc and topics at the next two, and print the variables to export.
+def serve(port: int, datasets: Sequence[str], ready: Callable[[RunningStack], None]) -> None:
+    """Serve BigQuery at this port, Dataproc and topics at the next two, until this process is told to end.
 
-    Where a stack runs at this port already, its variables are printed, and the datasets are created in it.
+    Where a stack runs at this port already, the datasets are created in it, and nothing is started.
 
     Args:
         port: the first port.
         datasets: are created, empty.
+        ready: is called with the stack when it answers.
 
     Raises:
         InvalidInput: the port is invalid.
@@ -42,11 +43,11 @@ def serve(port: int, datasets: Sequence[str]) -> None:
     while True:
         with held(folder) as is_ours:
             if is_ours:
-                _run(port, datasets, folder)
+                _run(port, datasets, folder, ready)
                 return
         if found := wait_until_ready(folder):
             join(found, datasets)
-            print_variables(found.hosts)
+            ready(found)
             return
 
 
@@ -110,7 +111,7 @@ def check_port(port: int) -> None:
         )
 
 
-def _run(port: int, datasets: Sequence[str], folder: Path) -> None:
+def _run(port: int, datasets: Sequence[str], folder: Path, ready: Callable[[RunningStack], None]) -> None:
     """Run a stack until this process is told to end.
 
     Raises:
@@ -119,7 +120,7 @@ def _run(port: int, datasets: Sequence[str], folder: Path) -> None:
     for used in range(port, port + PORTS):
         _check_free(used)
     with ended_in_order(), local_stack(port, datasets, os.environ, _show, folder) as variables:
-        print_variables(variables)
+        ready(RunningStack(port, os.getpid(), variables, folder))
         _show(java_hint() or "")
         _show("All servers are ready. Ctrl-C ends them and deletes all their data.")
         note_ready(folder, port, variables)

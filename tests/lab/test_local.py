@@ -93,6 +93,13 @@ def test_a_stack_in_the_background_is_found_used_and_ended(run: Run, port: int, 
     assert (again.code, again.out.splitlines()[0]) == (0, f"export BIGQUERY_EMULATOR_HOST=http://127.0.0.1:{port}")
     assert f"Process {found['pid']} runs this stack already" in again.err
     assert run("local", "start", port).out == again.out, "a start in the foreground finds it, too"
+    assert run("local", "start", port, "--json").result == found
+    assert run("workload", "--out", "work", "--operations", 5, "--versions", 1, "--few-columns").code == 0
+    loaded = run("local", "load", "work", "more", "account", "--json").results
+    assert [entry["table"] for entry in loaded] == [
+        "more.account_v_" + loaded[0]["table"].split("_v_")[1],
+        "more.account_truth",
+    ]
     assert run("local", "query", "CREATE TABLE more.t AS SELECT 1 AS a").code == 0
     assert run("local", "query", "SELECT * FROM more.t", "--json").result["rows"] == [{"a": 1}]
     assert run("local", "query", "SELECT 1", "--port", port).code == 0
