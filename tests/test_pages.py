@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -12,6 +12,10 @@ import pytest
 from lab.test_how_to_pages import PREPARED
 from support.command_lines import commands, parse
 from support.pages import CLOUD, ROOT, TITLES, fenced
+
+from onefold.batches.batch import with_defaults
+from onefold.batches.request import parse_batch_request
+from onefold.messages.table_created import parse_event
 
 DOCS = ROOT / "docs"
 PAGES = [
@@ -80,6 +84,25 @@ def test_each_other_command_of_a_page_is_known_and_each_target_of_make_exists() 
     assert len(found) > 50
     assert [(page, words) for page, words in found if words[0] not in PROGRAMS] == []
     assert [(page, words) for page, words in found if words[0] == "make" and words[1] not in TARGETS] == []
+
+
+def test_the_functions_can_read_each_message_that_a_page_publishes() -> None:
+    readers: dict[str, Callable[[bytes], object]] = {"table-created": parse_event, "batch-requests": check_batch}
+    sent = [
+        words[4:]
+        for _, _, text in SCRIPTS
+        for words in commands(text)
+        if words[:4] == ["gcloud", "pubsub", "topics", "publish"]
+    ]
+    assert {topic for topic, *_ in sent} == set(readers)
+    for topic, *options in sent:
+        (message,) = (option.removeprefix("--message=") for option in options if option.startswith("--message="))
+        readers[topic](message.encode())
+
+
+def check_batch(message: bytes) -> None:
+    request = parse_batch_request(message)
+    request.form.parse(with_defaults(request))
 
 
 def test_each_block_is_a_script_that_bash_can_read() -> None:
