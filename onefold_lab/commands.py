@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from onefold.cli.common import CHANGES, OK, as_json
-from onefold.cli.output import CommandGroup, echo_json
+from onefold.cli.output import echo_json
+from onefold.cli.program import CommandGroup
 from onefold.cli.query import csv_option, limit_option, run_query, sql_argument
 from onefold.core.errors import InvalidInput
 from onefold.core.text import counted

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -39,29 +39,25 @@ from onefold.cli import (
     views,
 )
 from onefold.cli.common import ERROR, OK, say
-from onefold.cli.output import Commands
+from onefold.cli.common_options import defaults, program_options
+from onefold.cli.program import Program
 from onefold.cli.unforeseen import as_onefold_error
 from onefold.core.text import shown_lines
 
 EPILOG = "Exit codes: 0 nothing to do, equal, or done; 1 an error, wrong usage included; 2 changes to make, or differences."
 
 
-@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Program, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="onefold")
-@click.option(
-    "--config",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The file of table settings.  [default: ONEFOLD_CONFIG, else onefold.yaml if it exists]",
-)
 @click.pass_context
-def cli(context: click.Context, config: Path | None) -> None:
+def cli(context: click.Context, /, config: Path | None, **common: Any) -> None:
     """Onefold: every version of every table, as one.
 
     One view (customer_unified) holds all rows of the versioned tables (customer_v_abc, customer_v_def). Columns are
     united by name, and their types are reconciled.
     """
     context.obj = config
+    context.default_map = defaults(context, common)
 
 
 for command in (
@@ -90,6 +86,7 @@ for command in (
     policies.policies,
 ):
     cli.add_command(command)
+cli.params += program_options()
 
 for command in (*registry.COMMANDS, *registry_adopt.COMMANDS, *registry_serve.COMMANDS):
     schema.schema.add_command(command)

@@ -11,7 +11,8 @@ import click
 
 from onefold.cli import access_report as report
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, project, raise_problems, read_settings, say
-from onefold.cli.output import echo_json, with_verbosity
+from onefold.cli.output import echo_json
+from onefold.cli.program import CommandGroup
 from onefold.core.errors import InvalidInput, OnefoldError
 from onefold.core.names import check_names
 
@@ -43,7 +44,7 @@ allow_writers = click.option(
 )
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def access() -> None:
     """Permissions as code: who may read and write datasets, and who is in a group."""
 
@@ -148,10 +149,6 @@ def apply(
     elif not found.plan.is_empty and not failures:
         click.echo("Applied.")
     return ERROR if failures else OK
-
-
-for _command in access.commands.values():
-    with_verbosity(_command)
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,6 @@ from onefold.core.errors import KeyUnknown, NoCurrentView, NotFound
 from onefold.core.names import TableId
 from onefold.core.text import shown_list
 
-all_option = click.option("--all", "all_", is_flag=True, help="All tables of the dataset that have versions.")
-match_option = click.option(
-    "--match", metavar="PATTERN", help="All tables whose base name matches, with * ? and [...] as in a shell: 'order_*'."
-)
-
 
 @dataclass(frozen=True)
 class TableOutcome:
@@ -38,23 +33,6 @@ class TableOutcome:
         return {"table": str(self.table), "outcome": self.outcome, **dict(self.details)}
 
 
-def check_selection(table: str | None, all_: bool, match: str | None) -> None:
-    """Check that a command names one table, or chooses many of them.
-
-    Args:
-        table: the argument TABLE.
-        all_: the option `--all`.
-        match: the option `--match`.
-
-    Raises:
-        UsageError: not exactly one of the three was given.
-    """
-    if [table is not None, all_, match is not None].count(True) != 1:
-        raise click.UsageError("Expected one of TABLE, --all and --match: name a table, or a pattern, or add --all.")
-    if match == "":
-        raise click.UsageError("Expected a pattern for --match, got an empty text: write --all for all tables.")
-
-
 def refuse_for_many(**given: object) -> None:
     """Refuse options that make sense for one table only.
 
@@ -66,7 +44,7 @@ def refuse_for_many(**given: object) -> None:
     """
     named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, False)]
     if named:
-        raise click.UsageError(f"{shown_list(named)} is for one table, and --all and --match are for many: name TABLE.")
+        raise click.UsageError(f"{shown_list(named)} is for one table, and --all and patterns are for many: name TABLE.")
 
 
 def run_for_many(

@@ -16,8 +16,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from onefold.cli.capture_options import address, address_of, checks, destinations, options_from, server_id, starts, tables
 from onefold.cli.capture_rules import missing_rules, with_rules
 from onefold.cli.capture_status import status
-from onefold.cli.common import ERROR, OK, given, project, raise_problems, read_settings, say
-from onefold.cli.output import echo_json, with_verbosity
+from onefold.cli.common import CHANGES, OK, given, project, raise_problems, read_settings, say
+from onefold.cli.output import echo_json
+from onefold.cli.program import CommandGroup
 from onefold.cli.unforeseen import logged
 from onefold.core.errors import InvalidInput, InvalidSettings
 from onefold.core.extras import needing
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 TABLE_CREATED, CHANGE_RECORDS = "table-created", "change-records"
 
 
-class _GroupWithOptions(click.Group):
+class _GroupWithOptions(CommandGroup):
     """A command with options of its own and with commands below it, which do not take those options."""
 
     def make_context(
@@ -79,7 +80,7 @@ def capture(context: click.Context, /, **options: Any) -> int:
     return OK
 
 
-capture.add_command(with_verbosity(status))
+capture.add_command(status)
 
 
 def _warn_of_missing_rules(settings: Settings, source: str, *, is_check: bool) -> None:
@@ -104,7 +105,7 @@ def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
         echo_json([report.to_json()])
     else:
         show_report(Console(highlight=False, emoji=False), report)
-    return OK if report.in_order else ERROR
+    return OK if report.in_order else CHANGES
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.cli.common import as_json, raise_problems
-from onefold.core.errors import InvalidInput
+from onefold.cli.table_arguments import say_renamed
+from onefold.core.errors import InvalidInput, Rejected
 
 if TYPE_CHECKING:
     from onefold.capture.checkpoint import Progress
@@ -44,8 +45,11 @@ address = options_of(
         "--user", metavar="U", required=True, help="The user that reads; docs/how-to/run-capture.md lists its grants."
     ),
     click.option(
-        "--password-file", metavar="FILE", type=file_option, help=f"The file of the password.  [default: {PASSWORD}]"
+        "--password-from",
+        metavar="REF",
+        help=f"Where the password is: env:NAME, file:PATH, projects/P/secrets/S.  [default: env:{PASSWORD}]",
     ),
+    click.option("--password-file", metavar="FILE", type=file_option, hidden=True),
     click.option(
         "--tls-ca",
         metavar="FILE",
@@ -117,15 +121,17 @@ def address_of(options: Mapping[str, Any], environ: Mapping[str, str]) -> Addres
     Raises:
         InvalidInput: the password is missing, or TLS options do not fit together; all problems at once.
     """
+    from onefold.adapters.secrets import read_password
     from onefold.mysql.connection import Address
 
     problems = []
     if options["password_file"]:
-        password = options["password_file"].read_text().rstrip("\r\n")
-    elif PASSWORD in environ:
-        password = environ[PASSWORD]
-    else:
-        problems.append(f"the password of {options['user']} is missing: set {PASSWORD}, or name a file with --password-file")
+        say_renamed("--password-file FILE", "--password-from file:FILE")
+    former = f"file:{options['password_file']}" if options["password_file"] else None
+    try:
+        password = read_password(options["password_from"] or former or f"env:{PASSWORD}", environ)
+    except Rejected as error:
+        problems.append(f"the password of {options['user']} is missing: set {PASSWORD}, or use --password-from: {error}")
     if options["tls_key"] and not options["tls_cert"]:
         problems.append("--tls-key needs --tls-cert: name the certificate of the key")
     if options["tls_any_name"] and not options["tls_ca"]:

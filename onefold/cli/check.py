@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,11 @@ import click
 
 from onefold.batches.source_arguments import CheckArguments
 from onefold.cli.common import CHANGES, OK, as_json, print_lines, raise_problems, read_settings
+from onefold.cli.common_options import SOURCE
+from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.job_options import job_options
 from onefold.cli.output import echo_json
+from onefold.cli.table_arguments import say_former
 
 if TYPE_CHECKING:
     import pymysql
@@ -29,28 +32,30 @@ _SHOWN = 10
 
 
 @click.command()
-@click.argument("source")
-@click.argument("database")
-@click.argument("tables", metavar="[TABLE]...", nargs=-1)
+@click.argument("words", metavar="[DATABASE.TABLE]...", nargs=-1)
+@click.option(SOURCE.word, metavar=SOURCE.metavar, help=SOURCE.help)
 @job_options(CheckArguments, without=("source", "database", "tables"))
+@yes_option
 @as_json
 @click.pass_context
 def check(
     context: click.Context,
     /,
-    source: str,
-    database: str,
-    tables: tuple[str, ...],
+    words: tuple[str, ...],
+    source: str | None,
     as_json: bool,
+    yes: bool,
     **options: Any,
 ) -> int:
     """Compare the tables of a database with their views: numbers of rows, and every value of the next chunk of each.
 
-    SOURCE and DATABASE are those of onefold.yaml; TABLE may be a pattern, as log_*. Findings go into the table _checks of
-    the dataset, where the next chunk is remembered, too.
+    The source is one of onefold.yaml; a table may be a pattern, as 'models.log_*', and a database alone is all its tables.
+    Findings go into the table _checks of the dataset, where the next chunk is remembered, too.
     """
-    arguments = CheckArguments(source, database, tables, **options)
+    arguments = CheckArguments(*_named(words, source, context), **options)
     raise_problems(list(arguments.problems()))
+    if arguments.fix:
+        confirm(yes, f"load what differs in {arguments.database} of {arguments.source} again")
     # The log of a batch is standard output; that of a command is beside its result.
     with redirect_stdout(sys.stderr):
         report = _check(arguments, read_settings(context))
@@ -59,6 +64,32 @@ def check(
     else:
         print_lines(*lines(report))
     return CHANGES if report.differs else OK
+
+
+def _named(words: Sequence[str], source: str | None, context: click.Context) -> tuple[str, str, tuple[str, ...]]:
+    """Return source, database and tables that a command line names; the former form is `SOURCE DATABASE [TABLE]...`.
+
+    Raises:
+        UsageError: no source is named, or not one database.
+    """
+    has_dot = any("." in word for word in words)
+    if len(words) > 1 and not has_dot:
+        first, database, *tables = words
+        new = " ".join([f"{database}.{table}" for table in tables] or [database])
+        say_former(" ".join([context.command_path, *words]), f"{context.command_path} --source {first} {new}")
+        return first, database, tuple(tables)
+    if source is None:
+        raise click.UsageError("No source is named: write it as `onefold check --source fraud models.scores`.")
+    databases = dict.fromkeys(word.partition(".")[0] for word in words) or dict.fromkeys(_databases(context, source))
+    if len(databases) != 1:
+        raise click.UsageError(f"Expected tables of one database, got {len(databases)}: {', '.join(databases)}.")
+    tables = [word.partition(".")[2] for word in words if "." in word]
+    return source, next(iter(databases)), tuple(tables) if "*" not in tables else ()
+
+
+def _databases(context: click.Context, source: str) -> Sequence[str]:
+    found = read_settings(context).sources.get(source)
+    return found.databases if found else [""]
 
 
 def lines(report: CheckReport) -> Iterator[str]:

@@ -13,6 +13,8 @@ import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from onefold.cli.common_options import JSON, PROJECT
+from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import is_quiet, note_json, show_traceback
 from onefold.cli.unforeseen import as_onefold_error
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
@@ -20,6 +22,7 @@ from onefold.core.names import TableId, check_names
 from onefold.core.text import printable, shown_lines
 from onefold.core.versioned_names import VersionedNames
 from onefold.settings.environment import Settings, load_settings
+from onefold.settings.unknown_keys import near_name
 
 if TYPE_CHECKING:
     from onefold.refresh.plan import Announce
@@ -28,8 +31,8 @@ OK, ERROR, CHANGES = 0, 1, 2
 
 _stderr = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
-as_json = click.option("--json", "as_json", is_flag=True, callback=note_json, help="Print JSON, for programs.")
-project = click.option("--project", metavar="P", help="The project.  [default: ONEFOLD_PROJECT, GOOGLE_CLOUD_PROJECT]")
+as_json = click.option(JSON.word, JSON.name, is_flag=True, callback=note_json, help=JSON.help)
+project = click.option(PROJECT.word, metavar=PROJECT.metavar, help=PROJECT.help)
 _ACCEPTED = "onefold.accept_settings"
 
 
@@ -147,18 +150,16 @@ def raise_problems(problems: list[str]) -> None:
 
 def each(
     warehouse: Any,
-    dataset: str,
-    table: str | None,
+    named: NamedTables,
     names: VersionedNames,
     work: Callable[[TableId], Any],
     progress: bool,
 ) -> list[Any]:
-    """Work on one table or on all tables of a dataset. A failure is printed and does not stop the other tables.
+    """Work on the tables that a command names. A failure is printed and does not stop the other tables.
 
     Args:
-        warehouse: lists the base names where no table is given.
-        dataset: the dataset of the tables.
-        table: a base name, or None for all.
+        warehouse: lists the base names where not one table is named.
+        named: the tables.
         names: how versioned tables of the dataset are named.
         work: is called with each table.
         progress: show a progress bar on standard error.
@@ -169,9 +170,9 @@ def each(
     Raises:
         NotFound: the dataset does not exist, or has no versioned tables.
     """
-    tables = [table] if table else _all_bases(warehouse, dataset, names)
-    ids = [TableId(warehouse.project, dataset, name) for name in tables]
-    return work_on_each(ids, work, f"refreshing {dataset}" if progress else None)
+    tables = [named.table] if named.table else _all_bases(warehouse, named, names)
+    ids = [TableId(warehouse.project, named.dataset, name) for name in tables]
+    return work_on_each(ids, work, f"refreshing {named.dataset}" if progress else None)
 
 
 def work_on_each(tables: Sequence[TableId], work: Callable[[TableId], Any], title: str | None) -> list[Any]:
@@ -189,21 +190,25 @@ def work_on_each(tables: Sequence[TableId], work: Callable[[TableId], Any], titl
         return [done(table, work) for table in bar.track(tables, description=title or "")]
 
 
-def _all_bases(warehouse: Any, dataset: str, names: VersionedNames) -> list[str]:
-    """Return the base names of a dataset.
+def _all_bases(warehouse: Any, named: NamedTables, names: VersionedNames) -> list[str]:
+    """Return the base names of a dataset, or those that match a pattern.
 
     Raises:
-        NotFound: the dataset does not exist, or has no versioned tables.
+        NotFound: the dataset does not exist, or has no versioned tables, or none that matches.
     """
+    dataset = named.dataset
     hint = names.base_name_hint(dataset)
-    advice = f"; expected DATASET TABLE: {hint}" if hint else ""
+    advice = f"; expected DATASET.TABLE: {hint}" if hint else ""
     try:
         found = list(warehouse.list_bases(dataset, names))
     except NotFound as error:
         raise NotFound(f"{error}{advice}") from error
     if not found:
         raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables {names.described}{advice}")
-    return found
+    if not (matching := [base for base in found if named.holds(base)]):
+        near = near_name(named.match or "", found)
+        raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned table that matches {named.match}{near}")
+    return matching
 
 
 def done(base: TableId, work: Callable[[TableId], Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onefold.cli.all_tables import TableOutcome, all_option, check_selection, match_option, refuse_for_many, run_for_many
+from onefold.cli.all_tables import TableOutcome, refuse_for_many, run_for_many
 from onefold.cli.common import (
     OK,
     accept_settings,
@@ -20,7 +20,9 @@ from onefold.cli.common import (
     project,
 )
 from onefold.cli.merge import key_names, key_option
+from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json
+from onefold.cli.table_arguments import all_option, match_option, selected, table_argument
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId
 from onefold.core.text import counted
@@ -33,8 +35,7 @@ _OUTCOMES = {"none": "up to date", "create": "created", "update": "updated"}
 
 
 @click.command()
-@click.argument("dataset")
-@click.argument("table", required=False)
+@table_argument
 @all_option
 @match_option
 @key_option
@@ -44,15 +45,14 @@ _OUTCOMES = {"none": "up to date", "create": "created", "update": "updated"}
 @click.pass_context
 def current(
     context: click.Context,
-    dataset: str,
-    table: str | None,
+    named: NamedTables,
     all_: bool,
     match: str | None,
     keys: str | None,
     project: str | None,
     as_json: bool,
 ) -> int:
-    """Create or update TABLE_current, the view of the latest row of each key; or those of --all tables of DATASET.
+    """Create or update TABLE_current, the view of the latest row of each key; or those of a pattern, or of --all tables.
 
     TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones. If `onefold
     merge` has created a base, the view reads the base and all changes that are not merged yet. Of many tables, those
@@ -61,7 +61,8 @@ def current(
     from onefold.merge.dataset import find_candidates
     from onefold.views.refresh_current import refresh_current
 
-    check_selection(table, all_, match)
+    named = selected(named, all_, match)
+    dataset, table = named.dataset, named.table
     if table is None:
         refuse_for_many(keys=keys)
     settings, warehouse = open_warehouse(context, project, dataset, table)
@@ -72,7 +73,7 @@ def current(
         return refresh_current(warehouse, target, key_names(keys), settings, announce=announce)
 
     if table is None:
-        tables = [found.table for found in find_candidates(warehouse, dataset, settings, match)]
+        tables = [found.table for found in find_candidates(warehouse, dataset, settings, named.match)]
         return run_for_many(dataset, tables, lambda target: _outcome(target, work(target)), f"views of {dataset}", as_json)
     target = TableId(warehouse.project, dataset, table)
     made = work(target)

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from onefold.cli.common import ERROR, OK, as_json, given, project
+from onefold.cli.common import CHANGES, OK, as_json, given, project
 from onefold.cli.output import echo_json, is_quiet
 from onefold.core.errors import Rejected
 from onefold.core.names import check_names
@@ -34,7 +34,7 @@ _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 def doctor(context: click.Context, datasets: tuple[str, ...], prefix: str, project: str | None, as_json: bool) -> int:
     """Check this machine and the project: Python, Java, settings, credentials, APIs, datasets, topics, rights, emulators.
 
-    Reports all problems, each with the command that fixes it, and changes nothing. Exits with 1 if there is a problem.
+    Reports all problems, each with the command that fixes it, and changes nothing. Exits with 2 if there is a problem.
     """
     from onefold.doctor.examine import Examination, examine
 
@@ -50,7 +50,7 @@ def doctor(context: click.Context, datasets: tuple[str, ...], prefix: str, proje
         echo_json([check.as_dict() for check in found])
     else:
         console.print(_summary(found), soft_wrap=True)
-    return ERROR if problems else OK
+    return CHANGES if problems else OK
 
 
 def _show(console: Console, check: Check) -> None:

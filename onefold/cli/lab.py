@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import click
 
-from onefold.cli.output import with_verbosity
+from onefold.cli.common_options import complete
 from onefold.core.extras import from_lab
 
 
@@ -21,7 +21,7 @@ class LabCommand(click.Command):
         Raises:
             Rejected: the lab is not installed.
         """
-        return with_verbosity(cast("click.Command", from_lab(str(self.name))))
+        return complete(cast("click.Command", from_lab(str(self.name))))
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """Return the context of the command itself, which click then invokes.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.changelog.metadata import CHANGE_TYPES
-from onefold.cli.all_tables import TableOutcome, all_option, check_selection, match_option, refuse_for_many, run_for_many
+from onefold.cli.all_tables import TableOutcome, refuse_for_many, run_for_many
 from onefold.cli.common import (
     OK,
     accept_settings,
@@ -21,7 +21,10 @@ from onefold.cli.common import (
     project,
     raise_problems,
 )
+from onefold.cli.confirm import confirm, yes_option
+from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json
+from onefold.cli.table_arguments import all_option, dry_run_option, match_option, say_renamed, selected, table_argument
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
@@ -42,8 +45,7 @@ _PARTS = ("table", "dataset", "project")
 
 
 @click.command()
-@click.argument("dataset")
-@click.argument("table", required=False)
+@table_argument
 @all_option
 @match_option
 @key_option
@@ -59,27 +61,30 @@ _PARTS = ("table", "dataset", "project")
     type=click.IntRange(min=0, max=36_500),
     help="After the merge, delete tombstones that are at least so old by the clock of the source.",
 )
-@click.option("--show", is_flag=True, help="Print the statements without running them.")
+@dry_run_option
+@click.option("--show", is_flag=True, hidden=True)
+@yes_option
 @accept_settings
 @project
 @as_json
 @click.pass_context
 def merge(
     context: click.Context,
-    dataset: str,
-    table: str | None,
+    named: NamedTables,
     all_: bool,
     match: str | None,
     keys: str | None,
     project: str | None,
+    dry_run: bool,
     show: bool,
+    yes: bool,
     as_json: bool,
     snapshot: str | None,
     at: str | None,
     rebuild: bool,
     purge_after_days: int | None,
 ) -> int:
-    """Merge the changes that landed since the last merge into the base, TABLE_base; or those of --all tables of DATASET.
+    """Merge the changes that landed since the last merge into the base, TABLE_base; or those of a pattern, or of --all.
 
     TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones. The base is
     created if it does not exist. Running the command twice gives the same base as running it once. Of many tables, those
@@ -88,16 +93,22 @@ def merge(
     from onefold.merge.statements import statements
     from onefold.views.reconcile import reconcile
 
-    check_selection(table, all_, match)
+    named = selected(named, all_, match)
+    dataset, table = named.dataset, named.table
+    if show:
+        say_renamed("--show", "--dry-run")
+    dry_run = dry_run or show
     if table is None:
-        refuse_for_many(keys=keys, from_snapshot=snapshot, at=at, show=show)
-    _check_together(snapshot, at, show, purge_after_days)
+        refuse_for_many(keys=keys, from_snapshot=snapshot, at=at, dry_run=dry_run)
+    _check_together(snapshot, at, dry_run, purge_after_days)
     settings, warehouse = open_warehouse(context, project, dataset, table)
+    if (rebuild or purge_after_days is not None) and not dry_run:
+        confirm(yes, f"{_destroyed(rebuild, purge_after_days)} of {named.text}")
     if table is None:
-        return _merge_many(warehouse, settings, dataset, match, rebuild, purge_after_days, as_json)
+        return _merge_many(warehouse, settings, dataset, named.match, rebuild, purge_after_days, as_json)
     target = TableId(warehouse.project, dataset, table)
     copy = _table(snapshot, target) if snapshot is not None else None
-    if show:
+    if dry_run:
         _show(
             target, statements(warehouse, target, settings, key_names(keys), snapshot=copy, at=at, rebuild=rebuild), as_json
         )
@@ -119,6 +130,11 @@ def merge(
     else:
         print_lines(*_lines(done))
     return OK
+
+
+def _destroyed(rebuild: bool, purge_after_days: int | None) -> str:
+    acts = [(rebuild, "write the base anew from the history"), (purge_after_days is not None, "delete tombstones")]
+    return " and ".join(act for is_asked, act in acts if is_asked)
 
 
 def _show(table: TableId, statements: list[str], as_json: bool) -> None:
@@ -163,7 +179,7 @@ def _check_together(snapshot: str | None, at: str | None, show: bool, purge_afte
     if at is not None and not at.strip():
         problems.append("--at is empty: name the sequence of the source when the copy was made, or leave --at out")
     if show and purge_after_days is not None:
-        problems.append("--show does not print the statements of --purge-tombstones-after: leave one of the two out")
+        problems.append("--dry-run does not print the statements of --purge-tombstones-after: leave one of the two out")
     raise_problems(problems)
 
 

@@ -59,20 +59,7 @@ def _name_of(context: click.Context) -> str:
     return f"{above}{context.info_name}"
 
 
-def with_verbosity(command: click.Command) -> click.Command:
-    """Add `--verbose` and `--quiet` to a command, and return the command."""
-    command.params += [_flag("-v", "--verbose", _VERBOSE, "Print more."), _flag("-q", "--quiet", _QUIET, "Print less.")]
-    return command
-
-
-class CommandGroup(click.Group):
-    """A group of commands, each of which takes `--verbose` and `--quiet`."""
-
-    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        super().add_command(with_verbosity(cmd), name)
-
-
-class Commands(CommandGroup):
+class ErrorsInForm(click.Group):
     """The group of all commands: each prints its errors in the form of its results."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -93,21 +80,37 @@ class Commands(CommandGroup):
             raise error from unknown
 
 
-def _flag(short: str, long: str, verbosity: int, help_: str) -> click.Option:
-    def note(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001 as click calls it
-        """Remember the choice.
+def verbosity_options(variables: bool) -> list[click.Parameter]:
+    """Return `--verbose` and `--quiet`.
+
+    Args:
+        variables: whether ONEFOLD_VERBOSE and ONEFOLD_QUIET give their values where they are not typed.
+    """
+    return [
+        _flag("-v", "--verbose", _VERBOSE, "Print more.", "ONEFOLD_VERBOSE" if variables else None),
+        _flag("-q", "--quiet", _QUIET, "Print less.", "ONEFOLD_QUIET" if variables else None),
+    ]
+
+
+def _flag(short: str, long: str, verbosity: int, help_: str, variable: str | None) -> click.Option:
+    def note(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        """Remember the choice; a typed one wins over a variable.
 
         Raises:
-            UsageError: both options are given.
+            UsageError: both options are typed.
         """
         if not value:
             return
-        if context.meta.setdefault(_VERBOSITY, verbosity) != verbosity:
+        typed = context.get_parameter_source(str(parameter.name)) is click.core.ParameterSource.COMMANDLINE
+        before, was_typed = context.meta.get(_VERBOSITY, (verbosity, False))
+        if typed and was_typed and before != verbosity:
             raise click.UsageError("--verbose and --quiet exclude each other: leave one out.", context)
+        if typed or not was_typed:
+            context.meta[_VERBOSITY] = (verbosity, typed)
 
-    return click.Option([short, long], is_flag=True, expose_value=False, callback=note, help=help_)
+    return click.Option([short, long], is_flag=True, expose_value=False, callback=note, help=help_, envvar=variable)
 
 
 def _verbosity() -> int:
     context = click.get_current_context(silent=True)
-    return int(context.meta.get(_VERBOSITY, 0)) if context else 0
+    return int(context.meta.get(_VERBOSITY, (0, False))[0]) if context else 0

@@ -22,7 +22,10 @@ from onefold.cli.common import (
     read_settings,
     say,
 )
-from onefold.cli.output import echo_json, is_verbose, with_verbosity
+from onefold.cli.named_tables import NamedTables
+from onefold.cli.output import echo_json, is_verbose
+from onefold.cli.program import CommandGroup
+from onefold.cli.table_arguments import table_argument
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId, check_names
 from onefold.schema.column_policy import ColumnPolicies
@@ -31,22 +34,19 @@ if TYPE_CHECKING:
     from onefold.views.policy_check import DraftedColumn, TablePolicyCheck
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def policies() -> None:
     """Decide which columns the clean views show, hash, mask or drop."""
 
 
 @click.command()
-@click.argument("dataset")
-@click.argument("table", required=False)
+@table_argument
 @click.option("--no-samples", is_flag=True, help="Read no rows: draft from names and types alone.")
 @project
 @as_json
 @click.pass_context
-def init(
-    context: click.Context, dataset: str, table: str | None, no_samples: bool, project: str | None, as_json: bool
-) -> int:
-    """Print a draft of policies for the columns of TABLE, or of all tables of DATASET, that no policy names yet.
+def init(context: click.Context, named: NamedTables, no_samples: bool, project: str | None, as_json: bool) -> int:
+    """Print a draft of policies for the columns of tables, or of all tables of --dataset, that no policy names yet.
 
     The draft follows from names, types, and 1,000 rows of each current view, of which nothing is printed. Read it before you
     put it into onefold.yaml.
@@ -56,12 +56,12 @@ def init(
     from onefold.views.policy_check import SAMPLES, draft_policies
     from onefold.views.policy_report import draft_lines
 
-    settings, warehouse = open_warehouse(context, project, dataset, table)
+    settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
 
     def work(base: TableId) -> tuple[TableId, Sequence[DraftedColumn]]:
         return base, draft_policies(warehouse, base, settings, samples=0 if no_samples else SAMPLES)
 
-    results = each(warehouse, dataset, table, settings.names_in(dataset), work, progress=False)
+    results = each(warehouse, named, settings.names_in(named.dataset), work, progress=False)
     if as_json:
         echo_json([one.as_dict() if isinstance(one, Failure) else _draft_as_dict(*one) for one in results])
     else:
@@ -72,13 +72,12 @@ def init(
 
 
 @click.command()
-@click.argument("dataset")
-@click.argument("table", required=False)
+@table_argument
 @project
 @as_json
 @click.pass_context
-def check(context: click.Context, dataset: str, table: str | None, project: str | None, as_json: bool) -> int:
-    """List the columns of TABLE, or of all tables of DATASET, that no policy names: they are masked until somebody decides.
+def check(context: click.Context, named: NamedTables, project: str | None, as_json: bool) -> int:
+    """List the columns of tables, or of all tables of --dataset, that no policy names: they are masked until one does.
 
     Exits with 2 if there are such columns. Warns of policies that name no table or no column of DATASET. --verbose shows
     what the clean view shows of each column, and which policy says so.
@@ -87,17 +86,17 @@ def check(context: click.Context, dataset: str, table: str | None, project: str 
     from onefold.views.policy_report import check_lines, decision_lines
     from onefold.views.unused_policies import policy_warnings
 
-    settings, warehouse = open_warehouse(context, project, dataset, table)
+    settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
     results = each(
         warehouse,
-        dataset,
-        table,
-        settings.names_in(dataset),
+        named,
+        settings.names_in(named.dataset),
         lambda base: check_policies(warehouse, base, settings),
         progress=False,
     )
     checked = [one for one in results if not isinstance(one, Failure)]
-    warnings = list(policy_warnings(settings, dataset, checked, None if table else [one.table.table for one in results]))
+    known = [one.table.table for one in results] if named.is_dataset else None
+    warnings = list(policy_warnings(settings, named.dataset, checked, known))
     if as_json:
         entries = [one.as_dict() if isinstance(one, Failure) else _check_as_dict(one) for one in results]
         echo_json(entries, warnings=warnings)
@@ -173,7 +172,7 @@ def authorize(context: click.Context, dataset: str, project: str | None, as_json
 
 
 for _command in (init, check, key, authorize):
-    policies.add_command(with_verbosity(_command))
+    policies.add_command(_command)
 
 
 def _draft_as_dict(base: TableId, columns: Sequence[DraftedColumn]) -> dict[str, Any]:

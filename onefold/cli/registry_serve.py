@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from onefold.cli.common import OK, as_json, print_lines, raise_problems, say
-from onefold.cli.output import CommandGroup, echo_json
+from onefold.cli.output import echo_json
+from onefold.cli.program import CommandGroup
 from onefold.cli.registry_options import open_store, registry_option
 
 _LAST_PORT = 65535

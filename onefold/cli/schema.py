@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, read_settings, say
-from onefold.cli.output import CommandGroup, echo_json
+from onefold.cli.common import CHANGES, OK, as_json, given, read_settings, say
+from onefold.cli.output import echo_json
+from onefold.cli.program import CommandGroup
 from onefold.cli.registry_options import address_of, open_registry, parse_order, registry_option, table_name
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
@@ -63,7 +64,7 @@ def lint(context: click.Context, folder: Path, sequential: bool, as_json: bool) 
         for problem in report.problems:
             say("red", f"Error: {problem}")
         click.echo(f"{counted(report.checked, 'schema')} checked, {counted(len(report.problems), 'problem')}")
-    return ERROR if report.problems else OK
+    return CHANGES if report.problems else OK
 
 
 @schema.command()

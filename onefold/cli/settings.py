@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from onefold.cli.common import CHANGES, OK, raise_problems, say
-from onefold.cli.output import CommandGroup
+from onefold.cli.program import CommandGroup
 from onefold.settings.batches import DEFAULT_CONFIG
 from onefold.settings.checked_form import COMMAND, form_of, form_problem, is_form
 from onefold.settings.variables import CONFIG

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onefold.cli.common import OK, as_json, print_lines, raise_problems, read_settings
-from onefold.cli.output import CommandGroup, echo_json
+from onefold.cli.common import CHANGES, OK, as_json, print_lines, raise_problems, read_settings, say
+from onefold.cli.output import echo_json
+from onefold.cli.program import CommandGroup
+from onefold.cli.table_arguments import say_renamed
 from onefold.core.errors import OnefoldError, Rejected
 from onefold.core.text import counted, shown_list
 
@@ -32,17 +34,16 @@ def sources() -> None:
 @click.option("--host", metavar="H", required=True, help="The address of the server.")
 @click.option("--port", metavar="N", type=click.IntRange(1, 65535), default=3306, show_default=True)
 @click.option("--user", metavar="U", required=True, help="The user that reads.")
-@click.option(
-    "--password", metavar="REF", required=True, help="Where the password is: env:NAME, file:PATH, projects/P/secrets/S."
-)
+@click.option("--password-from", metavar="REF", help="Where the password is: env:NAME, file:PATH, projects/P/secrets/S.")
+@click.option("--password", "former_password", metavar="REF", hidden=True)
 @click.option("--database", "databases", metavar="D", multiple=True, required=True, help="A database; may be repeated.")
 @click.option("--tls", type=click.Choice(["verify", "encrypt", "off"]), default="verify", show_default=True)
 @click.option("--tls-ca", metavar="FILE", help="The authority of the server's certificate.")
 @click.option("--time-zone", metavar="Z", default="UTC", show_default=True, help="The zone of DATETIME columns.")
 @as_json
 def init(
-    name: str, host: str, port: int, user: str, password: str, databases: tuple[str, ...], tls: str, tls_ca: str | None,
-    time_zone: str, as_json: bool,
+    name: str, host: str, port: int, user: str, password_from: str | None, former_password: str | None,
+    databases: tuple[str, ...], tls: str, tls_ca: str | None, time_zone: str, as_json: bool,
 ) -> int:  # fmt: skip
     """Read the catalogue of a source, and print a draft of its settings for onefold.yaml.
 
@@ -52,6 +53,10 @@ def init(
     from onefold.settings.yaml_file import checked
     from onefold.settings.yaml_loader import Document
 
+    if former_password:
+        say_renamed("--password", "--password-from")
+    password = password_from or former_password
+    raise_problems([] if password else ["--password-from is missing: say where the password is, as env:NAME"])
     body = {
         "host": host, "port": port, "user": user, "password": password, "databases": list(databases),
         "tls": {"mode": tls, "ca": tls_ca}, "time_zone": time_zone,
@@ -99,10 +104,12 @@ def check(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
             {"source": one.cluster, "databases": list(one.databases), "errors": problems[one.cluster]} for one in chosen
         ]
         echo_json(entries)
-    raise_problems([problem for each in problems.values() for problem in each])
-    if not as_json:
-        print_lines(*(f"{one.cluster}: {counted(len(one.databases), 'database')} can be pulled" for one in chosen))
-    return OK
+    for problem in [problem for each in problems.values() for problem in each]:
+        say("red", f"Error: {problem}")
+    sound = [one for one in chosen if not problems[one.cluster]]
+    if not as_json and sound:
+        print_lines(*(f"{one.cluster}: {counted(len(one.databases), 'database')} can be pulled" for one in sound))
+    return OK if len(sound) == len(chosen) else CHANGES
 
 
 def _problems(source: Source, settings: Settings) -> list[str]:

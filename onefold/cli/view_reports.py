@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from onefold.cli.common import Failure, each, say
+from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json, is_quiet
 from onefold.core.errors import NotFound, NoVersions
 from onefold.core.names import TableId
@@ -31,7 +32,7 @@ class Checked:
 
     Attributes:
         dataset: any table's name in the dataset.
-        table: the base name that the command names; None for all tables.
+        named: the tables that the command names.
         left_out: the tables that look like versions and are not used.
         left_over: the base names without a versioned table whose unified views are still there.
         left_over_current: those whose current views are still there.
@@ -39,31 +40,33 @@ class Checked:
     """
 
     dataset: TableId
-    table: str | None
+    named: NamedTables
     left_out: tuple[SkippedTable, ...]
     left_over: tuple[TableId, ...] = ()
     left_over_current: tuple[TableId, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def check(warehouse: Any, dataset: str, table: str | None, settings: Settings) -> Checked:
+def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
     """List a dataset, and find what no single table shows. A dataset that does not exist is reported by the command."""
     from onefold.refresh.left_over import left_over_tables, unknown_tables
     from onefold.views.current_kind import left_over_current
 
+    dataset, table = named.dataset, named.table
     place = TableId(warehouse.project, dataset, table or "")
     try:
         labels = warehouse.list_labels(dataset)
     except NotFound:
-        return Checked(place, table, ())
+        return Checked(place, named, ())
     tables, settings = tuple(labels), settings.with_listed(dataset, labels)
     names = settings.names_in(dataset)
-    left_out = tuple(left for left in names.skipped(tables) if table in (None, left.base))
-    current = tuple(base for base in left_over_current(warehouse, dataset, settings, tables) if table in (None, base.table))
+    left_out = tuple(left for left in names.skipped(tables) if named.holds(left.base))
+    current = tuple(base for base in left_over_current(warehouse, dataset, settings, tables) if named.holds(base.table))
     if table:
-        return Checked(place, table, left_out, left_over_current=current)
-    left_over = left_over_tables(warehouse, dataset, settings, tables)
-    return Checked(place, table, left_out, left_over, current, tuple(unknown_tables(settings, dataset, tables)))
+        return Checked(place, named, left_out, left_over_current=current)
+    left_over = tuple(base for base in left_over_tables(warehouse, dataset, settings, tables) if named.holds(base.table))
+    unknown = () if named.match else tuple(unknown_tables(settings, dataset, tables))
+    return Checked(place, named, left_out, left_over, current, unknown)
 
 
 def work_on(
@@ -96,7 +99,6 @@ def work_on(
     """
     from onefold.views.table_views import KINDS, TableViews
 
-    dataset = checked.dataset.dataset or ""
     views = TableViews(warehouse, settings, lambda kind, _: work(kind), _note)
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
 
@@ -112,11 +114,11 @@ def work_on(
     left_over = dict.fromkeys((*checked.left_over, *checked.left_over_current))
     try:
         names = settings.names_in(checked.dataset.dataset)
-        each(warehouse, dataset, checked.table, names, work_on_table, progress=progress and not checked.table)
+        each(warehouse, checked.named, names, work_on_table, progress=progress and not checked.named.table)
     except NotFound:
         if not left_over:
             raise
-    for base in left_over if not checked.table else ():
+    for base in left_over if not checked.named.table else ():
         work_on_table(base)
     return [made for kind in KINDS for made in found[kind]]
 
@@ -131,7 +133,7 @@ def _reported(result: ViewResult, warehouse: Any, checked: Checked, settings: Se
         if result.kind == "current":
             made = _left_over(result.base, warehouse.get_view(settings.current_view_of(result.base)), result.error)
             return made if made.stored else None
-        if not checked.table:
+        if not checked.named.table:
             made = _without_versions(warehouse, result.base, settings, result.error)
             return None if result.base in checked.left_over_current and not made.stored else made
     if result.error:

@@ -23,8 +23,18 @@ from onefold.cli.common import (
     read_settings,
     say,
 )
+from onefold.cli.common_options import DATASET
+from onefold.cli.confirm import confirm, yes_option
+from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json, is_quiet, is_verbose
 from onefold.cli.plan_findings import exit_code, fail_on_option, github_option, show_in_github
+from onefold.cli.table_arguments import (
+    all_option,
+    dry_run_option,
+    selected,
+    table_and_version,
+    table_argument,
+)
 from onefold.cli.view_reports import (
     check,
     echo_plans,
@@ -50,7 +60,7 @@ take_over_option = click.option(
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", metavar="[DATASET.]TABLE")
 @click.option(
     "--columns",
     "columns",
@@ -59,7 +69,7 @@ take_over_option = click.option(
     type=click.File("rb"),
     help="Rows of INFORMATION_SCHEMA.COLUMNS as a JSON array or JSON lines; - is standard input.",
 )
-@click.option("--dataset", metavar="D", help="The dataset of the versioned tables.")
+@click.option(DATASET.word, metavar=DATASET.metavar, help=DATASET.help)
 @click.option("--project", metavar="P", help="The project of the dataset.  [default: none, names stay unqualified]")
 @click.option("--ddl", is_flag=True, help="Print the whole CREATE statement, leaf views included.")
 @as_json
@@ -74,6 +84,8 @@ def render(
     """
     from onefold.refresh.display import view_as_dict
 
+    if "." in table:
+        dataset, _, table = table.partition(".")
     _refuse(ddl and as_json, "--ddl and --json exclude each other: leave one out.")
     _refuse(ddl and not dataset, "--ddl needs --dataset for the name of the view.")
     _refuse(bool(project) and not dataset, "--project needs --dataset.")
@@ -88,8 +100,7 @@ def render(
 
 
 @click.command()
-@click.argument("dataset")
-@click.argument("table", required=False)
+@table_argument
 @click.option("--prune", is_flag=True, help="Plan to remove views that have no version left.")
 @click.option("--sql", is_flag=True, help="Show the difference of each view's text.")
 @take_over_option
@@ -100,8 +111,7 @@ def render(
 @click.pass_context
 def plan(
     context: click.Context,
-    dataset: str,
-    table: str | None,
+    named: NamedTables,
     prune: bool,
     sql: bool,
     take_over: bool,
@@ -110,7 +120,7 @@ def plan(
     project: str | None,
     as_json: bool,
 ) -> int:
-    """Show what a refresh of TABLE, or of all tables of DATASET, would change, and why, and which tables are left out.
+    """Show what a refresh of tables, or of all tables of --dataset, would change, and why, and which tables are left out.
 
     Writes nothing. Exits with 2 if there are changes to make. Views that are up to date take one line each; --verbose shows
     all about them.
@@ -120,12 +130,12 @@ def plan(
     from onefold.views.unified_kind import UnifiedKind
 
     _refuse(github and as_json, "--github and --json exclude each other: leave one out.")
-    settings, warehouse = open_warehouse(context, project, dataset, table)
+    settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
     settings = replace(settings, keep_view_settings=False)  # what is not written may have other settings
-    checked = check(warehouse, dataset, table, settings)
+    checked = check(warehouse, named, settings)
     console = Console()
     if not as_json and not is_quiet():
-        show_left_out(console, dataset, checked.left_out)
+        show_left_out(console, named.dataset, checked.left_out)
         show_warnings(console, checked.warnings)
 
     def work(kind: ViewKind) -> Any:
@@ -141,45 +151,52 @@ def plan(
     else:
         click.echo(summary(results))
     if github:
-        show_in_github(f"onefold plan {dataset}", results, summary(results))
+        show_in_github(f"onefold plan {named.dataset}", results, summary(results))
     return exit_code(results, fail_on)
 
 
 @click.command()
-@click.argument("dataset")
-@click.argument("table", required=False)
-@click.option("--all", "all_", is_flag=True, help="All tables of the dataset.")
+@table_argument
+@all_option
 @click.option("--prune", is_flag=True, help="Remove views that have no version left.")
 @take_over_option
+@dry_run_option
+@yes_option
 @accept_settings
 @project
 @as_json
 @click.pass_context
 def refresh(
     context: click.Context,
-    dataset: str,
-    table: str | None,
+    named: NamedTables,
     all_: bool,
     prune: bool,
     take_over: bool,
+    dry_run: bool,
+    yes: bool,
     project: str | None,
     as_json: bool,
 ) -> int:
-    """Bring the unified, current and clean views of TABLE, or of --all tables of DATASET, up to date."""
+    """Bring the unified, current and clean views of a table, of those that match a pattern, or of --all, up to date."""
     from onefold.refresh.write import refresh as refresh_view
     from onefold.views.unified_kind import UnifiedKind
 
-    _refuse(all_ == bool(table), "Expected one of TABLE and --all: name a table, or add --all.")
-    settings, warehouse = open_warehouse(context, project, dataset, table)
+    named = selected(named, all_)
+    if dry_run:
+        options = {"prune": prune, "take_over": take_over, "project": project, "as_json": as_json}
+        return ERROR if context.invoke(plan, words=(named.text,), dataset=None, **options) == ERROR else OK
+    settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
+    if prune or take_over:
+        confirm(yes, f"{_destroyed(prune, take_over)} in {warehouse.project}.{named.dataset}")
     announce = announcing(warehouse.project, settings)
     former = show_text_taken_over if take_over else None
-    checked = check(warehouse, dataset, table, settings)
+    checked = check(warehouse, named, settings)
 
     def work(kind: ViewKind) -> Any:
         taking = former if isinstance(kind, UnifiedKind) else None
         return refresh_view(kind, prune=prune, announce=announce, take_over=taking)
 
-    results = work_on(warehouse, checked, settings, work, progress=all_ and not as_json)
+    results = work_on(warehouse, checked, settings, work, progress=not named.table and not as_json)
     if as_json:
         echo_plans(checked, results)
     else:
@@ -191,10 +208,13 @@ def refresh(
     return ERROR if any(isinstance(result, Failure) for result in results) else OK
 
 
+def _destroyed(prune: bool, take_over: bool) -> str:
+    acts = [(prune, "remove views that have no version left"), (take_over, "replace views that Onefold did not write")]
+    return " and ".join(act for is_asked, act in acts if is_asked)
+
+
 @click.command()
-@click.argument("dataset")
-@click.argument("table")
-@click.argument("version")
+@table_and_version
 @click.option("--to", metavar="URL", help="Send a CloudEvent straight to a local function instead of publishing.")
 @click.option("--topic", metavar="T", help="The topic.  [default: ONEFOLD_TOPIC_TABLE_CREATED, table-created]")
 @project
@@ -202,8 +222,7 @@ def refresh(
 @click.pass_context
 def publish(
     context: click.Context,
-    dataset: str,
-    table: str,
+    named: NamedTables,
     version: str,
     to: str | None,
     topic: str | None,
@@ -217,7 +236,7 @@ def publish(
     from onefold.ports.publisher import Message
 
     settings = read_settings(context)
-    name = project or settings.project or ""
+    name, dataset, table = project or settings.project or "", named.dataset, str(named.table)
     problems = _version_problems(settings, dataset, table, version)
     problems += [problem for kind, text in given(("project", project)) for problem in problems_of_name(kind, text)]
     if not to and not name:

@@ -28,7 +28,7 @@ def shops(dataset: EmulatedDataset, prefix: str, *names: str) -> dict[str, Shop]
 def test_merge_all_merges_what_is_new_and_tells_what_became_of_each_table(run: Run, dataset: EmulatedDataset) -> None:
     made = shops(dataset, "m", "a", "b", "broken", "unkeyed")
     dataset.run(f"CREATE TABLE {dataset.quoted('m_broken_base')} (id INT64)")
-    outcome = run("merge", dataset.name, "--match", "m_*")
+    outcome = run("merge", "--dataset", dataset.name, "--match", "m_*")
     assert outcome.code == 1
     assert outcome.out.splitlines()[-1] == f"{dataset.name}: 2 merged, 1 failed, 1 skipped"
     assert "m_broken_base was not written by `onefold merge`" in outcome.err
@@ -37,7 +37,7 @@ def test_merge_all_merges_what_is_new_and_tells_what_became_of_each_table(run: R
         assert [row["name"] for row in made[name].people_see()] == [f"m_{name}"]
 
     made["b"].land("1a", change("DELETE", "2", id=1), at=SOON)
-    again = run("merge", dataset.name, "--match", "m_*", "--json")
+    again = run("merge", "--dataset", dataset.name, "--match", "m_*", "--json")
     assert again.code == 1
     outcomes = {entry["table"].rpartition("_")[2]: entry for entry in again.results}
     assert {name: entry["outcome"] for name, entry in outcomes.items()} == {
@@ -51,20 +51,20 @@ def test_merge_all_merges_what_is_new_and_tells_what_became_of_each_table(run: R
 
 def test_merge_all_rebuilds_also_what_has_nothing_new(run: Run, dataset: EmulatedDataset) -> None:
     shops(dataset, "r", "a")
-    assert run("merge", dataset.name, "--match", "r_*").code == 0
-    assert run("merge", dataset.name, "--match", "r_*").out == f"{dataset.name}: 1 up to date\n"
-    again = run("merge", dataset.name, "--match", "r_*", "--rebuild", "--json")
+    assert run("merge", "--dataset", dataset.name, "--match", "r_*").code == 0
+    assert run("merge", "--dataset", dataset.name, "--match", "r_*").out == f"{dataset.name}: 1 up to date\n"
+    again = run("merge", "--dataset", dataset.name, "--match", "r_*", "--rebuild", "--json")
     assert [entry["brought_up"] for entry in again.results] == ["rebuilt"]
 
 
 def test_current_all_writes_the_view_of_every_table_with_a_known_key(run: Run, dataset: EmulatedDataset) -> None:
     shops(dataset, "c", "a", "b", "taken", "unkeyed")
     dataset.run(f"CREATE VIEW {dataset.quoted('c_taken_current')} AS SELECT 7 AS mine")
-    outcome = run("current", dataset.name, "--match", "c_*")
+    outcome = run("current", "--dataset", dataset.name, "--match", "c_*")
     assert (outcome.code, outcome.out) == (1, f"{dataset.name}: 2 created, 1 failed, 1 skipped\n")
     assert "c_taken" in outcome.err
     assert [row[1] for row in dataset.rows("c_b_current")] == ["c_b"]
-    again = run("current", dataset.name, "--match", "c_[ab]", "--json")
+    again = run("current", "--dataset", dataset.name, "--match", "c_[ab]", "--json")
     assert again.code == 0
     assert [(entry["outcome"], entry["action"], entry["view"]) for entry in again.results] == [
         ("up to date", "none", f"local.{dataset.name}.c_{name}_current") for name in "ab"
@@ -74,7 +74,7 @@ def test_current_all_writes_the_view_of_every_table_with_a_known_key(run: Run, d
 def test_current_all_leaves_out_the_tables_that_the_settings_exclude(run: Run, dataset: EmulatedDataset) -> None:
     shops(dataset, "x", "a", "b")
     Path("onefold.yaml").write_text("tables: {x_a: {keys: [id]}, x_b: {keys: [id], current: false}}")
-    outcome = run("current", dataset.name, "--match", "x_*")
+    outcome = run("current", "--dataset", dataset.name, "--match", "x_*")
     assert (outcome.code, outcome.out) == (0, f"{dataset.name}: 1 created, 1 skipped\n")
     assert "x_b has no current view: onefold.yaml sets `current: false`" in outcome.err
     assert [item.table_id for item in dataset.client.list_tables(dataset.name) if item.table_id.endswith("_current")] == [
@@ -92,16 +92,16 @@ def test_all_means_every_table_of_the_dataset(run: Run, dataset: EmulatedDataset
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("merge", "shop"), "Expected one of TABLE, --all and --match"),
-        (("merge", "shop", "customer", "--all"), "Expected one of TABLE, --all and --match"),
-        (("current", "shop", "--all", "--match", "a*"), "Expected one of TABLE, --all and --match"),
+        (("merge", "--dataset", "shop"), "Expected one of TABLE and --all"),
+        (("merge", "shop.customer", "--all"), "Expected one of TABLE and --all"),
+        (("current", "shop", "--all", "--match", "a*"), "Expected one of TABLE and --all"),
         (("current", "shop", "--match", ""), "Expected a pattern for --match"),
         (("current", "shop", "--all", "--keys", "id"), "--keys is for one table"),
         (
             ("merge", "shop", "--all", "--keys", "id", "--at", "1", "--from-snapshot", "t"),
             "--keys, --from-snapshot, --at is",
         ),
-        (("merge", "shop", "--all", "--show"), "--show is for one table"),
+        (("merge", "shop", "--all", "--show"), "--dry-run is for one table"),
     ],
 )
 def test_what_cannot_be_combined_is_refused(run: Run, words: tuple[str, ...], told: str) -> None:
@@ -112,6 +112,6 @@ def test_what_cannot_be_combined_is_refused(run: Run, words: tuple[str, ...], to
 
 def test_a_pattern_that_no_table_matches_is_an_error(run: Run, dataset: EmulatedDataset) -> None:
     shops(dataset, "p", "a")
-    outcome = run("merge", dataset.name, "--match", "nothing*")
+    outcome = run("merge", "--dataset", dataset.name, "--match", "nothing*")
     assert outcome.code == 1
     assert "no versioned tables whose base name matches 'nothing*'" in outcome.err

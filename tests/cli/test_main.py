@@ -15,6 +15,7 @@ from support.cli import SCHEMAS, Run, all_commands
 
 import onefold.cli
 from onefold.cli import cli
+from onefold.cli.common_options import JSON, used_by
 from onefold.core.extras import how_to_install
 
 
@@ -39,7 +40,7 @@ def test_the_version_is_printed(run: Run) -> None:
     [
         ([], "Usage: onefold"),
         (["fold"], "No such command 'fold'"),
-        (["render"], "Missing argument 'TABLE'"),
+        (["render"], "Missing argument '[DATASET.]TABLE'"),
         (["render", "customer"], "Missing option '--columns'"),
         (["render", "customer", "--columns", "nowhere.json"], "'nowhere.json': No such file"),
         (["render", "customer", "--columns", "-", "--ddl"], "--ddl needs --dataset for the name of the view"),
@@ -50,13 +51,14 @@ def test_the_version_is_printed(run: Run) -> None:
         ),
         (["render", "cust`omer", "--columns", "-", "--dataset", "a.b"], "table 'cust`omer' is not a valid name"),
         (["render", "cust`omer", "--columns", "-", "--dataset", "a.b"], "dataset 'a.b' is not a valid name"),
-        (["plan"], "Missing argument 'DATASET'"),
-        (["plan", "shop", "cust.omer"], "table 'cust.omer' is not a valid name"),
+        (["plan"], "No table is named: write it as `onefold plan shop.customer`"),
+        (["plan", "shop.cust.omer"], "table 'cust.omer' is not a valid name"),
+        (["plan", "shop", "cust.omer"], "Expected one table or one pattern, got shop cust.omer: write it as"),
         (["plan", "shop", "--project", "MY"], "project 'MY' is not a valid name"),
         (["refresh", "shop"], "Expected one of TABLE and --all"),
         (["refresh", "shop", "customer", "--all"], "Expected one of TABLE and --all"),
         (["plan", "shop", "--quiet", "-v"], "--verbose and --quiet exclude each other"),
-        (["publish", "shop", "customer"], "Missing argument 'VERSION'"),
+        (["publish", "shop.customer"], "Expected a table and a version, as `onefold publish shop.customer abc`"),
         (["publish", "shop", "customer", "a.b"], "version 'a.b' is not a valid name"),
         (["publish", "shop", "customer", "a_b"], "customer_v_a_b is no version a_b of customer: expected a table named as "),
         (
@@ -92,7 +94,7 @@ def test_every_command_takes_verbose_and_quiet() -> None:
 
 def test_every_command_with_json_has_a_schema_that_the_docs_list() -> None:
     """`support.cli` checks the output of each command that a test runs against its schema."""
-    commands = {name for name, command in all_commands() if any("--json" in one.opts for one in command.params)}
+    commands = {name for name, command in all_commands() if JSON in used_by(command)}
     files = {name.replace(" ", "-") for name in commands}
     assert {"doctor", "capture-status", "schema-key-create"} < files
     assert {path.stem for path in SCHEMAS.glob("*.json")} == files

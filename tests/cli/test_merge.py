@@ -24,16 +24,16 @@ def test_merge_creates_a_base_and_current_reads_it(run: Run, dataset: EmulatedDa
         change("DELETE", "3", id=1, name="a"),
     ]
     land_changes(dataset, "customer", CUSTOMER, first)
-    merged = run("merge", dataset.name, "customer", "--keys", "id")
+    merged = run("merge", f"{dataset.name}.customer", "--keys", "id")
     base = f"local.{dataset.name}.customer_base"
     assert (merged.code, merged.out) == (
         0,
         f"{base}: made, since there was none\n{base}: 3 changes of 2 keys read; 2 rows written\n",
     )
-    current = run("current", dataset.name, "customer")
+    current = run("current", f"{dataset.name}.customer")
     assert f"created, over local.{dataset.name}.customer_base and local.{dataset.name}.customer" in current.out
     assert dataset.rows("customer_current") == [(2, "b")]
-    rebuilt = run("merge", dataset.name, "customer", "--rebuild").out.splitlines()
+    rebuilt = run("merge", f"{dataset.name}.customer", "--rebuild").out.splitlines()
     assert rebuilt[0] == f"{base}: rebuilt from the whole history"
     assert rebuilt[-1].endswith("customer_current is up to date")
 
@@ -42,11 +42,11 @@ def test_merge_takes_a_copy_of_the_source_first_and_purges_last(run: Run, datase
     land_changes(dataset, "customer_v_a", CUSTOMER, [change("DELETE", "3", timestamp=OLD, id=1, name="a")])
     dataset.land("copy", CUSTOMER, "1, 'a'", "2, 'b'")
     options = ("--keys", "id", "--from-snapshot", "copy", "--at", "2", "--purge-tombstones-after", 30, "--json")
-    result = run("merge", dataset.name, "customer", *options).result
+    result = run("merge", f"{dataset.name}.customer", *options).result
     assert (result["base"], result["key"], result["view"]) == (f"local.{dataset.name}.customer_base", ["id"], None)
     assert result["brought_up"] == "created"
     assert (result["snapshot"]["written"], result["written"], result["purged"]) == (2, 1, 1)
-    again = run("merge", dataset.name, "customer", "--purge-tombstones-after", 30).out
+    again = run("merge", f"{dataset.name}.customer", "--purge-tombstones-after", 30).out
     assert "1 key not inserted, at or below the floor of a purge" in again
     assert "0 tombstones purged" in again
 
@@ -57,14 +57,14 @@ def test_a_copy_wins_over_changes_from_before_its_position_and_loses_to_later_on
     changes = [change("UPDATE-INSERT", "1", id=1, name="before"), change("UPDATE-INSERT", "3", id=2, name="after")]
     land_changes(dataset, "customer_v_a", CUSTOMER, changes)
     dataset.land("copy", CUSTOMER, "1, 'copied'", "2, 'copied'")
-    assert run("merge", dataset.name, "customer", "--keys", "id", "--from-snapshot", "copy", "--at", "2").code == 0
-    assert run("current", dataset.name, "customer", "--keys", "id").code == 0
+    assert run("merge", f"{dataset.name}.customer", "--keys", "id", "--from-snapshot", "copy", "--at", "2").code == 0
+    assert run("current", f"{dataset.name}.customer", "--keys", "id").code == 0
     assert sorted(dataset.rows("customer_current")) == [(1, "copied"), (2, "after")]
 
 
 def test_merge_shows_its_statements_and_runs_none(run: Run, dataset: EmulatedDataset) -> None:
     land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
-    shown = run("merge", dataset.name, "customer", "--keys", "id", "--show")
+    shown = run("merge", f"{dataset.name}.customer", "--keys", "id", "--show")
     assert shown.code == 0
     assert shown.out.count("MERGE INTO") == 1
     assert [item.table_id for item in dataset.client.list_tables(dataset.name)] == ["customer"]
@@ -72,26 +72,26 @@ def test_merge_shows_its_statements_and_runs_none(run: Run, dataset: EmulatedDat
 
 def test_merge_takes_keys_from_the_settings_and_refuses_others(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
     land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
-    outcome = run("merge", dataset.name, "customer")
+    outcome = run("merge", f"{dataset.name}.customer")
     assert (outcome.code, outcome.out) == (1, "")
     assert "name the columns of the key with --keys" in outcome.err
     (tmp_path / "onefold.yaml").write_text("tables: {customer: {keys: [id]}}")
-    assert run("merge", dataset.name, "customer").code == 0
-    other = run("merge", dataset.name, "customer", "--keys", "name")
+    assert run("merge", f"{dataset.name}.customer").code == 0
+    other = run("merge", f"{dataset.name}.customer", "--keys", "name")
     assert other.code == 1
     assert "not those that its base was made with, id" in other.err
 
 
 def test_the_names_of_versions_that_a_merge_looked_for_are_told_in_words(run: Run, dataset: EmulatedDataset) -> None:
-    outcome = run("merge", dataset.name, "customer", "--keys", "id")
+    outcome = run("merge", f"{dataset.name}.customer", "--keys", "id")
     rule = f"local.{dataset.name}.customer nor a version of it, named as customer_v_VERSION, where VERSION has 1 to 64 of"
     assert (outcome.code, rule in outcome.err) == (1, True), outcome.err
 
 
 def test_options_that_exclude_each_other_are_refused(run: Run, dataset: EmulatedDataset) -> None:
-    assert "--from-snapshot" in run("merge", dataset.name, "customer", "--at", "5").err
-    assert "--show" in run("merge", dataset.name, "customer", "--show", "--purge-tombstones-after", 1).err
-    outcome = run("merge", dataset.name, "customer", "--from-snapshot", "a.b.c.d")
+    assert "--from-snapshot" in run("merge", f"{dataset.name}.customer", "--at", "5").err
+    assert "--show" in run("merge", f"{dataset.name}.customer", "--show", "--purge-tombstones-after", 1).err
+    outcome = run("merge", f"{dataset.name}.customer", "--from-snapshot", "a.b.c.d")
     assert outcome.code == 1
     assert "name one table" in outcome.err
 
@@ -108,7 +108,7 @@ def test_options_that_exclude_each_other_are_refused(run: Run, dataset: Emulated
 def test_an_empty_option_is_refused_and_not_ignored(
     run: Run, dataset: EmulatedDataset, options: list[str], problem: str
 ) -> None:
-    outcome = run("merge", dataset.name, "customer", *options)
+    outcome = run("merge", f"{dataset.name}.customer", *options)
     assert (outcome.code, outcome.out) == (1, "")
     assert problem in outcome.err
 
@@ -116,7 +116,7 @@ def test_an_empty_option_is_refused_and_not_ignored(
 def test_a_view_with_the_name_of_the_base_is_not_replaced(run: Run, dataset: EmulatedDataset) -> None:
     land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
     dataset.run(f"CREATE VIEW {dataset.quoted('customer_base')} AS SELECT 1 AS id")
-    outcome = run("merge", dataset.name, "customer", "--keys", "id")
+    outcome = run("merge", f"{dataset.name}.customer", "--keys", "id")
     assert outcome.code == 1
     assert "customer_base was not written by `onefold merge`: rename it" in outcome.err
     assert {item.table_id for item in dataset.client.list_tables(dataset.name)} == {"customer", "customer_base"}
@@ -145,7 +145,7 @@ def test_a_refused_announcement_is_printed_and_kept(
     publisher.errors["schema-changes"] = Rejected("there is no such topic")
     monkeypatch.setattr("onefold.adapters.pubsub.PubSub", lambda _: publisher)
     land_changes(dataset, "customer_v_a", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
-    outcome = run("current", dataset.name, "customer", "--keys", "id")
+    outcome = run("current", f"{dataset.name}.customer", "--keys", "id")
     assert (outcome.code, "not announced: there is no such topic" in outcome.err) == (0, True)
     view = dataset.client.get_table(f"{dataset.name}.customer_current")
     assert view.labels["onefold_unannounced"] == "1"

@@ -18,15 +18,15 @@ from onefold.schema.diff import SchemaChange, Severity
 def shop(dataset: EmulatedDataset, run: Run) -> EmulatedDataset:
     """A table whose view is up to date."""
     dataset.land("t_v_1", {"id": "INT64", "amount": "INT64"})
-    run("refresh", dataset.name, "t")
+    run("refresh", f"{dataset.name}.t")
     return dataset
 
 
 def codes(run: Run, shop: EmulatedDataset) -> dict[str, int]:
     return {
-        "any": run("plan", shop.name).code,
-        "warning": run("plan", shop.name, "--fail-on", "warning").code,
-        "critical": run("plan", shop.name, "--fail-on", "critical").code,
+        "any": run("plan", "--dataset", shop.name).code,
+        "warning": run("plan", "--dataset", shop.name, "--fail-on", "warning").code,
+        "critical": run("plan", "--dataset", shop.name, "--fail-on", "critical").code,
     }
 
 
@@ -52,7 +52,7 @@ def test_a_type_that_breaks_readers_is_critical(run: Run, shop: EmulatedDataset)
 def test_a_failure_is_an_error_whatever_the_severity(run: Run, shop: EmulatedDataset) -> None:
     shop.run(f"CREATE TABLE {shop.quoted('u_unified')} (id INT64)")
     shop.land("u_v_1", {"id": "INT64"})
-    assert run("plan", shop.name, "--fail-on", "critical").code == 1
+    assert run("plan", "--dataset", shop.name, "--fail-on", "critical").code == 1
 
 
 def test_github_gets_annotations_and_a_summary(
@@ -62,7 +62,7 @@ def test_github_gets_annotations_and_a_summary(
     summary.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     shop.land("t_v_2", {"id": "INT64", "amount": "STRING", "zip": "STRING"})
-    printed = run("plan", shop.name, "--github")
+    printed = run("plan", "--dataset", shop.name, "--github")
     view = f"local.{shop.name}.t_unified"
     assert printed.code == 2
     assert [line for line in printed.out.splitlines() if line.startswith("::")] == [
@@ -77,8 +77,8 @@ def test_github_without_a_summary_prints_annotations_alone(
     run: Run, shop: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    assert "::" not in run("plan", shop.name, "--github").out
-    assert "exclude each other" in run("plan", shop.name, "--github", "--json").err
+    assert "::" not in run("plan", "--dataset", shop.name, "--github").out
+    assert "exclude each other" in run("plan", "--dataset", shop.name, "--github", "--json").err
 
 
 def test_names_from_a_source_cannot_end_an_annotation_or_a_cell() -> None:

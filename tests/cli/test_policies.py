@@ -52,7 +52,7 @@ def policies(dataset: EmulatedDataset, **rules: str) -> list[str]:
 @pytest.mark.usefixtures("shop")
 def test_draft_is_printed_as_yaml_that_decides_every_column(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
     write(tmp_path)
-    made = run("policies", "init", dataset.name, "customer")
+    made = run("policies", "init", f"{dataset.name}.customer")
     assert (made.code, made.err) == (0, "")
     assert made.out.startswith("# yaml-language-server: $schema=onefold/settings/onefold.schema.json\n")
     assert made.out.splitlines()[2:] == [
@@ -65,18 +65,20 @@ def test_draft_is_printed_as_yaml_that_decides_every_column(run: Run, dataset: E
         '    "on": clear  # BOOL',
     ]
     write(tmp_path, *made.out.splitlines())
-    assert run("policies", "check", dataset.name, "customer").code == 0
-    assert run("policies", "init", dataset.name, "--json").json["results"][0]["columns"] == []
-    assert run("policies", "init", dataset.name).out == "# Every column has a policy: there is nothing to draft.\n"
+    assert run("policies", "check", f"{dataset.name}.customer").code == 0
+    assert run("policies", "init", "--dataset", dataset.name, "--json").json["results"][0]["columns"] == []
+    assert (
+        run("policies", "init", "--dataset", dataset.name).out == "# Every column has a policy: there is nothing to draft.\n"
+    )
 
 
 def test_draft_reads_samples_and_prints_none(run: Run, dataset: EmulatedDataset, shop: Shop, tmp_path: Path) -> None:
     shop.create("b2", {"id": "INT64", "contact": "STRING", LANDED_AT: "TIMESTAMP"})
     shop.land("b2", change("INSERT", "2", id=2, contact="ada@example.com"))
     write(tmp_path)
-    assert run("current", dataset.name, "customer").code == 0
+    assert run("current", f"{dataset.name}.customer").code == 0
     for options, action in (((), "hash"), (("--no-samples",), "mask")):
-        made = run("policies", "init", dataset.name, "customer", *options, "--json")
+        made = run("policies", "init", f"{dataset.name}.customer", *options, "--json")
         drafts = {one["column"]: one["action"] for one in made.json["results"][0]["columns"]}
         assert drafts["contact"] == action
         assert "ada@example.com" not in made.out + made.err
@@ -85,11 +87,11 @@ def test_draft_reads_samples_and_prints_none(run: Run, dataset: EmulatedDataset,
 @pytest.mark.usefixtures("shop")
 def test_check_lists_undecided_columns_and_exits_with_2(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
     write(tmp_path)
-    assert run("policies", "check", dataset.name, "--json").json["results"] == [
+    assert run("policies", "check", "--dataset", dataset.name, "--json").json["results"] == [
         {"table": f"local.{dataset.name}.customer", "undecided": UNDECIDED}
     ]
     write(tmp_path, *policies(dataset, id="clear", address="mask", on="clear"))
-    checked = run("policies", "check", dataset.name)
+    checked = run("policies", "check", "--dataset", dataset.name)
     assert checked.code == 2
     assert f"local.{dataset.name}.customer: email is masked until a policy names it" in checked.out
     assert "1 column of 1 table to decide" in checked.out
@@ -98,16 +100,16 @@ def test_check_lists_undecided_columns_and_exits_with_2(run: Run, dataset: Emula
 @pytest.mark.usefixtures("shop")
 def test_check_warns_of_policies_that_name_nothing(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
     name = dataset.name
-    assert "onefold.yaml has no `policies`, so there are no clean views" in run("policies", "check", name).err
+    assert "onefold.yaml has no `policies`, so there are no clean views" in run("policies", "check", "--dataset", name).err
     write(
         tmp_path, *policies(dataset, emial="drop", address="mask"), f"  {name}.custmer: {{id: clear}}", '  "*": {"*": clear}'
     )
     column = f"policies.{name}.customer.emial names no column: did you mean email?"
     table = f"policies.{name}.custmer: dataset {name} has no table custmer: did you mean customer?"
-    checked = run("policies", "check", name)
+    checked = run("policies", "check", "--dataset", name)
     assert (checked.code, checked.err.splitlines()) == (0, [f"Warning: {column}", f"Warning: {table}"])
-    assert run("policies", "check", name, "--json").json["warnings"] == [column, table]
-    assert run("policies", "check", name, "customer").err == f"Warning: {column}\n"
+    assert run("policies", "check", "--dataset", name, "--json").json["warnings"] == [column, table]
+    assert run("policies", "check", f"{name}.customer").err == f"Warning: {column}\n"
 
 
 @pytest.mark.usefixtures("shop")
@@ -117,7 +119,7 @@ def test_check_says_which_policy_decides_each_column(
     monkeypatch.setenv("COLUMNS", "200")
     name = dataset.name
     write(tmp_path, *policies(dataset, address="mask", address__zip="clear"), '  "*": {"e*": hash, "*l": clear, "on": drop}')
-    shown = run("policies", "check", name, "--verbose")
+    shown = run("policies", "check", "--dataset", name, "--verbose")
     assert shown.code == 2
     assert shown.out.splitlines()[:6] == [
         f"local.{name}.customer:",
@@ -127,14 +129,14 @@ def test_check_says_which_policy_decides_each_column(
         f"  address.city: mask, by policies.{name}.customer.address",
         "  on: drop, by policies.*.on",
     ]
-    assert "by policies" not in run("policies", "check", name).out
+    assert "by policies" not in run("policies", "check", "--dataset", name).out
 
 
 def test_check_needs_a_table(run: Run, dataset: EmulatedDataset) -> None:
-    missing = run("policies", "check", dataset.name, "customer")
+    missing = run("policies", "check", f"{dataset.name}.customer")
     assert (missing.code, missing.out) == (1, "")
     assert "there is no version" in missing.err
-    drafted = run("policies", "init", dataset.name, "customer")
+    drafted = run("policies", "init", f"{dataset.name}.customer")
     assert (drafted.code, drafted.out) == (1, "")
 
 
@@ -142,19 +144,19 @@ def test_check_needs_a_table(run: Run, dataset: EmulatedDataset) -> None:
 def test_plan_and_refresh_keep_the_clean_view(run: Run, dataset: EmulatedDataset, clean: CleanShop, tmp_path: Path) -> None:
     write(tmp_path, *policies(dataset, id="clear", email="hash", on="drop"))
     assert run("policies", "key", dataset.name).code == 0
-    made = run("refresh", dataset.name, "customer")
+    made = run("refresh", f"{dataset.name}.customer")
     assert (made.code, f"local.{dataset.name}__views_clean.customer created" in made.out) == (0, True)
     ((id_, email, address),) = clean.rows()
     assert (id_, len(email), address) == (1, 64, None)
-    planned = run("plan", dataset.name, "customer", "--verbose")
+    planned = run("plan", f"{dataset.name}.customer", "--verbose")
     assert planned.code == 0
     assert "2 columns are masked until a policy names them: address.zip, address.city" in planned.out + planned.err
     write(tmp_path, *policies(dataset, id="clear", email="clear"))
-    planned = run("plan", dataset.name, "customer")
+    planned = run("plan", f"{dataset.name}.customer")
     assert (planned.code, "policies │ those of the view │ those of the settings" in planned.out) == (2, True), planned.out
-    refused = run("refresh", dataset.name, "customer")
+    refused = run("refresh", f"{dataset.name}.customer")
     assert (refused.code, "was written with other policies" in refused.err) == (1, True)
-    assert run("refresh", dataset.name, "customer", "--accept-settings").code == 0
+    assert run("refresh", f"{dataset.name}.customer", "--accept-settings").code == 0
     assert clean.rows()[0][1] == "ada@example.com"
 
 

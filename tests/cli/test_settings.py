@@ -18,7 +18,7 @@ def deployed(run: Run, dataset: EmulatedDataset) -> EmulatedDataset:
     """A view with the settings of a deployment, and a folder without its onefold.yaml."""
     land_changes(dataset, "customer_v_a", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
     Path("onefold.yaml").write_text(WITH_TYPES)
-    assert run("refresh", dataset.name, "customer").code == 0
+    assert run("refresh", f"{dataset.name}.customer").code == 0
     Path("onefold.yaml").unlink()
     return dataset
 
@@ -50,7 +50,7 @@ def test_accepted_settings_are_written(run: Run, deployed: EmulatedDataset, view
 def test_the_settings_of_a_current_view_count_as_well(run: Run, dataset: EmulatedDataset, command: str) -> None:
     land_changes(dataset, "customer_v_a", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
     Path("onefold.yaml").write_text(WITH_TYPES)
-    assert run("current", dataset.name, "customer", "--keys", "id").code == 0
+    assert run("current", f"{dataset.name}.customer", "--keys", "id").code == 0
     Path("onefold.yaml").unlink()
     outcome = run(command, dataset.name, "customer", "--keys", "id")
     assert outcome.code == 1
@@ -68,9 +68,9 @@ def test_the_key_and_the_overlap_are_settings_of_the_current_view(
     rows = [change("INSERT", "1", id=1, name="a"), change("INSERT", "2", id=2, name="a")]
     land_changes(dataset, "customer_v_a", CUSTOMER, rows)
     Path("onefold.yaml").write_text("tables: {customer: {keys: [id], overlap_minutes: 5}}")
-    assert run("refresh", dataset.name, "customer").code == 0
+    assert run("refresh", f"{dataset.name}.customer").code == 0
     Path("onefold.yaml").write_text("tables: {customer: {keys: [name]}}")
-    unified, current = run("plan", dataset.name, "customer", "--json").json["results"]
+    unified, current = run("plan", f"{dataset.name}.customer", "--json").json["results"]
     assert (unified["settings"], unified["action"]) == ([], "none")
     assert current["settings"] == [
         {"setting": "keys", "before": "id", "after": "name"},
@@ -86,11 +86,11 @@ def test_the_key_and_the_overlap_are_settings_of_the_current_view(
 
 
 def test_plan_shows_the_settings_that_would_change(run: Run, deployed: EmulatedDataset) -> None:
-    outcome = run("plan", deployed.name, "customer")
+    outcome = run("plan", f"{deployed.name}.customer")
     assert outcome.code == 2
     for words in ("settings that would change", "--accept-settings", "types.id"):
         assert words in outcome.out
-    plan = run("plan", deployed.name, "customer", "--json").result
+    plan = run("plan", f"{deployed.name}.customer", "--json").result
     assert plan["settings"] == [{"setting": "types.id", "before": "STRING", "after": None}]
 
 

@@ -43,7 +43,7 @@ def test_each_table_has_one_entry_with_its_kind_versions_and_rows(run: Run, shop
 
 def test_a_view_is_missing_then_up_to_date_then_out_of_date(run: Run, shop: EmulatedDataset) -> None:
     assert states(entries(run, shop)["customer"]) == {"unified": "missing"}
-    run("refresh", shop.name, "--all")
+    run("refresh", "--dataset", shop.name, "--all")
     assert states(entries(run, shop)["customer"]) == {"unified": "up to date"}
     assert entries(run, shop)["customer"]["problems"] == []
     shop.land("customer_v_eee", ABC)
@@ -56,7 +56,7 @@ def test_a_view_is_missing_then_up_to_date_then_out_of_date(run: Run, shop: Emul
 def test_a_view_is_out_of_date_after_a_version_was_dropped_or_the_settings_changed(
     run: Run, shop: EmulatedDataset, tmp_path: Path
 ) -> None:
-    run("refresh", shop.name, "--all")
+    run("refresh", "--dataset", shop.name, "--all")
     (tmp_path / "onefold.yaml").write_text("tables:\n  supplier:\n    version_column: v\n")
     found = entries(run, shop)
     assert found["supplier"]["problems"] == ["unified view: it was written with other settings, or by another release"]
@@ -66,9 +66,11 @@ def test_a_view_is_out_of_date_after_a_version_was_dropped_or_the_settings_chang
 
 
 def test_what_tables_says_of_a_view_is_what_plan_would_do(run: Run, shop: EmulatedDataset) -> None:
-    run("refresh", shop.name, "--all")
+    run("refresh", "--dataset", shop.name, "--all")
     shop.land("customer_v_eee", DEF)
-    planned = {entry["table"].split(".")[-1]: entry["action"] for entry in run("plan", shop.name, "--json").results}
+    planned = {
+        entry["table"].split(".")[-1]: entry["action"] for entry in run("plan", "--dataset", shop.name, "--json").results
+    }
     found = entries(run, shop)
     said = {name: "none" if states(found[name])["unified"] == "up to date" else "update" for name in planned}
     assert said == planned

@@ -27,57 +27,57 @@ def views(dataset: EmulatedDataset) -> set[str]:
 
 def test_both_views_are_planned_written_and_removed(run: Run, landed: EmulatedDataset) -> None:
     Path("onefold.yaml").write_text(KEYS)
-    planned = run("plan", landed.name, "customer")
+    planned = run("plan", f"{landed.name}.customer")
     assert planned.code == 2
     assert f"local.{landed.name}.customer_current would be created" in planned.out
     assert planned.out.splitlines()[-1] == "0 up to date, 2 to change"
     assert views(landed) == set()
-    done = run("refresh", landed.name, "customer", "--json")
+    done = run("refresh", f"{landed.name}.customer", "--json")
     assert [entry["view"].rpartition("_")[2] for entry in done.json["results"]] == ["unified", "current"]
     assert [entry["action"] for entry in done.json["results"]] == ["create", "create"]
     assert landed.rows("customer_current") == [(1, "new")]
-    again = run("plan", landed.name)
+    again = run("plan", "--dataset", landed.name)
     assert (again.code, again.out.splitlines()[-1]) == (0, "2 up to date, 0 to change")
     landed.run(f"DROP TABLE {landed.quoted('customer_v_a')}")
-    assert run("refresh", landed.name, "--all", "--prune").code == 0
+    assert run("refresh", "--dataset", landed.name, "--all", "--prune").code == 0
     assert views(landed) == set()
 
 
 def test_a_current_view_that_is_left_over_alone_is_listed_and_pruned(run: Run, landed: EmulatedDataset) -> None:
     land_changes(landed, "kept_v_a", CUSTOMER, [change("INSERT", "1", id=1, name="kept")])
     Path("onefold.yaml").write_text("tables: {customer: {keys: [id]}, kept: {keys: [id]}}")
-    assert run("refresh", landed.name, "--all").code == 0
+    assert run("refresh", "--dataset", landed.name, "--all").code == 0
     landed.client.delete_table(f"{landed.client.project}.{landed.name}.customer_unified")
     landed.run(f"DROP TABLE {landed.quoted('customer_v_a')}")
-    planned = run("plan", landed.name)
+    planned = run("plan", "--dataset", landed.name)
     assert planned.code == 0
     assert f"local.{landed.name}.customer_current is left over" in planned.out
     assert planned.out.splitlines()[-1] == "2 up to date, 0 to change, 1 left over"
-    assert run("plan", landed.name, "--prune").code == 2
-    assert run("refresh", landed.name, "--all").code == 0
+    assert run("plan", "--dataset", landed.name, "--prune").code == 2
+    assert run("refresh", "--dataset", landed.name, "--all").code == 0
     assert views(landed) == {"customer_current", "kept_v_a", "kept_unified", "kept_current"}
-    assert run("refresh", landed.name, "--all", "--prune").code == 0
+    assert run("refresh", "--dataset", landed.name, "--all", "--prune").code == 0
     assert views(landed) == {"kept_v_a", "kept_unified", "kept_current"}
 
 
 def test_the_current_view_of_a_named_table_is_pruned_though_the_base_is_there(run: Run, landed: EmulatedDataset) -> None:
     Path("onefold.yaml").write_text(KEYS)
-    assert run("merge", landed.name, "customer").code == 0
-    assert run("current", landed.name, "customer").code == 0
+    assert run("merge", f"{landed.name}.customer").code == 0
+    assert run("current", f"{landed.name}.customer").code == 0
     landed.run(f"DROP TABLE {landed.quoted('customer_v_a')}")
-    assert "customer_current is left over" in run("plan", landed.name).out
+    assert "customer_current is left over" in run("plan", "--dataset", landed.name).out
     land_changes(landed, "orders", CUSTOMER, [change("INSERT", "1", id=1, name="plain")])
-    assert run("current", landed.name, "orders", "--keys", "id").code == 0
-    assert "orders_current" not in run("plan", landed.name).out
-    assert run("refresh", landed.name, "customer", "--prune").code == 0
+    assert run("current", f"{landed.name}.orders", "--keys", "id").code == 0
+    assert "orders_current" not in run("plan", "--dataset", landed.name).out
+    assert run("refresh", f"{landed.name}.customer", "--prune").code == 0
     assert views(landed) == {"customer_base", "customer_merges", "orders", "orders_current"}
 
 
 @pytest.mark.parametrize("settings", ["{}", "tables: {customer: {keys: [id], current: false}}"])
 def test_a_table_without_a_current_view_has_one_view(run: Run, landed: EmulatedDataset, settings: str) -> None:
     Path("onefold.yaml").write_text(settings)
-    assert run("plan", landed.name, "customer").out.splitlines()[-1] == "0 up to date, 1 to change"
-    assert run("refresh", landed.name, "customer").code == 0
+    assert run("plan", f"{landed.name}.customer").out.splitlines()[-1] == "0 up to date, 1 to change"
+    assert run("refresh", f"{landed.name}.customer").code == 0
     assert views(landed) == {"customer_unified"}
 
 
@@ -86,10 +86,10 @@ def test_a_unified_view_that_fails_does_not_keep_the_current_view_from_being_wri
 ) -> None:
     Path("onefold.yaml").write_text(KEYS)
     landed.run(f"CREATE VIEW {landed.quoted('customer_unified')} AS SELECT 7 AS mine")
-    planned = run("plan", landed.name)
+    planned = run("plan", "--dataset", landed.name)
     assert planned.code == 1
     assert planned.out.splitlines()[-1] == "0 up to date, 1 to change, 1 failed"
-    outcome = run("refresh", landed.name, "--all")
+    outcome = run("refresh", "--dataset", landed.name, "--all")
     assert outcome.code == 1
     assert outcome.out.splitlines()[0] == f"local.{landed.name}.customer_current created"
     assert landed.rows("customer_unified") == [(7,)]
@@ -98,9 +98,9 @@ def test_a_unified_view_that_fails_does_not_keep_the_current_view_from_being_wri
 
 def test_settings_that_the_unified_view_refuses_write_no_new_current_view_either(run: Run, landed: EmulatedDataset) -> None:
     Path("onefold.yaml").write_text("tables: {customer: {keys: [id], current: false, types: {id: STRING}}}")
-    assert run("refresh", landed.name, "customer").code == 0
+    assert run("refresh", f"{landed.name}.customer").code == 0
     Path("onefold.yaml").write_text(KEYS)
-    outcome = run("refresh", landed.name, "customer")
+    outcome = run("refresh", f"{landed.name}.customer")
     assert outcome.code == 1
     assert "types.id: STRING -> default" in outcome.err
     assert views(landed) == {"customer_unified"}
@@ -108,7 +108,7 @@ def test_settings_that_the_unified_view_refuses_write_no_new_current_view_either
 
 def test_a_table_without_versions_is_one_error(run: Run, landed: EmulatedDataset) -> None:
     Path("onefold.yaml").write_text("tables: {customer: {keys: [id]}, missing: {keys: [id]}}")
-    outcome = run("refresh", landed.name, "missing", "--json")
+    outcome = run("refresh", f"{landed.name}.missing", "--json")
     assert outcome.code == 1
     assert len(outcome.results) == 1
 
@@ -116,7 +116,7 @@ def test_a_table_without_versions_is_one_error(run: Run, landed: EmulatedDataset
 def test_a_current_view_that_fails_is_an_error_and_the_unified_view_is_written(run: Run, landed: EmulatedDataset) -> None:
     Path("onefold.yaml").write_text(KEYS)
     landed.run(f"CREATE VIEW {landed.quoted('customer_current')} AS SELECT 7 AS mine")
-    outcome = run("refresh", landed.name, "customer")
+    outcome = run("refresh", f"{landed.name}.customer")
     assert outcome.code == 1
     assert "customer_current was not written by" in outcome.err
     assert landed.rows("customer_current") == [(7,)]

@@ -26,12 +26,12 @@ def views(shop: EmulatedDataset) -> set[str]:
 
 
 def test_plan_has_a_line_for_each_unchanged_view_and_ends_with_a_summary(run: Run, shop: EmulatedDataset) -> None:
-    run("refresh", shop.name, "--all")
+    run("refresh", "--dataset", shop.name, "--all")
     place = f"local.{shop.name}"
     unchanged = [f"{place}.{table}_unified is up to date" for table in ("customer", "supplier")]
-    assert run("plan", shop.name).out.splitlines() == [*unchanged, "2 up to date, 0 to change"]
+    assert run("plan", "--dataset", shop.name).out.splitlines() == [*unchanged, "2 up to date, 0 to change"]
     shop.land("supplier_v_2", {"id": "INT64", "zip": "STRING"})
-    lines = run("plan", shop.name).out.splitlines()
+    lines = run("plan", "--dataset", shop.name).out.splitlines()
     assert (lines[0], lines[1], lines[-1]) == (
         unchanged[0], f"{place}.supplier_unified would be updated", "1 up to date, 1 to change",
     )  # fmt: skip
@@ -39,55 +39,55 @@ def test_plan_has_a_line_for_each_unchanged_view_and_ends_with_a_summary(run: Ru
 
 
 def test_quiet_shows_only_what_would_change_and_verbose_everything(run: Run, shop: EmulatedDataset) -> None:
-    run("refresh", shop.name, "--all")
-    assert run("plan", shop.name, "--quiet").out == "2 up to date, 0 to change\n"
-    assert run("plan", shop.name, "-v").out.count("form: spelled") == 2
-    assert "form: spelled" not in run("plan", shop.name).out
-    quiet = run("refresh", shop.name, "--all", "-q")
+    run("refresh", "--dataset", shop.name, "--all")
+    assert run("plan", "--dataset", shop.name, "--quiet").out == "2 up to date, 0 to change\n"
+    assert run("plan", "--dataset", shop.name, "-v").out.count("form: spelled") == 2
+    assert "form: spelled" not in run("plan", "--dataset", shop.name).out
+    quiet = run("refresh", "--dataset", shop.name, "--all", "-q")
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
 def test_plan_shows_the_difference_of_the_text_on_request(run: Run, shop: EmulatedDataset) -> None:
-    run("refresh", shop.name, "--all")
-    before = run("plan", shop.name, "supplier", "--json").result["query"]
+    run("refresh", "--dataset", shop.name, "--all")
+    before = run("plan", f"{shop.name}.supplier", "--json").result["query"]
     shop.land("supplier_v_2", {"id": "INT64"})
-    assert "+UNION ALL" not in run("plan", shop.name, "supplier").out
-    assert "+UNION ALL" in run("plan", shop.name, "supplier", "--sql").out
-    changed = run("plan", shop.name, "supplier", "--sql", "--json").result
+    assert "+UNION ALL" not in run("plan", f"{shop.name}.supplier").out
+    assert "+UNION ALL" in run("plan", f"{shop.name}.supplier", "--sql").out
+    changed = run("plan", f"{shop.name}.supplier", "--sql", "--json").result
     lines = changed["difference"].splitlines()
     assert lines[:2] == [f"--- {changed['view']} now", f"+++ {changed['view']} then"]
     kept = [line[1:] for line in lines[3:] if line[0] in " +"]
     assert kept == changed["query"].splitlines()[1:], "all but the comment with the settings, which is not near a change"
     assert [line[1:] for line in lines[3:] if line[0] in " -"] == before.splitlines()[1:]
-    assert run("plan", shop.name, "customer", "--sql", "--json").result["difference"] == ""
+    assert run("plan", f"{shop.name}.customer", "--sql", "--json").result["difference"] == ""
 
 
 def test_views_whose_last_version_was_dropped_are_listed_and_pruned(run: Run, shop: EmulatedDataset) -> None:
-    run("refresh", shop.name, "--all")
+    run("refresh", "--dataset", shop.name, "--all")
     shop.run(f"DROP TABLE {shop.quoted('supplier_v_1')}")
-    planned = run("plan", shop.name)
+    planned = run("plan", "--dataset", shop.name)
     assert planned.code == 0
     assert f"local.{shop.name}.supplier_unified is left over" in planned.out
     assert planned.out.endswith("1 up to date, 0 to change, 1 left over\n")
-    entries = {entry["table"].split(".")[-1]: entry for entry in run("plan", shop.name, "--json").results}
+    entries = {entry["table"].split(".")[-1]: entry for entry in run("plan", "--dataset", shop.name, "--json").results}
     assert {name: entry["left_over"] for name, entry in entries.items()} == {"customer": False, "supplier": True}
-    kept = run("refresh", shop.name, "--all")
+    kept = run("refresh", "--dataset", shop.name, "--all")
     assert (kept.code, views(shop)) == (0, {"customer_unified", "supplier_unified"})
     assert "onefold refresh" in kept.err
-    to_prune = run("plan", shop.name, "--prune")
+    to_prune = run("plan", "--dataset", shop.name, "--prune")
     assert (to_prune.code, "supplier_unified would be removed" in to_prune.out) == (2, True)
-    pruned = run("refresh", shop.name, "--all", "--prune")
+    pruned = run("refresh", "--dataset", shop.name, "--all", "--prune")
     assert (pruned.code, views(shop)) == (0, {"customer_unified"})
     assert f"local.{shop.name}.supplier_unified removed" in pruned.out
 
 
 def test_a_dataset_that_has_only_a_view_left_is_pruned_too(run: Run, shop: EmulatedDataset) -> None:
-    run("refresh", shop.name, "customer")
+    run("refresh", f"{shop.name}.customer")
     for table in ("customer_v_abc", "supplier_v_1"):
         shop.run(f"DROP TABLE {shop.quoted(table)}")
-    assert run("refresh", shop.name, "--all", "--prune").code == 0
+    assert run("refresh", "--dataset", shop.name, "--all", "--prune").code == 0
     assert views(shop) == set()
-    assert "has no versioned tables" in run("refresh", shop.name, "--all", "--prune").err
+    assert "has no versioned tables" in run("refresh", "--dataset", shop.name, "--all", "--prune").err
 
 
 @pytest.mark.parametrize("command", [("plan",), ("refresh", "--all")])
@@ -104,10 +104,10 @@ def test_tables_whose_versions_are_all_retired_are_no_failure_of_the_whole(
 
 def test_a_mistyped_table_of_the_settings_is_reported(run: Run, shop: EmulatedDataset) -> None:
     Path("onefold.yaml").write_text("tables: {custmer: {keys: [id]}, customer: {keys: [id]}}")
-    assert "tables.custmer of onefold.yaml" in run("plan", shop.name).out
-    (warning,) = run("plan", shop.name, "--json").json["warnings"]
+    assert "tables.custmer of onefold.yaml" in run("plan", "--dataset", shop.name).out
+    (warning,) = run("plan", "--dataset", shop.name, "--json").json["warnings"]
     assert "did you mean customer?" in warning
-    assert "did you mean customer?" in run("refresh", shop.name, "--all").err
+    assert "did you mean customer?" in run("refresh", "--dataset", shop.name, "--all").err
 
 
 def test_a_view_that_somebody_wrote_is_replaced_only_on_request_and_its_text_printed(
@@ -119,23 +119,23 @@ def test_a_view_that_somebody_wrote_is_replaced_only_on_request_and_its_text_pri
         refused = run(command, shop.name, "customer")
         assert refused.code == 1
         assert f"`onefold refresh {shop.name} customer --take-over`" in refused.err
-    assert run("plan", shop.name, "customer", "--take-over").code == 2
-    taken = run("refresh", shop.name, "customer", "--take-over")
+    assert run("plan", f"{shop.name}.customer", "--take-over").code == 2
+    taken = run("refresh", f"{shop.name}.customer", "--take-over")
     assert taken.code == 0
     assert text in taken.err
-    assert run("plan", shop.name, "customer").code == 0
+    assert run("plan", f"{shop.name}.customer").code == 0
 
 
 def test_the_text_of_a_view_that_a_statement_made_is_printed_before_it_is_replaced(run: Run, shop: EmulatedDataset) -> None:
     """On the laptop as in BigQuery, though the embedded server returns no text of a view."""
     text = "SELECT 1 AS written_by_hand"
     shop.client.query(f"CREATE VIEW {shop.quoted('customer_unified')} AS {text}").result()
-    taken = run("refresh", shop.name, "customer", "--take-over")
+    taken = run("refresh", f"{shop.name}.customer", "--take-over")
     assert (taken.code, text in taken.err) == (0, True)
 
 
 def test_a_table_whose_name_needs_marks_has_a_view(run: Run, dataset: EmulatedDataset) -> None:
     dataset.land("ग्राहक_सूची_v_abc", ABC, "1, 'Ada', 'Lovelace', 'Ada Lovelace'")
     dataset.land("ग्राहक_सूची_v_def", DEF)
-    assert run("refresh", dataset.name, "ग्राहक_सूची").code == 0
+    assert run("refresh", "--dataset", dataset.name, "ग्राहक_सूची").code == 0
     assert dataset.rows("ग्राहक_सूची_unified") == [("1", "Ada", "Lovelace", "Ada Lovelace", None)]

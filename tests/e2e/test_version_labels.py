@@ -121,10 +121,10 @@ def entry(dataset: EmulatedDataset, table: str, kind: str, version: str | None =
 
 def test_one_view_joins_all_models_and_recovery_tables(run: Run, events: EmulatedDataset) -> None:
     land_all(events)
-    plan = run("plan", events.name, "--json").result
+    plan = run("plan", "--dataset", events.name, "--json").result
     assert plan["versions"] == ["1", RECOVERED, "2"]
     assert plan["left_out"] == []
-    assert run("refresh", events.name, "--all").code == 0
+    assert run("refresh", "--dataset", events.name, "--all").code == 0
     assert unified(events) == [
         ("5", ["a"], {"lat": "1.5", "city": None}),
         ("7", ["1", "2"], {"lat": "3", "city": "Rome"}),
@@ -134,7 +134,7 @@ def test_one_view_joins_all_models_and_recovery_tables(run: Run, events: Emulate
     assert envelope == [
         (name, datetime(2026, 11, 1, tzinfo=UTC), "com.acme") for name in (MODEL_1.name, RECOVERY.name, MODEL_2.name)
     ]
-    assert run("plan", events.name, BASE).code == 0
+    assert run("plan", "--dataset", events.name, BASE).code == 0
     assert views(events) == [UNIFIED], "rows of events have no key, so that there is no current view"
 
 
@@ -205,7 +205,7 @@ def test_a_version_is_retired_by_its_label_and_its_table_may_be_dropped(run: Run
     land_all(events)
     settings = Path("onefold.yaml").read_text()
     Path("onefold.yaml").write_text(f"{settings}\ntables: {{{BASE}: {{retire: ['{RECOVERED}']}}}}")
-    assert run("refresh", events.name, BASE).code == 0
+    assert run("refresh", "--dataset", events.name, BASE).code == 0
     assert [row[0] for row in unified(events)] == ["5", "7"]
     events.run(f"DROP TABLE {events.quoted(RECOVERY.name)}")
     assert [row[0] for row in unified(events)] == ["5", "7"]
@@ -220,7 +220,7 @@ def test_a_table_that_is_excluded_or_has_half_of_the_labels_is_listed_with_the_r
     table = events.client.get_table(f"{events.name}.half")
     table.labels = {LABEL_VERSION: None}
     events.client.update_table(table, ["labels"])
-    left_out = [left for plan in run("plan", events.name, "--json").results for left in plan["left_out"]]
+    left_out = [left for plan in run("plan", "--dataset", events.name, "--json").results for left in plan["left_out"]]
     assert left_out == [
         {"table": MODEL_1.name, "reason": f"`exclude` has {MODEL_1.name}"},
         {"table": "half", "reason": "it has the label onefold_base, and no valid label onefold_version"},
@@ -229,24 +229,24 @@ def test_a_table_that_is_excluded_or_has_half_of_the_labels_is_listed_with_the_r
 
 def test_two_tables_with_the_labels_of_one_version_are_an_error(run: Run, events: EmulatedDataset) -> None:
     create(events, "copy", bigquery_columns(MODEL_1.columns), "1")
-    outcome = run("refresh", events.name, BASE)
+    outcome = run("refresh", "--dataset", events.name, BASE)
     assert outcome.code == 1
     assert f"{MODEL_1.name} and copy are version 1 by their labels: remove the label onefold_version" in outcome.err
     assert views(events) == []
 
 
 def test_the_name_of_a_version_is_refused_as_a_base_name(run: Run, events: EmulatedDataset) -> None:
-    outcome = run("plan", events.name, MODEL_1.name)
+    outcome = run("plan", "--dataset", events.name, MODEL_1.name)
     assert outcome.code == 1
     assert f"give the base name, {BASE}" in outcome.err
 
 
 def test_a_view_whose_last_version_was_dropped_is_removed_by_name(run: Run, events: EmulatedDataset) -> None:
-    assert run("refresh", events.name, "--all").code == 0
-    assert run("refresh", events.name, "--all", "--prune").code == 0
+    assert run("refresh", "--dataset", events.name, "--all").code == 0
+    assert run("refresh", "--dataset", events.name, "--all", "--prune").code == 0
     assert views(events) == [UNIFIED]
     events.run(f"DROP TABLE {events.quoted(MODEL_1.name)}")
-    assert run("refresh", events.name, "--all", "--prune").code == 0
+    assert run("refresh", "--dataset", events.name, "--all", "--prune").code == 0
     assert views(events) == []
 
 
@@ -254,12 +254,12 @@ def test_a_table_of_events_with_declared_keys_has_a_current_view(run: Run, event
     land(events, MODEL_1.name, clicks="6", root_tstamp="TIMESTAMP '2026-11-02 00:00:00+00'")
     with Path("onefold.yaml").open("a") as file:
         file.write(f"\ntables: {{{BASE}: {{keys: [root_id], order_by: [root_tstamp]}}}}")
-    assert run("refresh", events.name, "--all").code == 0
+    assert run("refresh", "--dataset", events.name, "--all").code == 0
     assert events.run(f"SELECT clicks FROM {events.quoted(f'{BASE}_current')}") == [(6,)]
 
 
 def test_a_merge_of_the_dataset_finds_nothing_to_merge(run: Run, events: EmulatedDataset) -> None:
-    outcome = run("merge", events.name, "--all")
+    outcome = run("merge", "--dataset", events.name, "--all")
     assert "nothing to merge" in outcome.out + outcome.err
     assert views(events) == []
 
@@ -267,10 +267,13 @@ def test_a_merge_of_the_dataset_finds_nothing_to_merge(run: Run, events: Emulate
 def test_a_dataset_without_labels_has_no_versions(run: Run, dataset: EmulatedDataset) -> None:
     Path("onefold.yaml").write_text("version_pattern: labels")
     create(dataset, MODEL_1.name, bigquery_columns(MODEL_1.columns), None)
-    outcome = run("refresh", dataset.name, "--all")
+    outcome = run("refresh", "--dataset", dataset.name, "--all")
     assert (outcome.code, views(dataset)) == (1, [])
     assert "has no versioned tables with the labels onefold_base and onefold_version" in outcome.err
-    assert "expected tables with the labels onefold_base: com_acme_ad_click" in run("refresh", dataset.name, BASE).err
+    assert (
+        "expected tables with the labels onefold_base: com_acme_ad_click"
+        in run("refresh", "--dataset", dataset.name, BASE).err
+    )
 
 
 def test_render_is_refused_since_a_file_of_columns_has_no_labels(run: Run, events: EmulatedDataset) -> None:

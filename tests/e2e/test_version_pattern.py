@@ -56,18 +56,18 @@ def events(publisher: MemoryPublisher, dataset: EmulatedDataset, messages: Itera
 
 
 def test_plan_lists_what_is_left_out_and_refresh_reads_the_rest(run: Run, shop: EmulatedDataset) -> None:
-    outcome = run("plan", shop.name)
+    outcome = run("plan", "--dataset", shop.name)
     assert outcome.code == 2
     assert all(words in outcome.out for words in (f"{BASE}_copy", "is no version by", "tmp_1", "`exclude` has tmp.*"))
-    plan, unused = run("plan", shop.name, "--json").results
+    plan, unused = run("plan", "--dataset", shop.name, "--json").results
     assert plan["versions"] == ["1", "1r0f", "2"]
     rule = "BASE_VERSION, where version_pattern of onefold.yaml says what BASE and VERSION may be"
     reason = f"copy is no version by version_pattern: expected a table named as {rule}"
     assert plan["left_out"] == [{"table": f"{BASE}_copy", "reason": reason}]
     assert (unused["table"], unused["action"]) == (f"local.{shop.name}.tmp", "none")
-    assert run("refresh", shop.name, "--all").code == 0
+    assert run("refresh", "--dataset", shop.name, "--all").code == 0
     assert shop.rows(f"{BASE}_unified") == ROWS
-    assert run("plan", shop.name, BASE).code == 0
+    assert run("plan", "--dataset", shop.name, BASE).code == 0
 
 
 def test_render_reads_rows_of_the_pattern(run: Run, shop: EmulatedDataset) -> None:
@@ -134,9 +134,9 @@ def test_merge_and_current_read_the_tables_of_the_pattern(run: Run, dataset: Emu
     columns = {**CUSTOMER, LANDED_AT: "TIMESTAMP"}
     land_changes(dataset, f"{BASE}_1", columns, [{**change("INSERT", "1", id=1, name="a"), LANDED_AT: LONG_AGO}])
     land_changes(dataset, f"{BASE}_2", columns, [{**change("UPDATE-INSERT", "2", id=1, name="b"), LANDED_AT: LONG_AGO}])
-    assert run("merge", dataset.name, BASE, "--keys", "id").code == 0
+    assert run("merge", "--dataset", dataset.name, BASE, "--keys", "id").code == 0
     assert [row[:2] for row in dataset.rows(f"{BASE}_base")] == [(1, "b")]
-    assert run("current", dataset.name, BASE, "--keys", "id").code == 0
+    assert run("current", "--dataset", dataset.name, BASE, "--keys", "id").code == 0
     log = dataset.run(f"SELECT versions FROM {dataset.quoted(f'{BASE}_merges')} WHERE finished_as = 'merge'")
     assert [json.loads(str(versions)) for (versions,) in log] == [["1", "2"]]
 

@@ -67,13 +67,13 @@ def test_a_key_that_all_tenants_have_widened_is_followed_by_the_view(run: Run, d
     """`DROP PRIMARY KEY, ADD PRIMARY KEY (id, code)` changes no column, so the version and its declared key stay."""
     declare(dataset, {ONE: (*TENANT, "id")})
     land(dataset, ONE, *(row(tenant, "1", id=1, code=1, name="a") for tenant in ("eu/a", "eu/b")))
-    assert run("current", dataset.name, "customer").code == 0
+    assert run("current", f"{dataset.name}.customer").code == 0
     widened = [row("eu/a", str(code), ("id", "code"), id=1, code=code, name=f"{code}") for code in (2, 3)]
     land(dataset, ONE, *widened)
-    refused = run("current", dataset.name, "customer")
+    refused = run("current", f"{dataset.name}.customer")
     assert (refused.code, LINE in refused.err) == (1, True), "one of two tenants has another key"
     land(dataset, ONE, row("eu/b", "2", ("id", "code"), id=1, code=1, name="b"))
-    assert run("current", dataset.name, "customer").code == 0
+    assert run("current", f"{dataset.name}.customer").code == 0
     assert current_rows(dataset) == [("eu", "a", 1, "2"), ("eu", "a", 1, "3"), ("eu", "a", 1, "a"), ("eu", "b", 1, "b")]
 
 
@@ -82,7 +82,7 @@ def test_a_base_takes_no_rows_of_a_tenant_that_has_widened_the_key(run: Run, dat
     Path("onefold.yaml").write_text("overlap_minutes: 0")
     declare(dataset, {ONE: (*TENANT, "id")})
     land(dataset, ONE, *(row(tenant, "1", id=1, code=1, name="a") for tenant in ("eu/a", "eu/b")))
-    assert run("merge", dataset.name, "customer").code == 0
+    assert run("merge", f"{dataset.name}.customer").code == 0
     land(dataset, ONE, row("eu/a", "2", ("id", "code"), landed_at=now(), id=1, code=2, name="b"))
     for command in ("merge", "current"):
         refused = run(command, dataset.name, "customer")
@@ -100,9 +100,9 @@ def test_a_tenant_that_comes_with_the_former_key_is_not_answered_by_a_new_base(r
     Path("onefold.yaml").write_text("overlap_minutes: 0")
     declare(dataset, {ONE: (*TENANT, "id")})
     land(dataset, ONE, row("eu/a", "1", ("id", "code"), id=1, code=1, name="a"))
-    assert run("merge", dataset.name, "customer").code == 0
+    assert run("merge", f"{dataset.name}.customer").code == 0
     land(dataset, ONE, row("eu/new", "2", landed_at=now(), id=1, code=2, name="b"))
-    refused = run("merge", dataset.name, "customer")
+    refused = run("merge", f"{dataset.name}.customer")
     assert "the key is id, code in eu/a, but id in eu/new" in refused.err
     assert f"or set `{LINE}`" in refused.err
     assert "drop" not in refused.err
@@ -115,7 +115,7 @@ def test_a_tenant_that_comes_with_the_former_key_is_not_answered_by_a_new_base(r
 def test_a_base_of_a_key_that_all_tenants_have_widened_takes_no_more_rows(run: Run, dataset: EmulatedDataset) -> None:
     declare(dataset, {ONE: (*TENANT, "id")})
     land(dataset, ONE, row("eu/a", "1", id=1, code=1, name="a"))
-    assert run("merge", dataset.name, "customer").code == 0
+    assert run("merge", f"{dataset.name}.customer").code == 0
     land(dataset, ONE, row("eu/a", "2", ("id", "code"), landed_at=now(), id=1, code=2, name="b"))
     for command in ("merge", "current"):
         refused = run(command, dataset.name, "customer")
@@ -129,9 +129,9 @@ def test_a_base_that_was_made_anew_by_a_widened_key_goes_on(run: Run, dataset: E
     Path("onefold.yaml").write_text("overlap_minutes: 0")
     declare(dataset, {ONE: (*TENANT, "id")})
     land(dataset, ONE, row("eu/a", "1", id=1, code=1, name="a"))
-    assert run("merge", dataset.name, "customer").code == 0
+    assert run("merge", f"{dataset.name}.customer").code == 0
     land(dataset, ONE, row("eu/a", "2", ("id", "code"), landed_at=now(), id=1, code=2, name="b"))
-    assert run("merge", dataset.name, "customer").code == 1
+    assert run("merge", f"{dataset.name}.customer").code == 1
     dataset.run(f"DROP TABLE {dataset.quoted('customer_base')}")
     for command in ("merge", "merge", "current"):
         outcome = run(command, dataset.name, "customer")
@@ -173,8 +173,8 @@ def test_a_declared_key_makes_the_view_and_the_base(run: Run, dataset: EmulatedD
     declare(dataset, {ONE: (*TENANT, "code")})
     rows = ((1, "a"), (2, "b"))
     land(dataset, ONE, *(row("eu/a", f"{id_}", ("code",), id=id_, code=7, name=name) for id_, name in rows))
-    assert run("current", dataset.name, "customer").code == 0
+    assert run("current", f"{dataset.name}.customer").code == 0
     assert current_rows(dataset) == [("eu", "a", 2, "b")]
-    merged = run("merge", dataset.name, "customer", "--json")
+    merged = run("merge", f"{dataset.name}.customer", "--json")
     assert (merged.result["key"], merged.result["written"]) == ([*TENANT, "code"], 1)
     assert current_rows(dataset) == [("eu", "a", 2, "b")]

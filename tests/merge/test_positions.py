@@ -158,10 +158,10 @@ def test_changes_ordered_as_text_are_counted_with_one_of_them(dataset: EmulatedD
 def test_people_are_warned_of_a_sequence_that_is_ordered_as_text(run: Run, dataset: EmulatedDataset) -> None:
     columns = {"id": "INT64", "name": "STRING"}
     land_changes(dataset, "customer", columns, [change("INSERT", "0-1-100", id=1, name="a")])
-    outcome = run("merge", dataset.name, "customer", "--keys", "id")
+    outcome = run("merge", f"{dataset.name}.customer", "--keys", "id")
     assert outcome.code == 0
     warning = " ".join(outcome.out.partition("\nWARNING: ")[2].split())
     assert "1 change ordered by text, since a sequence such as '0-1-100'" in warning
     assert warning.endswith("merge with --rebuild")
-    counted = run("merge", dataset.name, "customer", "--json").result
+    counted = run("merge", f"{dataset.name}.customer", "--json").result
     assert (counted["ordered_by_text"], counted["text_example"]) == (1, "0-1-100")

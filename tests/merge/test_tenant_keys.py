@@ -40,10 +40,10 @@ def test_each_tenant_has_its_rows(run: Run, dataset: EmulatedDataset) -> None:
     )
     land(dataset, TWO, row("eu/a", "4", id=2, kind="DELETE"), row("eu/b", "5", ("ID",), id=2, name="dora", mail="d@x"))
 
-    assert run("current", dataset.name, "customer").code == 0
+    assert run("current", f"{dataset.name}.customer").code == 0
     expected = [("eu", "a", 1, "anna"), ("eu", "b", 1, "bert"), ("eu", "b", 2, "dora"), ("us", "a", 1, "cleo")]
     assert current_rows(dataset) == expected
-    merged = run("merge", dataset.name, "customer", "--json")
+    merged = run("merge", f"{dataset.name}.customer", "--json")
     assert (merged.result["key"], merged.result["written"]) == ([*TENANT, "id"], 5)
     assert current_rows(dataset) == expected
 
@@ -62,7 +62,7 @@ def test_tenants_without_a_key_have_neither_view_nor_base_unless_a_user_names_th
         assert refused.code == 1
         assert "there is no key in eu/b, eu/c: give the table one there" in refused.err
     assert tables(dataset) == {ONE.name}
-    shown = run("merge", dataset.name, "customer", "--show", "--keys", ",".join((*TENANT, "code")))
+    shown = run("merge", f"{dataset.name}.customer", "--show", "--keys", ",".join((*TENANT, "code")))
     assert "PARTITION BY r.`source_name`, r.`database_name`, r.`code` ORDER BY" in shown.out
 
 
@@ -73,14 +73,14 @@ def tables(dataset: EmulatedDataset) -> set[str]:
 def test_a_changed_key_is_reported_and_a_new_base_has_it(run: Run, dataset: EmulatedDataset) -> None:
     create(dataset, ONE)
     land(dataset, ONE, row("eu/a", "1", id=1, code=7, name="a"), row("eu/b", "1", id=1, code=7, name="b"))
-    assert run("merge", dataset.name, "customer").code == 0
+    assert run("merge", f"{dataset.name}.customer").code == 0
     land(dataset, ONE, *(row(f"eu/{name}", "2", ("code",), id=1, code=8, name=name, landed_at=now()) for name in "ab"))
     for command in ("merge", "current"):
         refused = run(command, dataset.name, "customer")
         assert refused.code == 1
         assert "the key is code by now in eu/a, eu/b" in refused.err
     dataset.run(f"DROP TABLE {dataset.quoted('customer_base')}")
-    shown = run("merge", dataset.name, "customer", "--show")
+    shown = run("merge", f"{dataset.name}.customer", "--show")
     assert "PARTITION BY r.`source_name`, r.`database_name`, r.`code` ORDER BY" in shown.out
 
 
@@ -89,5 +89,5 @@ def test_a_version_without_a_column_of_the_key_is_named(run: Run, dataset: Emula
     create(dataset, version(ID, NAME), other)
     land(dataset, other, row("eu/a", "1", ("code",), code=1, name="a"))
     land(dataset, version(ID, NAME), row("eu/a", "2", id=1, name="a"))
-    refused = run("merge", dataset.name, "customer")
+    refused = run("merge", f"{dataset.name}.customer")
     assert f"customer_v_{other.version} has no column id for the key; `retire` the version" in refused.err

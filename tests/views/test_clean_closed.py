@@ -67,7 +67,7 @@ def test_policies_that_drop_every_column_close_the_view_and_say_so(
 
 def test_a_command_that_closes_the_view_says_so(run: Run, clean: CleanShop, shop: Shop, tmp_path: Path) -> None:
     write_settings(tmp_path, id="drop", email="drop")
-    done = run("refresh", shop.dataset.name, "customer", "--accept-settings")
+    done = run("refresh", f"{shop.dataset.name}.customer", "--accept-settings")
     assert (done.code, "every query of the view is an error: " in done.err) == (0, True)
     check_closed(clean, "the policies drop every column")
 
@@ -116,7 +116,7 @@ def test_the_command_that_died_opens_the_view_when_it_runs_again(
         refresh_current(StopsAtCurrent(clean.client), clean.base, (), settings)
     check_closed(clean, "does not exist")
     write_settings(tmp_path, **ALL_CLEAR)
-    assert run("current", shop.dataset.name, "customer").code == 0
+    assert run("current", f"{shop.dataset.name}.customer").code == 0
     assert clean.rows() == SHOWN
 
 

@@ -104,7 +104,7 @@ def test_versions_that_come_back_after_a_prune_without_policies_have_both_views(
 ) -> None:
     dataset.run(f"DROP TABLE {dataset.quoted('customer_v_a1')}")
     (tmp_path / "onefold.yaml").write_text("tables:\n  customer: {keys: [id], overlap_minutes: 0}\n")
-    assert run("refresh", dataset.name, "customer", "--prune").code == 0
+    assert run("refresh", f"{dataset.name}.customer", "--prune").code == 0
     shop.create("b2", CUSTOMER)
     shop.land("b2", change("INSERT", "1", id=1, email="ada@example.com", note="n"))
     clean.function(**RULES).deliver("b2")

@@ -116,10 +116,10 @@ def test_a_command_that_accepts_the_settings_masks_them_too(
     run: Run, clean: CleanShop, dataset: EmulatedDataset, tmp_path: Path
 ) -> None:
     (tmp_path / "onefold.yaml").write_text(WITHOUT)
-    refused = run("refresh", dataset.name, "customer")
+    refused = run("refresh", f"{dataset.name}.customer")
     assert (refused.code, "was written with other policies" in refused.err) == (1, True)
     assert clean.rows() == [(1, {"zip": "1"})]
-    assert run("refresh", dataset.name, "customer", "--accept-settings").code == 0
+    assert run("refresh", f"{dataset.name}.customer", "--accept-settings").code == 0
     assert clean.rows() == [(None, None)]
 
 
@@ -128,7 +128,7 @@ def test_prune_removes_the_clean_view_with_the_others(
 ) -> None:
     (tmp_path / "onefold.yaml").write_text(WITHOUT)
     dataset.run(f"DROP TABLE {dataset.quoted('customer_v_a1')}")
-    assert run("refresh", dataset.name, "--all", "--prune").code == 0
+    assert run("refresh", "--dataset", dataset.name, "--all", "--prune").code == 0
     assert clean.stored() is None
 
 

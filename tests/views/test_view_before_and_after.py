@@ -249,12 +249,12 @@ def test_identifiers_and_long_numbers_have_one_order(dataset: EmulatedDataset) -
 def test_a_change_of_an_unknown_type_is_an_upsert_that_is_counted(run: Run, dataset: EmulatedDataset) -> None:
     changes = [change(kind, str(number), id=number, name="x") for number, kind in enumerate(("INSERT", "REFRESH", "update"))]
     land_changes(dataset, "customer", {"id": "INT64", "name": "STRING"}, changes)
-    assert run("current", dataset.name, "customer", "--keys", "id").code == 0
+    assert run("current", f"{dataset.name}.customer", "--keys", "id").code == 0
     assert rows_of(dataset, columns="id") == [(0,), (1,), (2,)]
-    outcome = run("merge", dataset.name, "customer", "--keys", "id")
+    outcome = run("merge", f"{dataset.name}.customer", "--keys", "id")
     warning = " ".join(outcome.out.partition("\nWARNING: ")[2].split())
     assert (
         "2 changes with a change_type other than INSERT, UPDATE-INSERT, DELETE, UPDATE-DELETE counted as upserts" in warning
     )
     assert rows_of(dataset, columns="id") == [(0,), (1,), (2,)]
-    assert run("merge", dataset.name, "customer", "--json").result["unknown_types"] == 2
+    assert run("merge", f"{dataset.name}.customer", "--json").result["unknown_types"] == 2

@@ -1,0 +1,29 @@
+"""The question before a command destroys or rewrites something."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from onefold.cli.common import say
+
+yes_option = click.option("--yes", is_flag=True, help="Do not ask before something is destroyed or rewritten.")
+
+
+def confirm(yes: bool, act: str) -> None:
+    """Ask on a terminal whether to go on; elsewhere go on with a warning, until the next release refuses.
+
+    Args:
+        yes: the option `--yes`, which answers the question.
+        act: what would be done, as in `rewrite shop.customer_base from its whole history`.
+
+    Raises:
+        Abort: the answer is no.
+    """
+    if yes:
+        return
+    if sys.stdin.isatty():
+        click.confirm(f"This will {act}. Go on?", abort=True, err=True)
+    else:
+        say("yellow", f"Warning: this will {act}; without a terminal, the next release refuses it without --yes")
