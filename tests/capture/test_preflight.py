@@ -99,7 +99,7 @@ def test_people_get_a_table_and_each_problem_with_its_command_on_one_line(scene:
     scene.receiver.closed.add("reported")
     scene.source.run("CREATE TABLE b (x TEXT CHARACTER SET swe7)")
     done = scene.command()
-    assert done.code == 1
+    assert done.code == 2
     (line,) = (line for line in done.out.splitlines() if line.startswith("topic reported: "))
     assert "gcloud pubsub topics add-iam-policy-binding reported --project=local" in line
     (line,) = (line for line in done.out.splitlines() if line.startswith("would be in quarantine (structure): "))

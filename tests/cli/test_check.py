@@ -71,6 +71,6 @@ def test_the_first_findings_are_shown_below_their_table() -> None:
 def test_the_options_of_the_command_are_those_of_the_job(run: Run) -> None:
     shown = " ".join(run("check", "--help").out.split())
     for option in CheckArguments.options():
-        assert (option.word in shown) == (option.field not in ("source", "database", "tables"))
+        assert (option.word in shown) == (option.field not in ("database", "tables"))
     assert "--rows N About the rows of a chunk. [default: 100,000]" in shown
     assert "--whole All chunks, from the first to the last. [default: the next one]" in shown

@@ -52,7 +52,7 @@ def test_what_is_not_checked_is_never_ok(run: Run, dataset: EmulatedDataset, top
 def test_problems_of_the_stack_are_shown_with_their_commands(run: Run, dataset: EmulatedDataset, topics: Receiver) -> None:
     topics.missing.add("table-created")
     done = run("doctor", "--dataset", f"{dataset.name}_x")
-    assert done.code == 1
+    assert done.code == 2
     missing = f"dataset local.{dataset.name}_x does not exist at BIGQUERY_EMULATOR_HOST; run: "
     assert missing in done.out
     assert "gcloud pubsub topics create table-created --project=local\n" in done.out

@@ -167,7 +167,7 @@ def test_lint_takes_the_files_that_add_takes_wherever_they_are(run: Run, registr
     (files / "broken.json").write_text("{")
     found = run("schema", "lint", files, "--json")
     gap, broken = sorted(found.result["problems"], key=lambda one: "broken.json" in one)
-    assert (found.code, "schemas/com.acme/ad_click/jsonschema/1-0-1: " in gap, broken[:13]) == (1, True, "broken.json: ")
+    assert (found.code, "schemas/com.acme/ad_click/jsonschema/1-0-1: " in gap, broken[:13]) == (2, True, "broken.json: ")
 
 
 def test_a_file_that_is_not_valid_stops_its_own_model_only(run: Run, registry: Path) -> None:
@@ -196,7 +196,7 @@ def test_lint_lists_all_problems_with_their_files(run: Run, registry: Path) -> N
     (registry / FOLDER.parent.parent / "moved" / "jsonschema").mkdir(parents=True)
     write(registry, "1-0-0", fields(), name="here").rename(registry / FOLDER.parent.parent / "moved/jsonschema/1-0-0")
     done = run("schema", "lint", registry, "--json")
-    assert done.code == 1
+    assert done.code == 2
     assert done.result["checked"] == 7
     expected = {
         "schemas/com.acme/ad_click/jsonschema/1-0-2: /properties/id: the column id is SMALLINT and cannot hold VARCHAR",

@@ -99,7 +99,7 @@ sources:
     good, locked = done.results
     assert good == {"source": "good", "databases": [source.name], "errors": []}
     assert (locked["source"], locked["databases"], len(locked["errors"])) == ("locked", ["a", "b"], 1)
-    assert (done.code, done.err) == (1, f"Error: {locked['errors'][0]}\n")
+    assert (done.code, done.err) == (2, f"Error: {locked['errors'][0]}\n")
     assert run("sources", "check", "good", "--json").code == 0
 
 
@@ -124,7 +124,7 @@ sources:
         encoding="utf-8",
     )
     done = run("sources", "check")
-    assert done.code == 1
+    assert done.code == 2
     for text in (
         "time_zone is Asia/Kathmandu, now +05:45 from UTC",
         "sees no table of the database nowhere",
@@ -161,7 +161,7 @@ def test_a_system_versioned_table_is_drafted_as_excluded_and_named_where_a_patte
     assert run("--config", config, "sources", "check").code == 0
     config.write_text(f"{done.out.partition('    tables:')[0]}    tables: {{'*': {{mode: full}}}}\n", encoding="utf-8")
     checked = run("--config", config, "sources", "check")
-    assert (checked.code, checked.out) == (1, "")
+    assert (checked.code, checked.out) == (2, "")
     assert f"{source.name}.past: {reason}: name it under `exclude`" in checked.err
 
 

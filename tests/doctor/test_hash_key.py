@@ -78,7 +78,7 @@ def clean(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> CleanSho
 def test_the_table_of_the_key_is_read_where_no_account_is_deployed(run: Run, clean: CleanShop, tmp_path: Path) -> None:
     (tmp_path / "onefold.yaml").write_text(captures())
     missing = run("doctor", "--dataset", clean.dataset.name)
-    assert missing.code == 1
+    assert missing.code == 2
     assert f"{clean.key_table} has no key; run: onefold policies key {clean.dataset.name}\n" in missing.out
     clean.write_key()
     found = run("doctor", "--dataset", clean.dataset.name)

@@ -45,7 +45,7 @@ class Scene:
         """The report, and whether the exit code says the same."""
         done = self.command("--json", *more)
         report: dict[str, Any] = done.result
-        assert done.code == (0 if report["ok"] else 1), done.err
+        assert done.code == (0 if report["ok"] else 2), done.err
         return report
 
     def state(self) -> dict[str, Any]:
