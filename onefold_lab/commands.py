@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from onefold_lab.state import RunningStack
 
 PORT = 9050
-_port_option = click.option("--port", metavar="PORT", type=int, help="The first port of the stack.  [default: the only one]")
+_port_option = click.option("--port", metavar="N", type=int, help="The first port of the stack.  [default: the only one]")
 
 
 @click.group(cls=CommandGroup)

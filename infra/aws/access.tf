@@ -14,7 +14,7 @@ resource "aws_iam_role_policy" "copy" {
 # Policies for whoever runs the loader and the shredder: attach each to the role or the user that does.
 resource "aws_iam_policy" "loader" {
   name        = "onefold-loader"
-  description = "onefold load-shredded --to redshift"
+  description = "onefold load-shredded --target redshift"
   policy      = local.documents.loader
 }
 

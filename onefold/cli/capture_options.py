@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.cli.common import as_json, raise_problems
-from onefold.cli.table_arguments import say_renamed
+from onefold.cli.renamed import say_renamed
 from onefold.core.errors import InvalidInput, Rejected
 
 if TYPE_CHECKING:

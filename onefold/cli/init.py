@@ -38,7 +38,7 @@ _QUESTIONS = {
 @click.command()
 @click.option("--region", metavar="R", help="The region of functions and batches, such as europe-west1.")
 @click.option(
-    "--rows", "origins", type=click.Choice(ORIGINS), multiple=True,
+    "--rows-from", "origins", type=click.Choice(ORIGINS), multiple=True,
     help="Where rows come from; may be repeated: capture reads a binary log, pull reads tables by watermark, tables are "
     "written by Datastream or other tools, events are JSON.",
 )  # fmt: skip
@@ -99,7 +99,7 @@ def checked_answers(known: dict[str, str]) -> Answers:
             *([f"missing: {', '.join(missing)}: without a terminal nothing is asked"] if missing else []),
             *(problems_of_name("project", known["project"]) if known["project"] else ()),
             *([f"--region {region}: expected a region such as {_REGION}"] if region and not _IS_REGION(region) else []),
-            *(f"--rows {name}: expected {', '.join(ORIGINS)}" for name in origins if name not in ORIGINS),
+            *(f"--rows-from {name}: expected {', '.join(ORIGINS)}" for name in origins if name not in ORIGINS),
             *(problem for name in datasets for problem in problems_of_name("dataset", name)),
             *([_EVENTS_APART] if "events" in origins and len(origins) > 1 and len(datasets) == 1 else []),
         ]

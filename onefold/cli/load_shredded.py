@@ -23,7 +23,7 @@ _TARGETS = ("bigquery", "redshift")
 @click.command("load-shredded")
 @click.option("--runs", metavar="URI", help="The folder of the runs.  [default: ONEFOLD_EVENTS_RUNS]")
 @click.option("--dataset", metavar="D", help="The dataset of the tables.  [default: ONEFOLD_EVENTS_DATASET]")
-@click.option("--to", type=click.Choice(_TARGETS), default=_TARGETS[0], show_default=True, help="The warehouse.")
+@click.option("--target", "to", type=click.Choice(_TARGETS), default=_TARGETS[0], show_default=True, help="The warehouse.")
 @redshift_options
 @click.option("--dry-run", is_flag=True, help="Say what would be created, changed and loaded, without doing so.")
 @project

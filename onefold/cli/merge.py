@@ -24,7 +24,7 @@ from onefold.cli.common import (
 from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json
-from onefold.cli.table_arguments import all_option, dry_run_option, match_option, say_renamed, selected, table_argument
+from onefold.cli.table_arguments import all_option, dry_run_option, match_option, selected, table_argument
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
@@ -62,7 +62,6 @@ _PARTS = ("table", "dataset", "project")
     help="After the merge, delete tombstones that are at least so old by the clock of the source.",
 )
 @dry_run_option
-@click.option("--show", is_flag=True, hidden=True)
 @yes_option
 @accept_settings
 @project
@@ -76,7 +75,6 @@ def merge(
     keys: str | None,
     project: str | None,
     dry_run: bool,
-    show: bool,
     yes: bool,
     as_json: bool,
     snapshot: str | None,
@@ -95,9 +93,6 @@ def merge(
 
     named = selected(named, all_, match)
     dataset, table = named.dataset, named.table
-    if show:
-        say_renamed("--show", "--dry-run")
-    dry_run = dry_run or show
     if table is None:
         refuse_for_many(keys=keys, from_snapshot=snapshot, at=at, dry_run=dry_run)
     _check_together(snapshot, at, dry_run, purge_after_days)

@@ -22,6 +22,7 @@ from onefold.cli.common import (
     read_settings,
     say,
 )
+from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json, is_verbose
 from onefold.cli.program import CommandGroup
@@ -113,8 +114,9 @@ def check(context: click.Context, named: NamedTables, project: str | None, as_js
 @click.command()
 @click.argument("dataset")
 @click.option("--rotate", is_flag=True, help="Replace the key: every value gets another hash.")
+@yes_option
 @click.option(
-    "--from",
+    "--key-file",
     "file",
     metavar="FILE",
     type=click.File("r"),
@@ -123,7 +125,7 @@ def check(context: click.Context, named: NamedTables, project: str | None, as_js
 @project
 @as_json
 @click.pass_context
-def key(context: click.Context, dataset: str, rotate: bool, file: Any, project: str | None, as_json: bool) -> int:
+def key(context: click.Context, dataset: str, rotate: bool, yes: bool, file: Any, project: str | None, as_json: bool) -> int:
     """Write the key with which the clean views of DATASET hash into DATASET__keys.hash_key.
 
     The key is never printed. Without --rotate, a key that exists stays.
@@ -132,7 +134,9 @@ def key(context: click.Context, dataset: str, rotate: bool, file: Any, project: 
 
     settings, warehouse = open_warehouse(context, project, dataset, None)
     table = settings.key_table_of(TableId(warehouse.project, dataset, ""))
-    new = HashKey.parse(file.read(), "the key of --from") if file else HashKey.new()
+    if rotate:
+        confirm(yes, f"replace the key of {table}, by which every hashed value changes")
+    new = HashKey.parse(file.read(), "the key of --key-file") if file else HashKey.new()
     BigQueryHashKeys(warehouse.client).write(table, new, replace=rotate)
     if as_json:
         echo_json([{"table": str(table), "rotated": rotate}])

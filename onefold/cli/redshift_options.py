@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from onefold.adapters.redshift.connection import RedshiftConnection
 
 _OPTIONS = (
-    click.option("--database", metavar="DB", help="Redshift: the database."),
+    click.option("--database", metavar="D", help="Redshift: the database."),
     click.option("--schema", metavar="S", help="Redshift: the schema of the tables."),
     click.option("--role", metavar="ARN", help="Redshift: the role with which COPY reads the files, or `default`."),
     click.option("--workgroup", metavar="W", help="Redshift Serverless: the workgroup."),

@@ -148,7 +148,7 @@ def _found(source: SchemaSource, key: SchemaKey) -> JsonSchema:
 @click.argument("prefix", metavar="[VENDOR[/NAME[/FORMAT[/MODEL]]]]", required=False)
 @registry_option
 @order_option
-@click.option("--to", "target", metavar="ADDRESS", required=True, help="The folder, or gs://BUCKET/FOLDER, of the copy.")
+@click.option("--into", "target", metavar="ADDRESS", required=True, help="The folder, or gs://BUCKET/FOLDER, of the copy.")
 @as_json
 @click.pass_context
 def export(

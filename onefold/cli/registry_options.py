@@ -104,7 +104,7 @@ def open_store(context: click.Context, registry: str | None) -> RegistryStore:
     if "://" not in address and not (folder / INDEX_PATH).exists() and any(folder.glob("schemas/*/*/*/*")):
         raise NotFound(
             f"{folder} holds schemas without an index of their order: make a registry of them first, by "
-            f"`onefold schema export --registry {folder} --to FOLDER`"
+            f"`onefold schema export --registry {folder} --into FOLDER`"
         )
     return store
 

@@ -21,11 +21,10 @@ _LAST_PORT = 65535
 
 @click.command()
 @registry_option
+@click.option("--port", metavar="N", type=click.IntRange(1, _LAST_PORT), default=8080, show_default=True, help="The port.")
 @click.option(
-    "--port", metavar="PORT", type=click.IntRange(1, _LAST_PORT), default=8080, show_default=True, help="The port."
-)
-@click.option(
-    "--keys",
+    "--keys-file",
+    "keys",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
     help="The file of keys; without it nothing can be added.  [default: ONEFOLD_REGISTRY_KEYS]",

@@ -34,7 +34,7 @@ def schema() -> None:
 
 _folder = click.Path(exists=True, file_okay=False, path_type=Path)
 order_option = click.option(
-    "--order", metavar="V,V,...", default="", help="The versions in the order of their addition, where no index has it."
+    "--order", metavar="VERSIONS", default="", help="The versions in the order of their addition, where no index has it."
 )
 dataset_option = click.option("--dataset", metavar="D", help="The dataset of BigQuery, or the schema of Redshift.")
 _TARGETS = click.Choice(["redshift", "bigquery"])
@@ -70,7 +70,7 @@ def lint(context: click.Context, folder: Path, sequential: bool, as_json: bool) 
 @schema.command()
 @click.argument("model")
 @registry_option
-@click.option("--to", "target", type=_TARGETS, required=True, help="The warehouse.")
+@click.option("--target", type=_TARGETS, required=True, help="The warehouse.")
 @order_option
 @dataset_option
 @as_json

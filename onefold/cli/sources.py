@@ -13,7 +13,6 @@ import click
 from onefold.cli.common import CHANGES, OK, as_json, print_lines, raise_problems, read_settings, say
 from onefold.cli.output import echo_json
 from onefold.cli.program import CommandGroup
-from onefold.cli.table_arguments import say_renamed
 from onefold.core.errors import OnefoldError, Rejected
 from onefold.core.text import counted, shown_list
 
@@ -35,14 +34,13 @@ def sources() -> None:
 @click.option("--port", metavar="N", type=click.IntRange(1, 65535), default=3306, show_default=True)
 @click.option("--user", metavar="U", required=True, help="The user that reads.")
 @click.option("--password-from", metavar="REF", help="Where the password is: env:NAME, file:PATH, projects/P/secrets/S.")
-@click.option("--password", "former_password", metavar="REF", hidden=True)
 @click.option("--database", "databases", metavar="D", multiple=True, required=True, help="A database; may be repeated.")
 @click.option("--tls", type=click.Choice(["verify", "encrypt", "off"]), default="verify", show_default=True)
 @click.option("--tls-ca", metavar="FILE", help="The authority of the server's certificate.")
 @click.option("--time-zone", metavar="Z", default="UTC", show_default=True, help="The zone of DATETIME columns.")
 @as_json
 def init(
-    name: str, host: str, port: int, user: str, password_from: str | None, former_password: str | None,
+    name: str, host: str, port: int, user: str, password: str,
     databases: tuple[str, ...], tls: str, tls_ca: str | None, time_zone: str, as_json: bool,
 ) -> int:  # fmt: skip
     """Read the catalogue of a source, and print a draft of its settings for onefold.yaml.
@@ -53,10 +51,6 @@ def init(
     from onefold.settings.yaml_file import checked
     from onefold.settings.yaml_loader import Document
 
-    if former_password:
-        say_renamed("--password", "--password-from")
-    password = password_from or former_password
-    raise_problems([] if password else ["--password-from is missing: say where the password is, as env:NAME"])
     body = {
         "host": host, "port": port, "user": user, "password": password, "databases": list(databases),
         "tls": {"mode": tls, "ca": tls_ca}, "time_zone": time_zone,

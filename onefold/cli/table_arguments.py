@@ -116,11 +116,6 @@ def _table(dataset: str, table: str) -> NamedTables:
     return NamedTables(dataset, None if is_pattern else table, table if is_pattern else None)
 
 
-def say_renamed(former: str, new: str) -> None:
-    """Say that an option has another name, under which the next release knows it."""
-    say("yellow", f"{former} is now {new}; the next release refuses the former name")
-
-
 def say_former(former: str, new: str) -> None:
     """Say how a command line of a former form is written now."""
     say("yellow", f"`{former}` is a former form, which the next release refuses: write `{new}`")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +18,6 @@ from onefold.cli.common import (
     given,
     open_warehouse,
     project,
-    raise_problems,
     read_settings,
     say,
 )
@@ -32,7 +30,6 @@ from onefold.cli.table_arguments import (
     all_option,
     dry_run_option,
     selected,
-    table_and_version,
     table_argument,
 )
 from onefold.cli.view_reports import (
@@ -44,7 +41,7 @@ from onefold.cli.view_reports import (
     work_on,
 )
 from onefold.core.errors import InvalidInput, NotFound
-from onefold.core.names import TableId, check_names, problems_of_name
+from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.kind import ViewKind
@@ -213,48 +210,6 @@ def _destroyed(prune: bool, take_over: bool) -> str:
     return " and ".join(act for is_asked, act in acts if is_asked)
 
 
-@click.command()
-@table_and_version
-@click.option("--to", metavar="URL", help="Send a CloudEvent straight to a local function instead of publishing.")
-@click.option("--topic", metavar="T", help="The topic.  [default: ONEFOLD_TOPIC_TABLE_CREATED, table-created]")
-@project
-@as_json
-@click.pass_context
-def publish(
-    context: click.Context,
-    named: NamedTables,
-    version: str,
-    to: str | None,
-    topic: str | None,
-    project: str | None,
-    as_json: bool,
-) -> int:
-    """Publish a test message that VERSION of TABLE is new, to Pub/Sub or its emulator (PUBSUB_EMULATOR_HOST)."""
-    from onefold.adapters.pubsub import PubSub
-    from onefold.adapters.send_event import send_event
-    from onefold.messages.table_created import table_message
-    from onefold.ports.publisher import Message
-
-    settings = read_settings(context)
-    name, dataset, table = project or settings.project or "", named.dataset, str(named.table)
-    problems = _version_problems(settings, dataset, table, version)
-    problems += [problem for kind, text in given(("project", project)) for problem in problems_of_name(kind, text)]
-    if not to and not name:
-        problems.append("the project is missing: name it with --project, or set ONEFOLD_PROJECT")
-    raise_problems(problems)
-    data = table_message(dataset, table, version)
-    if to:
-        identifier = send_event(to, data)
-    else:
-        topic = topic or settings.topic_table_created or "table-created"
-        identifier = PubSub(name).publish(topic, [Message(data)])[0]
-    if as_json:
-        echo_json([{"id": identifier, "message": json.loads(data)}])
-    else:
-        click.echo(f"sent to {to or topic} as {identifier}: {data.decode()}")
-    return OK
-
-
 def _refuse(invalid: bool, text: str) -> None:
     """Refuse a combination of options.
 
@@ -263,13 +218,6 @@ def _refuse(invalid: bool, text: str) -> None:
     """
     if invalid:
         raise click.UsageError(text)
-
-
-def _version_problems(settings: Settings, dataset: str, table: str, version: str) -> list[str]:
-    """Return why the functions would refuse a message about a version of a table."""
-    named = (("dataset", dataset), ("table", table), ("version", version))
-    problems = [problem for kind, text in named for problem in problems_of_name(kind, text)]
-    return problems or settings.names_in(dataset).problems(table, version)
 
 
 def _built(columns: Any, base: TableId, settings: Settings) -> BuiltView:
@@ -281,7 +229,7 @@ def _built(columns: Any, base: TableId, settings: Settings) -> BuiltView:
     """
     rules = settings.rules_for(base)
     if rules.names.by_labels:
-        raise InvalidInput("versions are found by labels, which a file of columns lacks: run `onefold plan DATASET TABLE`")
+        raise InvalidInput("versions are found by labels, which a file of columns lacks: run `onefold plan DATASET.TABLE`")
     found = read_columns(_text(columns), base.table, rules.names, _name(columns))
     if not found:
         advice = rules.names.base_name_hint(base.table) or "check TABLE and the file"

@@ -13,7 +13,7 @@ from support.cli import Run
 from onefold.settings.environment import load_settings
 from onefold.settings.first_files import ORIGINS, SETTINGS_FILE, VARIABLES_FILE, Answers, settings_text, variables_text
 
-OPTIONS = ("--project", "my-project", "--region", "europe-west1", "--rows", "capture", "--dataset", "shop")
+OPTIONS = ("--project", "my-project", "--region", "europe-west1", "--rows-from", "capture", "--dataset", "shop")
 COMBINATIONS = [some for count in range(1, len(ORIGINS) + 1) for some in itertools.combinations(ORIGINS, count)]
 
 
@@ -37,7 +37,7 @@ def test_two_files_are_written_and_the_next_steps_are_told(run: Run, folder: Pat
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("origins", COMBINATIONS, ids="-".join)
 def test_the_settings_are_valid_for_rows_of_any_origin(run: Run, origins: tuple[str, ...]) -> None:
-    rows = [word for origin in origins for word in ("--rows", origin)]
+    rows = [word for origin in origins for word in ("--rows-from", origin)]
     assert run("init", *OPTIONS[:4], *rows, "--dataset", "shop", "--dataset", "ads").code == 0
     assert run("settings", "check").code == 2, "the checked form is not written yet"
     assert run("settings", "check", "--write").code == 0
@@ -75,9 +75,9 @@ def test_without_a_terminal_all_that_is_missing_or_wrong_is_told_at_once(run: Ru
 @pytest.mark.usefixtures("folder")
 def test_a_location_is_no_region_and_events_need_a_dataset_of_their_own(run: Run) -> None:
     assert "--region EU: expected a region such as europe-west1" in run("init", *OPTIONS, "--region", "EU").err
-    refused = run("init", *OPTIONS, "--rows", "events")
+    refused = run("init", *OPTIONS, "--rows-from", "events")
     assert (refused.code, "events need a dataset of their own" in refused.err) == (1, True)
-    assert run("init", *OPTIONS, "--rows", "events", "--dataset", "ads").code == 0
+    assert run("init", *OPTIONS, "--rows-from", "events", "--dataset", "ads").code == 0
 
 
 def test_on_a_terminal_it_asks_for_what_is_missing(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from support.redshift_scene import RUNS, RedshiftScene
 from support.redshift_server import DATABASE, ROLE, SCHEMA, WORKGROUP
 
 Run = Callable[..., Outcome]
-TO = ["load-shredded", "--to", "redshift", "--runs", RUNS, "--database", DATABASE, "--schema", SCHEMA, "--role", ROLE]
+TO = ["load-shredded", "--target", "redshift", "--runs", RUNS, "--database", DATABASE, "--schema", SCHEMA, "--role", ROLE]
 
 
 def said(outcome: Outcome) -> str:
@@ -40,7 +40,7 @@ def test_a_table_that_fails_is_an_error_and_code_1(redshift_scene: RedshiftScene
 
 
 def test_every_option_that_is_missing_or_wrong_is_named(run: Run) -> None:
-    bare = run("load-shredded", "--to", "redshift", "--runs", RUNS)
+    bare = run("load-shredded", "--target", "redshift", "--runs", RUNS)
     assert bare.code == 1
     assert all(f"expected --{name}: Redshift needs it" in said(bare) for name in ("database", "schema", "role"))
     wrong = run(*TO[:-1], "not an ARN", "--workgroup", "w", "--cluster", "c", "--region", "europe")

@@ -62,7 +62,7 @@ def test_the_version_is_printed(run: Run) -> None:
         (["publish", "shop", "customer", "a.b"], "version 'a.b' is not a valid name"),
         (["publish", "shop", "customer", "a_b"], "customer_v_a_b is no version a_b of customer: expected a table named as "),
         (
-            ["publish", "shop", "customer", "a_b", "--to", "http://localhost:9"],
+            ["publish", "shop", "customer", "a_b", "--function", "http://localhost:9"],
             "customer_v_a_b is no version a_b of customer",
         ),
         (["publish", "shop", "customer", "abc"], "the project is missing: name it with --project, or set ONEFOLD_PROJECT"),

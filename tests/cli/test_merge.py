@@ -64,7 +64,7 @@ def test_a_copy_wins_over_changes_from_before_its_position_and_loses_to_later_on
 
 def test_merge_shows_its_statements_and_runs_none(run: Run, dataset: EmulatedDataset) -> None:
     land_changes(dataset, "customer", CUSTOMER, [change("INSERT", "1", id=1, name="a")])
-    shown = run("merge", f"{dataset.name}.customer", "--keys", "id", "--show")
+    shown = run("merge", f"{dataset.name}.customer", "--keys", "id", "--dry-run")
     assert shown.code == 0
     assert shown.out.count("MERGE INTO") == 1
     assert [item.table_id for item in dataset.client.list_tables(dataset.name)] == ["customer"]
@@ -90,7 +90,7 @@ def test_the_names_of_versions_that_a_merge_looked_for_are_told_in_words(run: Ru
 
 def test_options_that_exclude_each_other_are_refused(run: Run, dataset: EmulatedDataset) -> None:
     assert "--from-snapshot" in run("merge", f"{dataset.name}.customer", "--at", "5").err
-    assert "--show" in run("merge", f"{dataset.name}.customer", "--show", "--purge-tombstones-after", 1).err
+    assert "--dry-run" in run("merge", f"{dataset.name}.customer", "--dry-run", "--purge-tombstones-after", 1).err
     outcome = run("merge", f"{dataset.name}.customer", "--from-snapshot", "a.b.c.d")
     assert outcome.code == 1
     assert "name one table" in outcome.err

@@ -180,7 +180,7 @@ def test_key_is_written_and_rotated_and_never_printed(
     run: Run, dataset: EmulatedDataset, clean: CleanShop, tmp_path: Path
 ) -> None:
     (tmp_path / "key.txt").write_text(KEY.secret.hex())
-    made = run("policies", "key", dataset.name, "--from", "key.txt")
+    made = run("policies", "key", dataset.name, "--key-file", "key.txt")
     assert (made.code, made.out, made.err) == (0, f"local.{dataset.name}__keys.hash_key has a key\n", "")
     query = f"SELECT ipad, opad FROM {clean.key_table.quoted}"
     assert dataset.run(query) == [KEY.pads]
@@ -199,6 +199,6 @@ def test_key_needs_its_dataset_and_hexadecimal_digits(run: Run, dataset: Emulate
     missing = run("policies", "key", dataset.name)
     assert (missing.code, missing.out) == (1, "")
     assert f"dataset local.{dataset.name}__keys does not exist: create it with the variable clean_views" in missing.err
-    assert run("policies", "key", dataset.name, "--rotate").err == missing.err
-    wrong = run("policies", "key", dataset.name, "--from", "-", stdin="my secret")
+    assert run("policies", "key", dataset.name, "--rotate", "--yes").err == missing.err
+    wrong = run("policies", "key", dataset.name, "--key-file", "-", stdin="my secret")
     assert (wrong.code, "expected 64 to 128 hexadecimal digits" in wrong.err, "my secret" in wrong.err) == (1, True, False)

@@ -49,7 +49,7 @@ def function() -> Iterator[LocalFunction]:
 
 
 def test_publish_sends_a_cloud_event_straight_to_a_function(run: Run, function: LocalFunction) -> None:
-    outcome = run("publish", "shop.customer", "abc", "--to", function.url)
+    outcome = run("publish", "shop.customer", "abc", "--function", function.url)
     assert (outcome.code, outcome.err) == (0, "")
     ((headers, body),) = function.requests
     assert (headers["ce-specversion"], headers["ce-type"]) == ("1.0", "google.cloud.pubsub.topic.v1.messagePublished")
@@ -60,7 +60,7 @@ def test_publish_sends_a_cloud_event_straight_to_a_function(run: Run, function: 
 
 
 def test_publish_prints_only_json_for_programs(run: Run, function: LocalFunction) -> None:
-    outcome = run("publish", "shop.customer", "abc", "--to", function.url, "--json")
+    outcome = run("publish", "shop.customer", "abc", "--function", function.url, "--json")
     assert outcome.result["id"] == function.requests[0][0]["ce-id"]
     assert outcome.result["message"] == {"dataset": "shop", "table": {"name": "customer", "version": "abc"}}
 
@@ -70,7 +70,7 @@ def test_publish_fails_if_the_function_refuses_the_message(
     run: Run, function: LocalFunction, status: int, expected: str
 ) -> None:
     function.status = status
-    outcome = run("publish", "shop.customer", "abc", "--to", function.url)
+    outcome = run("publish", "shop.customer", "abc", "--function", function.url)
     assert (outcome.code, outcome.out) == (1, "")
     assert expected in outcome.err
 
@@ -79,7 +79,7 @@ def test_publish_reports_that_the_function_did_nothing(run: Run, function: Local
     function.headers = {
         "Onefold-Not-Handled": "refused%3A%20dataset%20shop%20is%20not%20among%20ONEFOLD_DATASETS%0Aand%20more"
     }
-    outcome = run("publish", "shop.customer", "abc", "--to", function.url, "--json")
+    outcome = run("publish", "shop.customer", "abc", "--function", function.url, "--json")
     assert (outcome.code, outcome.results, len(outcome.json["errors"])) == (1, [], 2)
     expected = "did not handle the message: refused: dataset shop is not among ONEFOLD_DATASETS\nError: and more\n"
     assert outcome.err == f"Error: {function.url} {expected}"
@@ -101,8 +101,8 @@ def test_publish_reports_every_problem_at_once(run: Run, monkeypatch: pytest.Mon
 def test_publish_accepts_versions_by_the_pattern_of_the_dataset(run: Run, function: LocalFunction) -> None:
     pattern = "(?P<base>.+)_(?P<version>[0-9]+r[0-9]+)"
     Path("onefold.yaml").write_text(f"datasets:\n  crm:\n    version_pattern: {pattern}\n")
-    assert run("publish", "crm.ad_click", "1r2", "--to", function.url).code == 0
-    outcome = run("publish", "crm.ad_click", "abc", "--to", function.url)
+    assert run("publish", "crm.ad_click", "1r2", "--function", function.url).code == 0
+    outcome = run("publish", "crm.ad_click", "abc", "--function", function.url)
     assert (outcome.code, len(function.requests)) == (1, 1)
     assert "ad_click_abc is no version abc of ad_click: expected a table named as BASE_VERSION, where" in outcome.err
     assert pattern not in outcome.err
@@ -121,14 +121,14 @@ def test_publish_accepts_versions_by_the_pattern_of_the_dataset(run: Run, functi
     ],
 )
 def test_publish_reports_an_invalid_address_in_one_sentence(run: Run, url: str, expected: str) -> None:
-    assert run("publish", "shop.customer", "abc", "--to", url) == Outcome(1, "", f"Error: {expected}\n")
+    assert run("publish", "shop.customer", "abc", "--function", url) == Outcome(1, "", f"Error: {expected}\n")
 
 
 def test_publish_to_a_local_function_ignores_a_proxy(
     run: Run, function: LocalFunction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert run("publish", "shop.customer", "abc", "--to", function.url).code == 0
+    assert run("publish", "shop.customer", "abc", "--function", function.url).code == 0
 
 
 def test_publish_names_the_emulator_that_does_not_answer(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,22 +117,22 @@ def test_a_schema_that_is_missing_is_told_with_those_that_are_there(run: Run, re
 
 def test_an_export_has_the_order_of_addition_and_grows(run: Run, registry: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    assert run("schema", "export", "--registry", registry, "--to", copy).code == 0
+    assert run("schema", "export", "--registry", registry, "--into", copy).code == 0
     everything = run("schema", "list", "--registry", registry).out
     assert run("schema", "list", "--registry", copy).out == everything
     folder_store(registry).add(schema("1-2-0"))
-    assert run("schema", "export", "--registry", registry, "--to", copy, "--json").results[-1]["schema"].endswith("1-2-0")
+    assert run("schema", "export", "--registry", registry, "--into", copy, "--json").results[-1]["schema"].endswith("1-2-0")
     assert run("schema", "list", "--registry", copy).out == run("schema", "list", "--registry", registry).out
     assert run("schema", "list", "com.acme/ad_click/jsonschema/1", "--registry", copy).out.count("\n") == 4
     # A copy is a registry, too: what it has alone is never overwritten.
     folder_store(copy).add(schema("1-3-0"))
-    refused = run("schema", "export", "--registry", registry, "--to", copy)
+    refused = run("schema", "export", "--registry", registry, "--into", copy)
     assert (refused.code, "1-3-0" in refused.err, "export to a new folder" in refused.err) == (1, True, True)
-    assert run("schema", "export", "--registry", registry, "--to", f"{registry}/.").code == 1
+    assert run("schema", "export", "--registry", registry, "--into", f"{registry}/.").code == 1
 
 
 def test_a_part_is_exported(run: Run, registry: Path, tmp_path: Path) -> None:
-    assert run("schema", "export", "org.other", "--registry", registry, "--to", tmp_path / "copy").code == 0
+    assert run("schema", "export", "org.other", "--registry", registry, "--into", tmp_path / "copy").code == 0
     assert run("schema", "list", "--registry", tmp_path / "copy").out.count("\n") == 1
 
 
@@ -166,7 +166,7 @@ def test_a_copy_elsewhere_is_read_and_never_written(
     address = request.getfixturevalue(place)
     assert run("schema", "list", "--registry", address).out == run("schema", "list", "--registry", registry).out
     key = "com.acme/ad_click/jsonschema/1-1-0"
-    ddl = ("schema", "ddl", "com.acme/ad_click/jsonschema/1", "--to", "redshift", "--json", "--registry")
+    ddl = ("schema", "ddl", "com.acme/ad_click/jsonschema/1", "--target", "redshift", "--json", "--registry")
     assert run(*ddl, address).json == run(*ddl, registry).json
     shown = run("schema", "show", key, "--registry", address)
     assert shown.out == run("schema", "show", key, "--registry", registry).out
@@ -178,8 +178,8 @@ def test_a_copy_elsewhere_is_read_and_never_written(
 def test_a_registry_in_a_bucket_is_written_read_and_copied(run: Run, files: Path, tmp_path: Path) -> None:
     assert run("schema", "add", files, "--registry", "gs://bucket/iglu/").code == 0
     assert run("schema", "list", "--registry", "gs://bucket/iglu").out.splitlines() == AD_CLICK
-    assert run("schema", "export", "--registry", "gs://bucket/iglu", "--to", tmp_path / "copy").code == 0
-    assert run("schema", "export", "--registry", tmp_path / "copy", "--to", "gs://other/copy").code == 0
+    assert run("schema", "export", "--registry", "gs://bucket/iglu", "--into", tmp_path / "copy").code == 0
+    assert run("schema", "export", "--registry", tmp_path / "copy", "--into", "gs://other/copy").code == 0
     assert run("schema", "list", "--registry", "gs://other/copy").out.splitlines() == AD_CLICK
 
 
@@ -207,7 +207,7 @@ def test_static_files_without_an_index_are_read_only_where_the_order_is_certain(
     assert run("schema", "list", "--registry", web).code == 1
     refused = run("schema", "add", files, "--registry", registry)
     assert (refused.code, "onefold schema export" in refused.err) == (1, True)
-    assert run("schema", "export", "--registry", registry, "--to", tmp_path / "indexed").code == 0
+    assert run("schema", "export", "--registry", registry, "--into", tmp_path / "indexed").code == 0
     assert run("schema", "add", files, "--registry", tmp_path / "indexed").code == 1  # 1-0-1 is another schema there
 
 
@@ -228,4 +228,4 @@ def test_a_part_of_static_files_is_read_whatever_the_rest_is(run: Run, registry:
         assert run("schema", "list", prefix, "--registry", registry).out == "iglu:org.other/groesse/jsonschema/1-0-0\n"
     assert run("schema", "list", "com.acme", "--registry", registry).err.count("Error: ") == 1
     assert run("schema", "list", "org.nobody", "--registry", registry).err.count("no schemas of org.nobody") == 1
-    assert run("schema", "export", "org.other", "--registry", registry, "--to", tmp_path / "copy").code == 0
+    assert run("schema", "export", "org.other", "--registry", registry, "--into", tmp_path / "copy").code == 0

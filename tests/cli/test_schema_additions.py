@@ -103,7 +103,7 @@ def test_what_was_accepted_before_goes_on_and_may_be_added_to(
     assert run("schema", "add", files[1], "--registry", tmp_path / "registry").out.startswith("unchanged")
     assert run("schema", "add", files[2], "--registry", tmp_path / "registry").code == 0
     model = "com.acme/ad_click/jsonschema/1"
-    table = run("schema", "ddl", model, "--to", "bigquery", "--registry", tmp_path / "registry")
+    table = run("schema", "ddl", model, "--target", "bigquery", "--registry", tmp_path / "registry")
     assert "recovered" not in table.out
     assert "`more` STRING" in table.out
 

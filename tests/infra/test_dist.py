@@ -130,7 +130,20 @@ def test_commands_of_an_extra_that_is_not_installed_say_what_to_install(
     commands = (
         ("mysql", "check", "fraud", "models"),
         ("mysql", "sources", "check"),
-        ("mysql", "sources", "init", "fraud", "--host", "h", "--user", "u", "--password", "env:PW", "--database", "models"),
+        (
+            "mysql",
+            "sources",
+            "init",
+            "fraud",
+            "--host",
+            "h",
+            "--user",
+            "u",
+            "--password-from",
+            "env:PW",
+            "--database",
+            "models",
+        ),
         # It needs more than pymysql: one line has to be enough.
         ("capture", *capture, "--check"),
         ("capture", "capture", "status", "--checkpoint", "c"),
@@ -163,7 +176,7 @@ def test_the_address_of_an_embedded_bigquery_without_the_lab_is_an_error_and_not
 
 def test_the_doctor_a_message_and_a_workload_need_no_lab(installed: Path, tmp_path: Path) -> None:
     assert "Python" in attempt(installed, tmp_path, "doctor", ONEFOLD_PROJECT="p").stdout
-    done = attempt(installed, tmp_path, "publish", "shop", "customer", "abc", "--to", "http://127.0.0.1:9")
+    done = attempt(installed, tmp_path, "publish", "shop", "customer", "abc", "--function", "http://127.0.0.1:9")
     assert (done.returncode, "http://127.0.0.1:9 does not answer" in done.stderr) == (1, True), done.stderr
     run(installed, tmp_path, "workload", "--out", "work")
     assert (tmp_path / "work" / "truth.jsonl").is_file()

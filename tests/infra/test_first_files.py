@@ -57,7 +57,7 @@ def files(own_terraform: Terraform, monkeypatch: pytest.MonkeyPatch) -> None:
     """Written beside infra/, as in the root of a checkout, for rows of every origin."""
     monkeypatch.chdir(own_terraform.folder.parent)
     monkeypatch.delenv("ONEFOLD_CONFIG", raising=False)
-    rows = [word for origin in ORIGINS for word in ("--rows", origin)]
+    rows = [word for origin in ORIGINS for word in ("--rows-from", origin)]
     datasets = [word for name in ("shop", "shop_orders", "ads") for word in ("--dataset", name)]
     onefold("init", "--project", "my-project", "--region", "europe-west1", *rows, *datasets, "--yes")
 

@@ -62,7 +62,7 @@ def test_tenants_without_a_key_have_neither_view_nor_base_unless_a_user_names_th
         assert refused.code == 1
         assert "there is no key in eu/b, eu/c: give the table one there" in refused.err
     assert tables(dataset) == {ONE.name}
-    shown = run("merge", f"{dataset.name}.customer", "--show", "--keys", ",".join((*TENANT, "code")))
+    shown = run("merge", f"{dataset.name}.customer", "--dry-run", "--keys", ",".join((*TENANT, "code")))
     assert "PARTITION BY r.`source_name`, r.`database_name`, r.`code` ORDER BY" in shown.out
 
 
@@ -80,7 +80,7 @@ def test_a_changed_key_is_reported_and_a_new_base_has_it(run: Run, dataset: Emul
         assert refused.code == 1
         assert "the key is code by now in eu/a, eu/b" in refused.err
     dataset.run(f"DROP TABLE {dataset.quoted('customer_base')}")
-    shown = run("merge", f"{dataset.name}.customer", "--show")
+    shown = run("merge", f"{dataset.name}.customer", "--dry-run")
     assert "PARTITION BY r.`source_name`, r.`database_name`, r.`code` ORDER BY" in shown.out
 
 

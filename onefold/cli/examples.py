@@ -1,0 +1,83 @@
+"""Two examples of each command, at the end of its help."""
+
+from __future__ import annotations
+
+EXAMPLES = {
+    "tables": ("onefold tables 'shop.*'", "onefold tables shop.customer --json"),
+    "plan": ("onefold plan shop.customer", "onefold plan --dataset shop --fail-on critical"),
+    "refresh": ("onefold refresh shop.customer", "onefold refresh --dataset shop --all --dry-run"),
+    "current": ("onefold current shop.customer --keys id", "onefold current 'shop.order_*'"),
+    "merge": ("onefold merge shop.customer", "onefold merge 'shop.order_*' --purge-tombstones-after 30 --yes"),
+    "query": ('onefold query "SELECT 1 AS one"', 'onefold query "SELECT * FROM shop.customer_unified" --limit 5 --csv'),
+    "render": ("onefold render shop.customer --columns -", "onefold render customer --columns - --dataset shop --ddl"),
+    "publish": ("onefold publish shop.customer abc", "onefold publish shop.customer abc --function http://localhost:8080"),
+    "compare": (
+        "onefold compare shop.customer_base truth.jsonl --keys id",
+        "onefold compare a.csv b.csv --keys id",
+    ),
+    "check": ("onefold check --source fraud models.scores", "onefold check --source fraud models --whole"),
+    "workload": ("onefold workload --out work", "onefold workload --out work --operations 5000 --format parquet"),
+    "batch": ("onefold batch reconcile --dataset shop --table customer", "onefold batch reconcile --dataset shop --wait"),
+    "capture": (
+        "onefold capture --host db --user reader --source shop --dataset shop --checkpoint gs://b/shop --check",
+        "onefold capture --host db --user reader --source shop --dataset shop --checkpoint gs://b/shop",
+    ),
+    "capture status": (
+        "onefold capture status --checkpoint gs://b/shop",
+        "onefold capture status --checkpoint gs://b/shop --max-lag 60",
+    ),
+    "settings check": ("onefold settings check", "onefold settings check --write"),
+    "sources init": (
+        "onefold sources init fraud --host db --user reader --password-from env:DB_PASSWORD --database models",
+        "onefold sources init fraud --host db --user reader --password-from file:p --database a --database b",
+    ),
+    "sources check": ("onefold sources check", "onefold sources check fraud --json"),
+    "load-shredded": (
+        "onefold load-shredded --runs gs://b/shredded --dataset events",
+        "onefold load-shredded --runs gs://b/shredded --dataset events --dry-run",
+    ),
+    "doctor": ("onefold doctor", "onefold doctor --dataset shop --json"),
+    "access import": ("onefold access import shop", "onefold access import shop crm --group analysts@example.com"),
+    "access plan": ("onefold access plan", "onefold access plan --file access.yaml --json"),
+    "access apply": ("onefold access apply", "onefold access apply --yes"),
+    "schema lint": ("onefold schema lint .", "onefold schema lint . --sequential"),
+    "schema ddl": (
+        "onefold schema ddl com.acme/click/jsonschema/1 --target bigquery",
+        "onefold schema ddl com.acme/click/jsonschema/1 --registry r --target redshift",
+    ),
+    "schema migrations": (
+        "onefold schema migrations com.acme/click/jsonschema/1 --from 1-0-0 --to 1-0-1",
+        "onefold schema migrations com.acme/click/jsonschema/1 --from 1-0-0 --to 1-0-1 --target redshift",
+    ),
+    "schema diff": (
+        "onefold schema diff com.acme/click/jsonschema/1 --from 1-0-0 --to 1-0-1",
+        "onefold schema diff com.acme/click/jsonschema/1 --from 1-0-0 --to 1-0-1 --json",
+    ),
+    "schema add": ("onefold schema add click.json", "onefold schema add schemas --registry gs://b/registry"),
+    "schema list": ("onefold schema list", "onefold schema list com.acme/click"),
+    "schema show": (
+        "onefold schema show com.acme/click/jsonschema/1-0-0",
+        "onefold schema show com.acme/click/jsonschema/1-0-0 --registry r",
+    ),
+    "schema export": ("onefold schema export --into backup", "onefold schema export com.acme --into backup"),
+    "schema adopt": (
+        "onefold schema adopt com.acme/click/jsonschema/1 --table events.click",
+        "onefold schema adopt com.acme/click/jsonschema/1 --table events.click --json",
+    ),
+    "schema serve": ("onefold schema serve", "onefold schema serve --port 8081"),
+    "schema key create": (
+        "onefold schema key create --name ci --vendor com.acme",
+        "onefold schema key create --name ci --vendor com.acme --access write",
+    ),
+    "policies init": ("onefold policies init shop.customer", "onefold policies init --dataset shop --no-samples"),
+    "policies check": ("onefold policies check shop.customer --verbose", "onefold policies check --dataset shop"),
+    "policies key": ("onefold policies key shop", "onefold policies key shop --rotate --yes"),
+    "policies authorize": ("onefold policies authorize shop", "onefold policies authorize shop --json"),
+}
+"""By command, with the groups that it is in."""
+
+
+def epilog(name: str) -> str | None:
+    """Return the end of the help of a command; None where there is no example."""
+    lines = (f"  {line}" for line in EXAMPLES.get(name, ()))
+    return "\n".join(["\b", "Examples:", *lines]) if name in EXAMPLES else None

@@ -1,0 +1,63 @@
+"""The command `publish`: a test message that a version is new."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from onefold.cli.common import OK, as_json, given, project, raise_problems, read_settings
+from onefold.cli.named_tables import NamedTables
+from onefold.cli.output import echo_json
+from onefold.cli.table_arguments import table_and_version
+from onefold.core.names import problems_of_name
+from onefold.settings.environment import Settings
+
+
+@click.command()
+@table_and_version
+@click.option("--function", "to", metavar="URL", help="Send a CloudEvent to a local function instead of publishing.")
+@click.option("--topic", metavar="T", help="The topic.  [default: ONEFOLD_TOPIC_TABLE_CREATED, table-created]")
+@project
+@as_json
+@click.pass_context
+def publish(
+    context: click.Context,
+    named: NamedTables,
+    version: str,
+    to: str | None,
+    topic: str | None,
+    project: str | None,
+    as_json: bool,
+) -> int:
+    """Publish a test message that VERSION of TABLE is new, to Pub/Sub or its emulator (PUBSUB_EMULATOR_HOST)."""
+    from onefold.adapters.pubsub import PubSub
+    from onefold.adapters.send_event import send_event
+    from onefold.messages.table_created import table_message
+    from onefold.ports.publisher import Message
+
+    settings = read_settings(context)
+    name, dataset, table = project or settings.project or "", named.dataset, str(named.table)
+    problems = _version_problems(settings, dataset, table, version)
+    problems += [problem for kind, text in given(("project", project)) for problem in problems_of_name(kind, text)]
+    if not to and not name:
+        problems.append("the project is missing: name it with --project, or set ONEFOLD_PROJECT")
+    raise_problems(problems)
+    data = table_message(dataset, table, version)
+    if to:
+        identifier = send_event(to, data)
+    else:
+        topic = topic or settings.topic_table_created or "table-created"
+        identifier = PubSub(name).publish(topic, [Message(data)])[0]
+    if as_json:
+        echo_json([{"id": identifier, "message": json.loads(data)}])
+    else:
+        click.echo(f"sent to {to or topic} as {identifier}: {data.decode()}")
+    return OK
+
+
+def _version_problems(settings: Settings, dataset: str, table: str, version: str) -> list[str]:
+    """Return why the functions would refuse a message about a version of a table."""
+    named = (("dataset", dataset), ("table", table), ("version", version))
+    problems = [problem for kind, text in named for problem in problems_of_name(kind, text)]
+    return problems or settings.names_in(dataset).problems(table, version)
