@@ -33,7 +33,10 @@ def sources() -> None:
 @click.option("--host", metavar="H", required=True, help="The address of the server.")
 @click.option("--port", metavar="N", type=click.IntRange(1, 65535), default=3306, show_default=True)
 @click.option("--user", metavar="U", required=True, help="The user that reads.")
-@click.option("--password-from", metavar="REF", help="Where the password is: env:NAME, file:PATH, projects/P/secrets/S.")
+@click.option(
+    "--password-from", "password", metavar="REF", required=True,
+    help="Where the password is: env:NAME, file:PATH, projects/P/secrets/S.",
+)  # fmt: skip
 @click.option("--database", "databases", metavar="D", multiple=True, required=True, help="A database; may be repeated.")
 @click.option("--tls", type=click.Choice(["verify", "encrypt", "off"]), default="verify", show_default=True)
 @click.option("--tls-ca", metavar="FILE", help="The authority of the server's certificate.")

@@ -32,7 +32,7 @@ def tables(source: SourceDatabase) -> None:
 
 def words(source: SourceDatabase) -> list[object]:
     address = source.server.address
-    place = ["--host", address.host, "--port", address.port, "--user", address.user, "--password", "env:DB"]
+    place = ["--host", address.host, "--port", address.port, "--user", address.user, "--password-from", "env:DB"]
     return ["sources", "init", "fraud", *place, "--tls", "off", "--database", source.name]
 
 
