@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from onefold.cli.common import OK, as_json, given, project, read_settings, say
+from onefold.cli.common_options import DATASET
 from onefold.cli.output import echo_json
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
@@ -16,7 +17,7 @@ from onefold.settings.environment import Settings
 
 @click.command()
 @click.argument("tables", metavar="[DATASET.TABLE]...", nargs=-1)
-@click.option("--dataset", metavar="D", help="The dataset of tables that are named without one.  [default: ONEFOLD_DATASET]")
+@click.option(DATASET.word, metavar=DATASET.metavar, help=DATASET.help)
 @project
 @as_json
 @click.pass_context
@@ -68,5 +69,7 @@ def _split(tables: Sequence[str], dataset: str | None) -> Iterator[tuple[str, st
     for table in tables:
         name, dot, pattern = table.rpartition(".")
         if not dot and not dataset:
-            raise InvalidInput(f"{table} is in no dataset: write DATASET.{table}, or add --dataset")
+            raise InvalidInput(
+                f"{table} is in no dataset: write DATASET.{table}, or add --dataset; all tables of a dataset are '{table}.*'"
+            )
         yield name or str(dataset), pattern

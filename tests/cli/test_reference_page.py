@@ -16,6 +16,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run, all_commands
 
 from onefold.changelog.metadata import LANDED_AT, METADATA
+from onefold.cli.program import GROUPS
 from onefold.core.names import TableId
 from onefold_lab.demo.tour import CUSTOMER, land_version
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
@@ -73,6 +74,17 @@ def test_each_command_has_one_section() -> None:
         name for name, command in all_commands() if not isinstance(command, click.Group) or f"### onefold {name}\n" in text
     }
     assert sorted(described) == sorted(known)
+
+
+def test_the_sections_stand_in_the_groups_and_the_order_of_the_help() -> None:
+    page = {}
+    for part in PAGE.read_text().split("\n## ")[1:]:
+        title, _, body = part.partition("\n")
+        page[title] = tuple(dict.fromkeys(name.split()[0] for name in re.findall("^### onefold (.+)$", body, re.MULTILINE)))
+    last = page.popitem()
+    assert last[0] == "Shell completion"
+    assert page == GROUPS
+    assert list(page) == list(GROUPS)
 
 
 @pytest.fixture
