@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 import pytest
-from google.api_core.exceptions import Conflict
 from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run, all_commands
 
@@ -19,7 +18,8 @@ from onefold.changelog.metadata import LANDED_AT, METADATA
 from onefold.cli.program import GROUPS
 from onefold.core.names import TableId
 from onefold_lab.demo.tour import CUSTOMER, land_version
-from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
+from onefold_lab.processes import bigquery_emulator
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 PAGE = REFERENCE / "cli.md"
@@ -88,29 +88,29 @@ def test_the_sections_stand_in_the_groups_and_the_order_of_the_help() -> None:
 
 
 @pytest.fixture
-def scene(emulator_host: str, dataset: EmulatedDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A dataset `shop` with two tables, and the files that the samples name."""
-    client = dataset.client
-    try:
-        for name in ("shop", "shop__keys"):
-            client.create_dataset(name)
-    except Conflict:
-        pytest.fail("a test has left a dataset shop in the emulator of this session")
-    shop = EmulatedDataset(emulator_host, client, "shop")
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An emulator of its own with a dataset `shop` of two tables, and the files that the samples name."""
+    with bigquery_emulator() as host:
+        monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", host)
+        monkeypatch.setenv("ONEFOLD_PROJECT", DEFAULT_PROJECT)
+        monkeypatch.setenv("COLUMNS", WIDTH)
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+        land_tables(EmulatedDataset(host, emulator_client(DEFAULT_PROJECT), "shop"))
+        write_files(tmp_path)
+        yield
+
+
+def land_tables(shop: EmulatedDataset) -> None:
+    for name in ("shop", "shop__keys"):
+        shop.client.create_dataset(name)
     for version in CUSTOMER:
-        land_version(client, TableId(DEFAULT_PROJECT, "shop", "customer"), version)
+        land_version(shop.client, TableId(DEFAULT_PROJECT, "shop", "customer"), version)
     metadata = "STRUCT<source_timestamp INT64, change_type STRING, change_sequence_number STRING>"
     shop.land(
         "product_v_abc", {"id": "INT64", "name": "STRING", METADATA: metadata, LANDED_AT: "TIMESTAMP"},
         "1, 'pen', STRUCT(1, 'INSERT', '1'), TIMESTAMP '2026-01-01 00:00:00+00'",
         "1, 'red pen', STRUCT(2, 'UPDATE-INSERT', '2'), TIMESTAMP '2026-01-01 00:00:01+00'",
     )  # fmt: skip
-    write_files(tmp_path)
-    monkeypatch.setenv("COLUMNS", WIDTH)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    yield
-    for name in ("shop", "shop__keys"):
-        client.delete_dataset(name, delete_contents=True)
 
 
 def write_files(folder: Path) -> None:
