@@ -40,7 +40,7 @@ def options_of(*options: Decorator) -> Decorator:
 file_option = click.Path(exists=True, dir_okay=False, path_type=Path)
 address = options_of(
     click.option("--host", metavar="H", required=True, help="The address of the source."),
-    click.option("--port", metavar="N", type=click.IntRange(1, 65535), default=3306, show_default=True),
+    click.option("--port", metavar="N", type=click.IntRange(1, 65535), default=3306, show_default=True, help="Its port."),
     click.option(
         "--user", metavar="U", required=True, help="The user that reads; docs/how-to/run-capture.md lists its grants."
     ),

@@ -73,7 +73,8 @@ def _named(words: Sequence[str], source: str | None, context: click.Context) -> 
         UsageError: no source is named, or not one database.
     """
     has_dot = any("." in word for word in words)
-    if len(words) > 1 and not has_dot:
+    is_typed = context.get_parameter_source("source") is click.core.ParameterSource.COMMANDLINE
+    if len(words) > 1 and not has_dot and not is_typed:
         first, database, *tables = words
         new = " ".join([f"{database}.{table}" for table in tables] or [database])
         say_former(" ".join([context.command_path, *words]), f"{context.command_path} --source {first} {new}")

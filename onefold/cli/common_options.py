@@ -133,7 +133,8 @@ class Defaults(dict[str, Any]):
         if common is None:
             return default
         value = self._typed.get(common.name)
-        if value is None and not isinstance(option, Refused):
+        # `demo --source URL` is no name of a source, which the variable has
+        if value is None and not isinstance(option, Refused) and option and option.metavar == common.metavar:
             value = self._variables.get(common.name)
         return default if value is None else (value,) if getattr(option, "multiple", False) else value
 

@@ -129,7 +129,9 @@ def _outcome(table: TableId, made: CurrentView) -> TableOutcome:
     show_default=True,
     help="A column of every BigQuery type, or only a key, a name and an amount.",
 )
-@click.option("--format", "form", type=click.Choice(["jsonl", "parquet"]), default="jsonl", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["jsonl", "parquet"]), default="jsonl", show_default=True, help="Of the files."
+)
 @click.option("--out", metavar="DIR", required=True, type=click.Path(path_type=Path), help="A new folder.")
 @as_json
 def workload(mix: str, form: Format, out: Path, as_json: bool, **options: int | float | bool | None) -> int:

@@ -31,14 +31,20 @@ def sources() -> None:
 @sources.command()
 @click.argument("name")
 @click.option("--host", metavar="H", required=True, help="The address of the server.")
-@click.option("--port", metavar="N", type=click.IntRange(1, 65535), default=3306, show_default=True)
+@click.option("--port", metavar="N", type=click.IntRange(1, 65535), default=3306, show_default=True, help="Its port.")
 @click.option("--user", metavar="U", required=True, help="The user that reads.")
 @click.option(
     "--password-from", "password", metavar="REF", required=True,
     help="Where the password is: env:NAME, file:PATH, projects/P/secrets/S.",
 )  # fmt: skip
 @click.option("--database", "databases", metavar="D", multiple=True, required=True, help="A database; may be repeated.")
-@click.option("--tls", type=click.Choice(["verify", "encrypt", "off"]), default="verify", show_default=True)
+@click.option(
+    "--tls",
+    type=click.Choice(["verify", "encrypt", "off"]),
+    default="verify",
+    show_default=True,
+    help="Encrypt and check the server's certificate, only encrypt, or neither.",
+)
 @click.option("--tls-ca", metavar="FILE", help="The authority of the server's certificate.")
 @click.option("--time-zone", metavar="Z", default="UTC", show_default=True, help="The zone of DATETIME columns.")
 @as_json

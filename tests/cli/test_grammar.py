@@ -12,7 +12,7 @@ import pytest
 from support.cli import Outcome, Run, all_commands
 
 from onefold.cli import cli
-from onefold.cli.common_options import COMMON, Refused
+from onefold.cli.common_options import COMMON, Defaults, Refused
 from onefold.cli.examples import EXAMPLES
 from onefold.cli.lab import LabCommand
 from onefold.cli.named_tables import NamedTables
@@ -70,6 +70,16 @@ def test_a_common_option_without_a_use_is_refused_where_it_is_typed(run: Run, wo
 def test_a_variable_without_a_use_is_ignored(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONEFOLD_DATASET", "shop")
     assert "takes no" not in run("schema", "lint", ".").err
+
+
+def test_a_variable_is_no_value_of_an_option_that_means_something_else() -> None:
+    variables = Defaults(cli, {}, {"source": "fraud"})
+    assert [variables[name].get("source") for name in ("check", "demo")] == ["fraud", None]
+
+
+def test_two_databases_of_a_typed_source_are_no_former_form(run: Run) -> None:
+    refused = run("check", "--source", "fraud", "models", "members")
+    assert (refused.code, "got 2: models, members" in refused.err) == (1, True)
 
 
 def test_a_typed_choice_of_output_wins_over_a_variable(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
