@@ -15,6 +15,7 @@ from onefold.cli.output import echo_json
 from onefold.cli.program import CommandGroup
 from onefold.core.errors import OnefoldError, Rejected
 from onefold.core.text import counted, shown_list
+from onefold.settings.unknown_keys import near_name
 
 if TYPE_CHECKING:
     import pymysql
@@ -96,7 +97,11 @@ def check(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
     settings = read_settings(context)
     known = shown_list(settings.sources) or "none"
     raise_problems(
-        [f"no source of onefold.yaml is named {name}; it has {known}" for name in names if name not in settings.sources]
+        [
+            f"no source of onefold.yaml is named {name}{near_name(name, settings.sources)}; it has {known}"
+            for name in names
+            if name not in settings.sources
+        ]
     )
     if not settings.sources:
         raise_problems([_NO_SOURCE])

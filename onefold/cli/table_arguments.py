@@ -33,7 +33,7 @@ def named_tables(words: Sequence[str], dataset: str | None, path: str = "onefold
         path: the command, for errors and for the line about a former form.
 
     Raises:
-        UsageError: no dataset is named, or more than one table or pattern.
+        UsageError: no dataset is named, a table is an empty text, or there is more than one table or pattern.
 
     Examples:
         >>> named_tables(["shop.customer"], None)
@@ -56,7 +56,7 @@ def named_tables(words: Sequence[str], dataset: str | None, path: str = "onefold
             return NamedTables(word)
         case [first, second], _ if "." not in first + second:
             say_former(f"{path} {first} {second}", f"{path} {first}.{second}")
-            return NamedTables(first, second)
+            return _table(first, second)
     raise click.UsageError(f"Expected one table or one pattern, got {' '.join(words)}: {_HOW.format(path=path)}.")
 
 
@@ -112,6 +112,8 @@ def selected(named: NamedTables, all_: bool, match: str | None = None) -> NamedT
 
 
 def _table(dataset: str, table: str) -> NamedTables:
+    if not table:  # as "shop.$TABLE" without a value: never all tables
+        raise click.UsageError(f"No table is named behind {dataset}: write {dataset}.customer, or '{dataset}.*' for all.")
     is_pattern = bool(_PATTERN & set(table))
     return NamedTables(dataset, None if is_pattern else table, table if is_pattern else None)
 

@@ -18,6 +18,7 @@ from onefold.core.names import TableId
 from onefold.core.versioned_names import SkippedTable
 from onefold.ports.warehouse import StoredView
 from onefold.settings.environment import Settings
+from onefold.settings.unknown_keys import near_name
 
 if TYPE_CHECKING:
     from onefold.refresh.kind import ViewKind
@@ -37,6 +38,7 @@ class Checked:
         left_over: the base names without a versioned table whose unified views are still there.
         left_over_current: those whose current views are still there.
         warnings: settings of tables that the dataset does not have.
+        near: the nearest known name, as a question, where the dataset lacks the table or does not exist.
     """
 
     dataset: TableId
@@ -45,6 +47,7 @@ class Checked:
     left_over: tuple[TableId, ...] = ()
     left_over_current: tuple[TableId, ...] = ()
     warnings: tuple[str, ...] = ()
+    near: str = ""
 
 
 def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
@@ -57,13 +60,15 @@ def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
     try:
         labels = warehouse.list_labels(dataset)
     except NotFound:
-        return Checked(place, named, ())
+        return Checked(place, named, (), near=near_name(dataset, settings.datasets or ()))
     tables, settings = tuple(labels), settings.with_listed(dataset, labels)
     names = settings.names_in(dataset)
     left_out = tuple(left for left in names.skipped(tables) if named.holds(left.base))
     current = tuple(base for base in left_over_current(warehouse, dataset, settings, tables) if named.holds(base.table))
     if table:
-        return Checked(place, named, left_out, left_over_current=current)
+        bases = {split[0] for name in tables if (split := names.split(name))}
+        near = near_name(table, bases) if bases else near_name(dataset, settings.datasets or ())
+        return Checked(place, named, left_out, left_over_current=current, near="" if table in bases else near)
     left_over = tuple(base for base in left_over_tables(warehouse, dataset, settings, tables) if named.holds(base.table))
     unknown = () if named.match else tuple(unknown_tables(settings, dataset, tables))
     return Checked(place, named, left_out, left_over, current, unknown)
@@ -136,6 +141,8 @@ def _reported(result: ViewResult, warehouse: Any, checked: Checked, settings: Se
         if not checked.named.table:
             made = _without_versions(warehouse, result.base, settings, result.error)
             return None if result.base in checked.left_over_current and not made.stored else made
+    if isinstance(result.error, NotFound) and checked.near:
+        return Failure(result.base, NotFound(f"{result.error}{checked.near}"))
     if result.error:
         return Failure(result.base, result.error)
     plan = result.plan

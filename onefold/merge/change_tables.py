@@ -16,6 +16,7 @@ from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar
 from onefold.schema.versions import Version, active_versions, table_of
+from onefold.settings.unknown_keys import near_name
 
 _TIMESTAMP = Scalar("TIMESTAMP")
 
@@ -76,7 +77,8 @@ def find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) ->
     versions = read_change_versions(warehouse, table, rules.names)
     if not versions:
         named = rules.names.described_versions(table.table)
-        raise NotFound(f"there is neither a change table {table} nor a version of it, {named}: correct the name")
+        near = near_name(table.table, warehouse.list_bases(table.dataset or "", rules.names))
+        raise NotFound(f"there is neither a change table {table} nor a version of it, {named}{near}: correct the name")
     return change_tables(table, versions, rules)
 
 

@@ -22,7 +22,7 @@ from onefold.cli.table_arguments import named_tables
 ROWS = '{"table_name": "customer_v_abc", "column_name": "id", "ordinal_position": 1, "data_type": "INT64"}\n'
 LEAVES = {name: command for name, command in all_commands() if not isinstance(command, click.Group)}
 ASKS = ["access apply", "check", "init", "merge", "policies key", "refresh"]
-"""The commands that destroy or rewrite something: docs/reference/command-line.md lists them."""
+"""The commands that destroy or rewrite something: docs/reference/exit-codes.md lists them."""
 
 
 def test_every_command_takes_the_common_options_or_says_that_it_does_not() -> None:
@@ -102,6 +102,12 @@ def test_a_typed_choice_of_output_wins_over_a_variable(run: Run, monkeypatch: py
 )
 def test_tables_are_named_in_these_ways(words: list[str], dataset: str | None, expected: NamedTables) -> None:
     assert named_tables(words, dataset) == expected
+
+
+@pytest.mark.parametrize("words", [("refresh", "shop.", "--dry-run"), ("plan", "shop."), ("--dataset", "shop", "plan", "")])
+def test_an_empty_name_is_never_all_tables(run: Run, words: tuple[str, ...]) -> None:
+    refused = run(*words)
+    assert (refused.code, "No table is named behind shop" in refused.err) == (1, True)
 
 
 @pytest.mark.parametrize(

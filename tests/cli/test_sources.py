@@ -174,6 +174,12 @@ def test_a_check_of_no_source_is_an_error_that_says_what_to_do(run: Run, tmp_pat
     assert "there is no source to check: run this command where onefold.yaml is" in done.err
 
 
+def test_a_mistyped_source_gets_the_near_name(run: Run, tmp_path: Path) -> None:
+    body = "{host: db, user: u, password: env:P, databases: [d], tables: {}}"
+    (tmp_path / "onefold.yaml").write_text(f"sources: {{fraud: {body}}}", encoding="utf-8")
+    assert "is named frad (did you mean fraud?)" in run("sources", "check", "frad").err
+
+
 def test_an_unknown_source_is_an_error(run: Run) -> None:
     done = run("sources", "check", "fraud")
     assert (done.code, "no source of onefold.yaml is named fraud; it has none" in done.err) == (1, True)

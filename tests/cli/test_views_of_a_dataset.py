@@ -110,6 +110,17 @@ def test_a_mistyped_table_of_the_settings_is_reported(run: Run, shop: EmulatedDa
     assert "did you mean customer?" in run("refresh", "--dataset", shop.name, "--all").err
 
 
+@pytest.mark.parametrize("command", ["plan", "refresh", "current", "merge"])
+def test_a_mistyped_table_gets_the_near_name(run: Run, shop: EmulatedDataset, command: str) -> None:
+    mistyped = run(command, f"{shop.name}.custmer")
+    assert (mistyped.code, "did you mean customer?" in mistyped.err) == (1, True)
+
+
+def test_a_mistyped_dataset_gets_the_near_name(run: Run, shop: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEFOLD_DATASETS", shop.name)
+    assert f"did you mean {shop.name}?" in run("plan", f"{shop.name}_.customer").err
+
+
 def test_a_view_that_somebody_wrote_is_replaced_only_on_request_and_its_text_printed(
     run: Run, shop: EmulatedDataset
 ) -> None:
