@@ -17,6 +17,7 @@ from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.job_options import job_options
 from onefold.cli.output import echo_json
 from onefold.cli.table_arguments import say_former
+from onefold.core.text import shown_list
 
 if TYPE_CHECKING:
     import pymysql
@@ -83,7 +84,7 @@ def _named(words: Sequence[str], source: str | None, context: click.Context) -> 
         raise click.UsageError("No source is named: write it as `onefold check --source fraud models.scores`.")
     databases = dict.fromkeys(word.partition(".")[0] for word in words) or dict.fromkeys(_databases(context, source))
     if len(databases) != 1:
-        raise click.UsageError(f"Expected tables of one database, got {len(databases)}: {', '.join(databases)}.")
+        raise click.UsageError(f"Expected tables of one database, got {len(databases)}: {shown_list(databases)}.")
     tables = [word.partition(".")[2] for word in words if "." in word]
     return source, next(iter(databases)), tuple(tables) if "*" not in tables else ()
 

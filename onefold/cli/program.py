@@ -21,7 +21,7 @@ GROUPS = {
     "Access": ("access", "policies"),
     "Settings and jobs": ("settings", "batch"),
 }
-"""The commands as `onefold --help` shows them."""
+"""The commands as the help of the program shows them."""
 
 
 class CommandGroup(click.Group):

@@ -19,6 +19,7 @@ from onefold.refresh.kind import ViewKind
 from onefold.refresh.plan import Announce, ViewPlan
 from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
+from onefold.settings.unknown_keys import near_name
 from onefold.views.current_kind import CurrentKind
 from onefold.views.current_text import left_out
 from onefold.views.newest_load import kind_of
@@ -72,7 +73,8 @@ def refresh_current(
     try:
         return _brought_up_to_date(kind, announce, sleep)
     except NotFound as error:
-        raise NotFound(f"there is no change table {table}, and {error}") from error
+        bases = set(warehouse.list_bases(table.dataset or "", settings.names_in(table.dataset))) - {table.table}
+        raise NotFound(f"there is no change table {table}{near_name(table.table, bases)}, and {error}") from error
 
 
 def keep_current(
