@@ -29,7 +29,8 @@ def tables(context: click.Context, tables: tuple[str, ...], dataset: str | None,
 
     check_names(given(("project", project), ("dataset", dataset)))
     settings = read_settings(context)
-    found = read_inventory(connect(project or settings.project), _asked(tables, dataset, settings), settings)
+    asked = _asked(tables, dataset, settings)  # before the connection, which may be refused
+    found = read_inventory(connect(project or settings.project), asked, settings)
     if as_json:
         echo_json(found.as_dicts(), warnings=found.warnings)
         return OK
