@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     seed_the_run(config)
+    # A stack that a person has started on this machine is not that of the tests.
+    state = tempfile.TemporaryDirectory(prefix="onefold-state-")
+    config.add_cleanup(state.cleanup)
+    os.environ["XDG_STATE_HOME"] = state.name
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
