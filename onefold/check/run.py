@@ -39,8 +39,14 @@ SENTENCES = 100
 
 
 def first_line(error: BaseException) -> str:
-    """Return the name of an error that is none of Onefold's, and its first line."""
-    return cut(f"{type(error).__name__}: {next(iter(str(error).splitlines()), 'no text')}")
+    """Return the name of an error that is none of Onefold's, and its first line: its last argument has the words.
+
+    Examples:
+        >>> first_line(ConnectionError(2013, "Lost connection"))
+        'ConnectionError: Lost connection'
+    """
+    words = str(error.args[-1] if error.args else "").splitlines()
+    return cut(f"{type(error).__name__}: {next(iter(words), 'no text')}")
 
 
 @dataclass(frozen=True)
