@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +16,10 @@ import pymysql
 import pytest
 import requests
 from google.api_core import exceptions as api
+from google.cloud.bigquery.retry import DEFAULT_RETRY
 from support.cli import Run
 
+import onefold.adapters.bigquery.client
 from onefold.cli import cli
 from onefold.cli.common import Failure, work_on_each
 from onefold.cli.unforeseen import logged
@@ -158,3 +163,22 @@ def test_a_long_list_of_problems_is_cut_with_the_number_left_out(run: Run, fails
 def test_no_error_sends_control_characters_to_the_terminal(run: Run, fails: Fails) -> None:
     fails(InvalidInput("rows\x1b[2J.json: there is no such file"))
     assert run("fail").err == "Error: rows\\x1b[2J.json: there is no such file\n"
+
+
+def closing(server: socket.socket) -> None:
+    """Close every connection without an answer, as a server does that has too many."""
+    with contextlib.suppress(OSError):  # the test has ended, and closed the server
+        while True:
+            server.accept()[0].close()
+
+
+def test_an_emulator_that_breaks_connections_off_is_called_busy(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onefold.adapters.bigquery.client, "TIMEOUT", 0.1)
+    monkeypatch.setattr(onefold.adapters.bigquery.client, "_RETRY", DEFAULT_RETRY.with_delay(initial=0, maximum=0))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=closing, args=(server,), daemon=True).start()
+        host = f"127.0.0.1:{server.getsockname()[1]}"
+        monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", f"http://{host}")
+        outcome = run("plan", "shop", "customer", "--project", "local")
+    assert outcome.code == 1
+    assert f"the emulator at http://{host} is busy" in outcome.err
