@@ -65,7 +65,7 @@ def check_taken_over(stored: StoredView, base: TableId, query: str | None, *, ta
         ViewNameTaken: Onefold did not write the view, and nobody asked that the view is taken over.
     """
     if is_foreign(stored, query) and not take_over:
-        command = f"onefold refresh {base.dataset} {base.table}{' --prune' if query is None else ''} --take-over"
+        command = f"onefold refresh {base.dataset}.{base.table}{' --prune' if query is None else ''} --take-over"
         raise ViewNameTaken(
             f"{stored.id} was not written by Onefold, and is not overwritten: rename it, set ONEFOLD_VIEW_NAME, or run "
             f"`{command}`, which prints its text and then {'removes' if query is None else 'replaces'} it"

@@ -186,7 +186,7 @@ def _plan_removal(
     if prune:
         return ViewPlan(base, "none", None, None, None, ())
     hint = f"all {retired} of them are retired" if retired else "there is none"
-    command = f"onefold refresh {base.dataset} {base.table} --prune"
+    command = f"onefold refresh {base.dataset}.{base.table} --prune"
     advice = f"; remove the view that is left with `{command}`" if stored else ""
     raise NoVersions(
         f"no versioned table to unify in dataset {base.project}.{base.dataset}: expected tables "

@@ -109,7 +109,7 @@ class TableCreatedHandler:
             message_log.log(
                 "WARNING",
                 f"{counted(len(views), 'view')} of {dataset} read no version that exists: remove them with "
-                f"`onefold refresh {dataset} --all --prune`",
+                f"`onefold refresh --dataset {dataset} --all --prune`",
                 "views_left_over",
                 views=views,
             )

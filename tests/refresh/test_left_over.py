@@ -55,7 +55,7 @@ def test_the_nightly_check_names_a_view_whose_last_version_was_dropped(
     assert (checked["event"], checked["tables"]) == ("fan_out", 1)
     assert (left_over["event"], left_over["severity"]) == ("views_left_over", "WARNING")
     assert left_over["views"] == [f"{PROJECT}.shop.{VIEW}"]
-    assert "`onefold refresh shop --all --prune`" in left_over["message"]
+    assert "`onefold refresh --dataset shop --all --prune`" in left_over["message"]
 
 
 def test_a_view_that_others_made_or_that_belongs_to_another_table_is_not_left_over(cloud: FakeBigQuery) -> None:

@@ -27,7 +27,7 @@ def test_a_view_that_people_wrote_is_neither_replaced_nor_pruned(cloud: FakeBigQ
     for table in ("other", "customer_v_abc"):
         write_by_hand(cloud, f"SELECT * FROM `{PROJECT}.shop.{table}`")
         for prune in (False, True):
-            with cloud.counted() as made, pytest.raises(ViewNameTaken, match="onefold refresh shop customer --take-over"):
+            with cloud.counted() as made, pytest.raises(ViewNameTaken, match=r"onefold refresh shop\.customer --take-over"):
                 run(cloud, prune=prune)
             assert not [request for request in made if request.kind in ("insert", "patch", "delete")]
         warehouse.delete_view(BASE.sibling(VIEW))
@@ -92,6 +92,6 @@ def test_the_function_leaves_a_view_of_others_alone_and_says_what_to_run(
     lines = map(json.loads, capsys.readouterr().out.splitlines())
     (line,) = (line for line in lines if line["event"] == "put_aside")
     assert line["kind"] == "ViewNameTaken"
-    assert "`onefold refresh shop customer --take-over`" in line["reason"]
+    assert "`onefold refresh shop.customer --take-over`" in line["reason"]
     assert len(publisher.topics["dead-letter"]) == 1
     assert cloud.resource(VIEW)["view"]["query"] == f"SELECT id FROM `{PROJECT}.shop.customer_v_abc`"
