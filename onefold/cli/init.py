@@ -25,6 +25,7 @@ from onefold.settings.first_files import (
 )
 
 _REGION = "europe-west1"
+_OPTIONS = {"rows": "--rows-from"}
 _IS_REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+").fullmatch
 _EVENTS_APART = "events need a dataset of their own, because the labels of its tables name their versions: add --dataset"
 _QUESTIONS = {
@@ -92,7 +93,7 @@ def checked_answers(known: dict[str, str]) -> Answers:
         InvalidInput: all that is missing or wrong.
     """
     region = known["region"]
-    missing = [f"--{name}" for name, value in known.items() if not value.strip()]
+    missing = [_OPTIONS.get(name, f"--{name}") for name, value in known.items() if not value.strip()]
     origins, datasets = (tuple(filter(None, map(str.strip, known[name].split(",")))) for name in ("rows", "dataset"))
     raise_problems(
         [

@@ -68,7 +68,7 @@ def test_nothing_is_overwritten_without_yes(run: Run, folder: Path, present: str
 @pytest.mark.usefixtures("folder")
 def test_without_a_terminal_all_that_is_missing_or_wrong_is_told_at_once(run: Run) -> None:
     error = run("init", "--dataset", "a-b").err
-    assert "missing: --project, --region, --rows" in error
+    assert "missing: --project, --region, --rows-from: without" in error
     assert "dataset 'a-b'" in error
 
 

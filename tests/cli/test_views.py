@@ -106,13 +106,18 @@ def test_refresh_of_all_continues_after_a_failure_and_exits_with_1(run: Run, sho
     assert "is a table, not a view" in outcome.err
 
 
+def test_a_mistyped_table_gets_the_near_name(run: Run, shop: EmulatedDataset) -> None:
+    for command in ("plan", "refresh"):
+        assert "(did you mean customer?)" in run(command, f"{shop.name}.custmer").err
+
+
 def test_a_view_without_versions_is_removed_only_with_prune(run: Run, shop: EmulatedDataset) -> None:
     run("refresh", f"{shop.name}.customer")
     Path("onefold.yaml").write_text("tables: {customer: {retire: [abc, def]}}")
     refused = run("refresh", f"{shop.name}.customer")
     assert refused.code == 1
     expected = f"local.{shop.name}: expected tables named as customer_v_VERSION, where"
-    for words in (expected, "all 2 of them are retired", "--prune"):
+    for words in (expected, "all 2 of them are retired", f"`onefold refresh {shop.name}.customer --prune`"):
         assert words in refused.err
     assert "customer_unified removed" in run("refresh", f"{shop.name}.customer", "--prune").out
     left = {table.table_id for table in shop.client.list_tables(shop.name)}
