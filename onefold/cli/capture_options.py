@@ -106,7 +106,7 @@ starts = options_of(
 
 
 checks = options_of(
-    click.option("--check", is_flag=True, help="Check source and destination without changing anything."),
+    click.option("--check", "--dry-run", "check", is_flag=True, help="Check source and destination, and change nothing."),
     as_json,
 )
 

@@ -22,7 +22,7 @@ from onefold.cli.common import (
 from onefold.cli.merge import key_names, key_option
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json
-from onefold.cli.table_arguments import all_option, match_option, selected, table_argument
+from onefold.cli.table_arguments import all_option, dry_run_option, match_option, selected, table_argument
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId
 from onefold.core.text import counted
@@ -39,6 +39,7 @@ _OUTCOMES = {"none": "up to date", "create": "created", "update": "updated"}
 @all_option
 @match_option
 @key_option
+@dry_run_option
 @accept_settings
 @project
 @as_json
@@ -49,6 +50,7 @@ def current(
     all_: bool,
     match: str | None,
     keys: str | None,
+    dry_run: bool,
     project: str | None,
     as_json: bool,
 ) -> int:
@@ -59,7 +61,7 @@ def current(
     without a known key are skipped, and those that the settings exclude.
     """
     from onefold.merge.dataset import find_candidates
-    from onefold.views.refresh_current import refresh_current
+    from onefold.views.refresh_current import plan_current, refresh_current
 
     named = selected(named, all_, match)
     dataset, table = named.dataset, named.table
@@ -69,6 +71,8 @@ def current(
     announce = announcing(warehouse.project, settings)
 
     def work(target: TableId) -> CurrentView:
+        if dry_run:
+            return plan_current(warehouse, target, key_names(keys), settings)
         check_view_settings(warehouse, target, settings)
         return refresh_current(warehouse, target, key_names(keys), settings, announce=announce)
 
@@ -80,7 +84,8 @@ def current(
     if as_json:
         echo_json([_outcome(target, made).as_dict()])
     else:
-        action = "is up to date" if made.action == "none" else _OUTCOMES[made.action]
+        outcome = f"{'would be ' if dry_run else ''}{_OUTCOMES[made.action]}"
+        action = "is up to date" if made.action == "none" else outcome
         changes = _changes(made)
         print_lines(f"{made.id} {action}, over {f'{made.base} and {changes}' if made.base else changes}")
     return OK

@@ -11,7 +11,9 @@ import click
 from onefold.changelog.metadata import CHANGE_TYPES
 from onefold.cli.all_tables import TableOutcome, refuse_for_many, run_for_many
 from onefold.cli.common import (
+    ERROR,
     OK,
+    Failure,
     accept_settings,
     announcing,
     as_json,
@@ -20,6 +22,7 @@ from onefold.cli.common import (
     print_lines,
     project,
     raise_problems,
+    work_on_each,
 )
 from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.named_tables import NamedTables
@@ -94,11 +97,13 @@ def merge(
     named = selected(named, all_, match)
     dataset, table = named.dataset, named.table
     if table is None:
-        refuse_for_many(keys=keys, from_snapshot=snapshot, at=at, dry_run=dry_run)
+        refuse_for_many(keys=keys, from_snapshot=snapshot, at=at)
     _check_together(snapshot, at, dry_run, purge_after_days)
     settings, warehouse = open_warehouse(context, project, dataset, table)
     if (rebuild or purge_after_days is not None) and not dry_run:
         confirm(yes, f"{_destroyed(rebuild, purge_after_days)} of {named.text}")
+    if table is None and dry_run:
+        return _show_many(warehouse, settings, dataset, named.match, rebuild, as_json)
     if table is None:
         return _merge_many(warehouse, settings, dataset, named.match, rebuild, purge_after_days, as_json)
     target = TableId(warehouse.project, dataset, table)
@@ -137,6 +142,25 @@ def _show(table: TableId, statements: list[str], as_json: bool) -> None:
         echo_json([{"table": str(table), "statements": statements}])
     else:
         click.echo(";\n\n".join(statements) + ";")
+
+
+def _show_many(warehouse: Any, settings: Settings, dataset: str, match: str | None, rebuild: bool, as_json: bool) -> int:
+    """Print the statements of the merges of many tables; one that cannot be planned does not stop the others."""
+    from onefold.merge.dataset import find_candidates
+    from onefold.merge.statements import statements
+
+    def work(table: TableId) -> dict[str, Any]:
+        return {"table": str(table), "statements": statements(warehouse, table, settings, (), rebuild=rebuild)}
+
+    tables = [found.table for found in find_candidates(warehouse, dataset, settings, match)]
+    results = work_on_each(tables, work, None)
+    made = [one for one in results if not isinstance(one, Failure)]
+    if as_json:
+        echo_json([{"outcome": "failed", **one.as_dict()} if isinstance(one, Failure) else one for one in results])
+    for one in made if not as_json else ():
+        click.echo(f"-- {one['table']}")
+        click.echo(";\n\n".join(one["statements"]) + ";")
+    return OK if len(made) == len(results) else ERROR
 
 
 def _merge_many(

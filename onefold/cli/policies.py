@@ -26,7 +26,7 @@ from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json, is_verbose
 from onefold.cli.program import CommandGroup
-from onefold.cli.table_arguments import table_argument
+from onefold.cli.table_arguments import dry_run_option, table_argument
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId, check_names
 from onefold.schema.column_policy import ColumnPolicies
@@ -114,6 +114,7 @@ def check(context: click.Context, named: NamedTables, project: str | None, as_js
 @click.command()
 @click.argument("dataset")
 @click.option("--rotate", is_flag=True, help="Replace the key: every value gets another hash.")
+@dry_run_option
 @yes_option
 @click.option(
     "--key-file",
@@ -125,7 +126,16 @@ def check(context: click.Context, named: NamedTables, project: str | None, as_js
 @project
 @as_json
 @click.pass_context
-def key(context: click.Context, dataset: str, rotate: bool, yes: bool, file: Any, project: str | None, as_json: bool) -> int:
+def key(
+    context: click.Context,
+    dataset: str,
+    rotate: bool,
+    dry_run: bool,
+    yes: bool,
+    file: Any,
+    project: str | None,
+    as_json: bool,
+) -> int:
     """Write the key with which the clean views of DATASET hash into DATASET__keys.hash_key.
 
     The key is never printed. Without --rotate, a key that exists stays.
@@ -134,6 +144,12 @@ def key(context: click.Context, dataset: str, rotate: bool, yes: bool, file: Any
 
     settings, warehouse = open_warehouse(context, project, dataset, None)
     table = settings.key_table_of(TableId(warehouse.project, dataset, ""))
+    if dry_run:
+        if as_json:
+            echo_json([{"table": str(table), "rotated": rotate}])
+        else:
+            print_lines(f"{table} would get {'another key' if rotate else 'a key, unless it has one'}")
+        return OK
     if rotate:
         confirm(yes, f"replace the key of {table}, by which every hashed value changes")
     new = HashKey.parse(file.read(), "the key of --key-file") if file else HashKey.new()

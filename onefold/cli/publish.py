@@ -9,7 +9,7 @@ import click
 from onefold.cli.common import OK, as_json, given, project, raise_problems, read_settings
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json
-from onefold.cli.table_arguments import table_and_version
+from onefold.cli.table_arguments import dry_run_option, table_and_version
 from onefold.core.names import problems_of_name
 from onefold.settings.environment import Settings
 
@@ -18,6 +18,7 @@ from onefold.settings.environment import Settings
 @table_and_version
 @click.option("--function", "to", metavar="URL", help="Send a CloudEvent to a local function instead of publishing.")
 @click.option("--topic", metavar="T", help="The topic.  [default: ONEFOLD_TOPIC_TABLE_CREATED, table-created]")
+@dry_run_option
 @project
 @as_json
 @click.pass_context
@@ -27,6 +28,7 @@ def publish(
     version: str,
     to: str | None,
     topic: str | None,
+    dry_run: bool,
     project: str | None,
     as_json: bool,
 ) -> int:
@@ -44,15 +46,18 @@ def publish(
         problems.append("the project is missing: name it with --project, or set ONEFOLD_PROJECT")
     raise_problems(problems)
     data = table_message(dataset, table, version)
-    if to:
+    topic = topic or settings.topic_table_created or "table-created"
+    if dry_run:
+        identifier = ""
+    elif to:
         identifier = send_event(to, data)
     else:
-        topic = topic or settings.topic_table_created or "table-created"
         identifier = PubSub(name).publish(topic, [Message(data)])[0]
     if as_json:
         echo_json([{"id": identifier, "message": json.loads(data)}])
     else:
-        click.echo(f"sent to {to or topic} as {identifier}: {data.decode()}")
+        done = f"would be sent to {to or topic}" if dry_run else f"sent to {to or topic} as {identifier}"
+        click.echo(f"{done}: {data.decode()}")
     return OK
 
 

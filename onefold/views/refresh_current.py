@@ -17,7 +17,7 @@ from onefold.merge.plan import MergePlan
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.refresh.kind import ViewKind
 from onefold.refresh.plan import Announce, ViewPlan
-from onefold.refresh.write import refresh
+from onefold.refresh.write import plan_refresh, refresh
 from onefold.settings.environment import Settings
 from onefold.settings.unknown_keys import near_name
 from onefold.views.current_kind import CurrentKind
@@ -75,6 +75,18 @@ def refresh_current(
     except NotFound as error:
         bases = set(warehouse.list_bases(table.dataset or "", settings.names_in(table.dataset))) - {table.table}
         raise NotFound(f"there is no change table {table}{near_name(table.table, bases)}, and {error}") from error
+
+
+def plan_current(warehouse: BaseWarehouse, table: TableId, keys: Sequence[str], settings: Settings) -> CurrentView:
+    """Return what `refresh_current` would do with a view, and write nothing.
+
+    Raises:
+        NoCurrentView: the settings exclude the table.
+        OnefoldError: as `refresh_current`.
+    """
+    if not settings.rules_for(table).current:
+        raise NoCurrentView(f"{table} has no current view: onefold.yaml sets `current: false` for it")
+    return _done(plan_refresh(kind_of(warehouse, table, settings, tuple(keys))), table)
 
 
 def keep_current(

@@ -101,7 +101,6 @@ def test_all_means_every_table_of_the_dataset(run: Run, dataset: EmulatedDataset
             ("merge", "shop", "--all", "--keys", "id", "--at", "1", "--from-snapshot", "t"),
             "--keys, --from-snapshot, --at is",
         ),
-        (("merge", "shop", "--all", "--dry-run"), "--dry-run is for one table"),
     ],
 )
 def test_what_cannot_be_combined_is_refused(run: Run, words: tuple[str, ...], told: str) -> None:
