@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--source", metavar="URL", help="Your own database: mysql://USER@HOST[:PORT][/DATABASE]. It is only read.")
+@click.option("--source", metavar="URL", help="Your own database, as mysql://USER@HOST:PORT/DATABASE. It is only read.")
 @tables
 @click.option("--once", is_flag=True, help="With --source: do not follow changes.  [default if there is no terminal]")
 @click.option("--full", is_flag=True, help="Show every message, every view before and after it, and the SQL.")

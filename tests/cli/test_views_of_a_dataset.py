@@ -129,7 +129,7 @@ def test_a_view_that_somebody_wrote_is_replaced_only_on_request_and_its_text_pri
     for command in ("plan", "refresh"):
         refused = run(command, shop.name, "customer")
         assert refused.code == 1
-        assert f"`onefold refresh {shop.name} customer --take-over`" in refused.err
+        assert f"`onefold refresh {shop.name}.customer --take-over`" in refused.err
     assert run("plan", f"{shop.name}.customer", "--take-over").code == 2
     taken = run("refresh", f"{shop.name}.customer", "--take-over")
     assert taken.code == 0

@@ -183,7 +183,7 @@ def test_without_a_project_and_a_region_nothing_is_called(recorder: Recorder, re
 
 def test_the_documentation_creates_every_agent_that_gets_a_key() -> None:
     given = re.findall(r'^    (\w+) += "\$\{local\.agent\}@', (ROOT / "infra" / "encryption.tf").read_text(), re.MULTILINE)
-    page = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "second-deployment.md").read_text()
     commands = page.partition("## With keys of your own")[2].partition("\n## ")[0]
     (listed,) = re.findall(r"for service in (.+); do", commands)
     alone = re.findall(r"gcloud (?:services enable (\w+)\.|(storage) service-agent)", commands)

@@ -128,7 +128,7 @@ def test_commands_of_an_extra_that_is_not_installed_say_what_to_install(
     (wheel,) = built.glob("onefold-*.whl")
     capture = ("capture", "--host", "h", "--user", "u", "--source", "s", "--dataset", "d", "--checkpoint", "c")
     commands = (
-        ("mysql", "check", "fraud", "models"),
+        ("mysql", "check", "--source", "fraud", "models"),
         ("mysql", "sources", "check"),
         (
             "mysql",

@@ -33,6 +33,12 @@ NOT_SET = {
     "ONEFOLD_METRICS_PORT",
     "ONEFOLD_TOPIC_CHANGE_RECORDS",
     "ONEFOLD_CAPTURES",
+    # Common options of commands.
+    "ONEFOLD_DATASET",
+    "ONEFOLD_SOURCE",
+    "ONEFOLD_JSON",
+    "ONEFOLD_QUIET",
+    "ONEFOLD_VERBOSE",
     # The key of a person or a job that reads another server.
     "ONEFOLD_REGISTRY_APIKEY",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,8 +82,12 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
     def run_command(*arguments: object, stdin: str = "") -> Outcome:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        before = dict(os.environ)  # a command may set variables of its process
         with pytest.raises(SystemExit) as ended:
             main([str(argument) for argument in arguments])
+        for name in os.environ.keys() - before:
+            del os.environ[name]
+        os.environ.update(before)
         printed = capsys.readouterr()
         assert isinstance(ended.value.code, int)
         if "--json" in arguments and "Usage:" not in printed.err:

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from xdist.scheduler.loadfile import LoadFileScheduling
 
-SHARED = ("tests/spark/", "tests/infra/")
-"""Folders whose tests stay in one worker: a second Spark or Terraform would cost its start, and do the same work again."""
+SHARED = ("tests/spark/reconcile/", "tests/spark/", "tests/infra/")
+"""Folders whose tests stay in one worker: a second Terraform would do the same work again, a third Spark cost its start.
+
+Two workers have a Spark: all of its tests, one after the other, take longer than everything else that a worker does.
+"""
 
 
 class BySystem(LoadFileScheduling):

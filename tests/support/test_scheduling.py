@@ -9,7 +9,7 @@ from support.scheduling import scope
 @pytest.mark.parametrize(
     ("test", "expected"),
     [
-        ("tests/spark/reconcile/test_job.py::test_a[b::c]", "tests/spark/"),
+        ("tests/spark/reconcile/test_job.py::test_a[b::c]", "tests/spark/reconcile/"),
         ("tests/spark/test_session.py::test_b", "tests/spark/"),
         ("tests/infra/test_plan.py::test_b", "tests/infra/"),
         ("tests/merge/test_apply.py::test_c[tests/spark/]", "tests/merge/test_apply.py"),
