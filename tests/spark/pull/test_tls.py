@@ -75,7 +75,7 @@ def test_pymysql_verifies_the_certificate_and_its_host(tls: TlsServer) -> None:
             connect_source(source, PASSWORD)
         assert f"{USER}@{source.host}:{tls.server.port} cannot be read" in str(caught.value), name
         assert PASSWORD not in str(caught.value)
-    with pytest.raises(Rejected, match="correct sources.fraud in onefold.yaml"):
+    with pytest.raises(Rejected, match=r"correct sources\.fraud in onefold\.yaml"):
         connect_source(tls.source(Tls("off")), PASSWORD)
 
 
