@@ -21,7 +21,7 @@ def translated(error: pymysql.err.MySQLError, user: str = "...") -> Exception:
     if code in _LOGIN_REFUSED:
         return Rejected(
             f"the source refuses the login: {text}: correct host and user, and the password in ONEFOLD_SOURCE_PASSWORD or "
-            "--password-file"
+            "--password-from"
         )
     if code in DENIED:
         return Rejected(

@@ -61,22 +61,28 @@ def run_for_many(
         title: what is done, for a progress bar on standard error.
         as_json: print JSON instead of a summary.
     """
-
-    def unless_skipped(table: TableId) -> TableOutcome:
-        try:
-            return work(table)
-        except (KeyUnknown, NoCurrentView, NotFound) as error:
-            say("yellow", f"Skipped: {error}")
-            return TableOutcome(table, "skipped", (("reason", str(error)),))
-
-    results = work_on_each(tables, unless_skipped, None if as_json else title)
+    results = work_on_each(tables, unless_skipped(work), None if as_json else title)
     if as_json:
-        echo_json([_entry(result) for result in results])
+        echo_json([entry(result) for result in results])
     else:
         counts = Counter("failed" if isinstance(result, Failure) else result.outcome for result in results)
         print_lines(f"{dataset}: {', '.join(f'{count:,} {name}' for name, count in counts.items())}")
     return ERROR if any(isinstance(result, Failure) for result in results) else OK
 
 
-def _entry(result: TableOutcome | Failure) -> dict[str, Any]:
+def unless_skipped(work: Callable[[TableId], TableOutcome]) -> Callable[[TableId], TableOutcome]:
+    """Return `work`, for which a table is skipped, and no failure, whose key is unknown or that the settings exclude."""
+
+    def skipping(table: TableId) -> TableOutcome:
+        try:
+            return work(table)
+        except (KeyUnknown, NoCurrentView, NotFound) as error:
+            say("yellow", f"Skipped: {error}")
+            return TableOutcome(table, "skipped", (("reason", str(error)),))
+
+    return skipping
+
+
+def entry(result: TableOutcome | Failure) -> dict[str, Any]:
+    """Return the entry of a table in the JSON."""
     return {"outcome": "failed", **result.as_dict()} if isinstance(result, Failure) else result.as_dict()

@@ -16,6 +16,7 @@ from onefold.cli.common_options import SOURCE
 from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.job_options import job_options
 from onefold.cli.output import echo_json
+from onefold.cli.sources import unknown_source
 from onefold.cli.table_arguments import say_former
 from onefold.core.text import shown_list
 
@@ -90,8 +91,14 @@ def _named(words: Sequence[str], source: str | None, context: click.Context) -> 
 
 
 def _databases(context: click.Context, source: str) -> Sequence[str]:
-    found = read_settings(context).sources.get(source)
-    return found.databases if found else [""]
+    """Return the databases of a source.
+
+    Raises:
+        InvalidInput: onefold.yaml has no such source.
+    """
+    sources = read_settings(context).sources
+    raise_problems([] if source in sources else [unknown_source(source, sources)])
+    return sources[source].databases
 
 
 def lines(report: CheckReport) -> Iterator[str]:

@@ -23,7 +23,12 @@ def confirm(yes: bool, act: str) -> None:
     """
     if yes:
         return
-    if sys.stdin.isatty():
+    if is_terminal():
         click.confirm(f"This will {act}. Go on?", abort=True, err=True)
     else:
         say("yellow", f"Warning: this will {act}; without a terminal, the next release refuses it without --yes")
+
+
+def is_terminal() -> bool:
+    """Return whether there is a person to ask."""
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import cast
 
 import click
 
 from onefold.cli.common import OK, as_json, project, raise_problems, read_settings
+from onefold.cli.confirm import is_terminal
 from onefold.cli.output import echo_json
 from onefold.core.errors import InvalidInput
 from onefold.core.names import problems_of_name
@@ -128,8 +128,3 @@ def read_project(context: click.Context) -> str:
         return read_settings(context).project or ""
     except InvalidInput:
         return ""
-
-
-def is_terminal() -> bool:
-    """Return whether there is a person to ask."""
-    return sys.stdin.isatty()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.changelog.metadata import CHANGE_TYPES
-from onefold.cli.all_tables import TableOutcome, refuse_for_many, run_for_many
+from onefold.cli.all_tables import TableOutcome, entry, refuse_for_many, run_for_many, unless_skipped
 from onefold.cli.common import (
     ERROR,
     OK,
@@ -139,28 +139,31 @@ def _destroyed(rebuild: bool, purge_after_days: int | None) -> str:
 
 def _show(table: TableId, statements: list[str], as_json: bool) -> None:
     if as_json:
-        echo_json([{"table": str(table), "statements": statements}])
+        echo_json([TableOutcome(table, "shown", (("statements", statements),)).as_dict()])
     else:
-        click.echo(";\n\n".join(statements) + ";")
+        click.echo(_as_script(statements))
+
+
+def _as_script(statements: list[str]) -> str:
+    return ";\n\n".join(statements) + ";"
 
 
 def _show_many(warehouse: Any, settings: Settings, dataset: str, match: str | None, rebuild: bool, as_json: bool) -> int:
-    """Print the statements of the merges of many tables; one that cannot be planned does not stop the others."""
+    """Print the statements of the merges of many tables. The merge of a table that is skipped or fails stops no other."""
     from onefold.merge.dataset import find_candidates
     from onefold.merge.statements import statements
 
-    def work(table: TableId) -> dict[str, Any]:
-        return {"table": str(table), "statements": statements(warehouse, table, settings, (), rebuild=rebuild)}
+    def work(table: TableId) -> TableOutcome:
+        found = statements(warehouse, table, settings, (), rebuild=rebuild)
+        if not as_json:
+            click.echo(f"-- {table}\n{_as_script(found)}")
+        return TableOutcome(table, "shown", (("statements", found),))
 
     tables = [found.table for found in find_candidates(warehouse, dataset, settings, match)]
-    results = work_on_each(tables, work, None)
-    made = [one for one in results if not isinstance(one, Failure)]
+    results = work_on_each(tables, unless_skipped(work), None)
     if as_json:
-        echo_json([{"outcome": "failed", **one.as_dict()} if isinstance(one, Failure) else one for one in results])
-    for one in made if not as_json else ():
-        click.echo(f"-- {one['table']}")
-        click.echo(";\n\n".join(one["statements"]) + ";")
-    return OK if len(made) == len(results) else ERROR
+        echo_json([entry(one) for one in results])
+    return ERROR if any(isinstance(one, Failure) for one in results) else OK
 
 
 def _merge_many(

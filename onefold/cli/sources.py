@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -88,6 +88,11 @@ _NO_SOURCE = (
 )
 
 
+def unknown_source(name: str, known: Collection[str]) -> str:
+    """Return the text of the problem that onefold.yaml has no source of a name."""
+    return f"no source of onefold.yaml is named {name}{near_name(name, known)}; it has {shown_list(known) or 'none'}"
+
+
 @sources.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @as_json
@@ -95,14 +100,7 @@ _NO_SOURCE = (
 def check(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
     """Check connections, rights, watermarks, clocks and zones of the sources in onefold.yaml, all of them by default."""
     settings = read_settings(context)
-    known = shown_list(settings.sources) or "none"
-    raise_problems(
-        [
-            f"no source of onefold.yaml is named {name}{near_name(name, settings.sources)}; it has {known}"
-            for name in names
-            if name not in settings.sources
-        ]
-    )
+    raise_problems([unknown_source(name, settings.sources) for name in names if name not in settings.sources])
     if not settings.sources:
         raise_problems([_NO_SOURCE])
     chosen = [settings.sources[name] for name in names or settings.sources]

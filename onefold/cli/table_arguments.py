@@ -15,12 +15,12 @@ import click
 from onefold.cli.common import say
 from onefold.cli.common_options import DATASET
 from onefold.cli.named_tables import NamedTables
+from onefold.core.names import is_pattern
 
 all_option = click.option("--all", "all_", is_flag=True, help="All tables of the dataset that have versions.")
 match_option = click.option("--match", metavar="PATTERN", hidden=True)
 dry_run_option = click.option("--dry-run", is_flag=True, help="Print what the command would do, and write nothing.")
 Command = TypeVar("Command", bound=Callable[..., Any])
-_PATTERN = frozenset("*?[")
 _HOW = "write it as `{path} shop.customer`, many as `{path} 'shop.order_*'`, or name a dataset with --dataset"
 
 
@@ -114,8 +114,7 @@ def selected(named: NamedTables, all_: bool, match: str | None = None) -> NamedT
 def _table(dataset: str, table: str) -> NamedTables:
     if not table:  # as "shop.$TABLE" without a value: never all tables
         raise click.UsageError(f"No table is named behind {dataset}: write {dataset}.customer, or '{dataset}.*' for all.")
-    is_pattern = bool(_PATTERN & set(table))
-    return NamedTables(dataset, None if is_pattern else table, table if is_pattern else None)
+    return NamedTables(dataset, match=table) if is_pattern(table) else NamedTables(dataset, table)
 
 
 def say_former(former: str, new: str) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from onefold.cli.common import OK, as_json, given, project, read_settings, say
 from onefold.cli.common_options import DATASET
 from onefold.cli.output import echo_json
+from onefold.cli.table_arguments import named_tables
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.settings.environment import Settings
@@ -68,9 +69,9 @@ def _split(tables: Sequence[str], dataset: str | None) -> Iterator[tuple[str, st
         InvalidInput: a table is in no dataset.
     """
     for table in tables:
-        name, dot, pattern = table.rpartition(".")
-        if not dot and not dataset:
+        if "." not in table and not dataset:
             raise InvalidInput(
                 f"{table} is in no dataset: write DATASET.{table}, or add --dataset; all tables of a dataset are '{table}.*'"
             )
-        yield name or str(dataset), pattern
+        named = named_tables([table], dataset, "onefold tables")
+        yield named.dataset, named.table or named.match or "*"

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from onefold.core.errors import InvalidName
 from onefold.core.text import cut
 
+_OF_PATTERNS = frozenset("*?[")
 # Each pattern is used with fullmatch only: `customer` must never match `customer_vip`.
 _PROJECT = re.compile(r"(?:[a-z0-9.-]{1,100}:)?[a-z][a-z0-9-]{0,62}")
 _DATASET = re.compile(r"[A-Za-z0-9_]{1,1024}")
@@ -214,3 +215,13 @@ def leaf_name(view: TableId, text: str) -> str:
     """
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     return f"{LEAF_PREFIX}{digest}_{view.table}"
+
+
+def is_pattern(name: str) -> bool:
+    """Return whether a name is a pattern, as in a shell, which may match many tables or none.
+
+    Examples:
+        >>> is_pattern("order_*"), is_pattern("order")
+        (True, False)
+    """
+    return not _OF_PATTERNS.isdisjoint(name)

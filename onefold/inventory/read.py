@@ -8,15 +8,13 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from onefold.core.errors import NotFound
-from onefold.core.names import LEAF_PREFIX
+from onefold.core.names import LEAF_PREFIX, is_pattern
 from onefold.inventory.contents import Contents, read_contents
 from onefold.inventory.one_table import TableHistory, read_history
 from onefold.inventory.summary import TableSummary, summaries
 from onefold.refresh.labels import TABLE_LABEL
 from onefold.settings.environment import Settings
 from onefold.settings.unknown_keys import near_name
-
-_PATTERN = frozenset("*?[")
 
 
 @dataclass(frozen=True)
@@ -86,16 +84,6 @@ def left_over_views(contents: Contents, known: Sequence[TableSummary], settings:
     for id_, view in contents.views.items():
         if id_ not in used and TABLE_LABEL in view.labels and not view.name.startswith(LEAF_PREFIX):
             yield f"{id_} is left over: its table has no version any more; `onefold refresh --prune` removes it"
-
-
-def is_pattern(name: str) -> bool:
-    """Return whether a name is a pattern, which may match many tables or none.
-
-    Examples:
-        >>> is_pattern("order_*"), is_pattern("order")
-        (True, False)
-    """
-    return not _PATTERN.isdisjoint(name)
 
 
 def _not_found(project: str, dataset: str, pattern: str, known: Sequence[str]) -> str:

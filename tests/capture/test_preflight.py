@@ -213,7 +213,7 @@ def test_a_wrong_password_and_a_missing_grant_are_two_messages(scene: Scene, mon
     refused = scene.problems(scene.check())["settings"]
     assert "the source refuses the login" in refused
     assert scene.user in refused
-    assert "ONEFOLD_SOURCE_PASSWORD or --password-file" in refused
+    assert "ONEFOLD_SOURCE_PASSWORD or --password-from" in refused
     assert "GRANT" not in refused
 
 

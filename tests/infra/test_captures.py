@@ -122,7 +122,7 @@ def test_the_documented_container_shows_no_password_and_its_arguments_are_accept
     words = block.replace("\\\n", " ").split()
     image = next(place for place, word in enumerate(words) if "@sha256:" in word)
     assert not any("PASSWORD" in word for word in words)
-    given = [word for word in words[image + 1 :] if not word.startswith("--password-file=")]
+    given = [word for word in words[image + 1 :] if not word.startswith("--password-from=")]
     assert len(given) == len(words) - image - 2
     assert options_from(parsed(given)).snapshot
 
