@@ -68,10 +68,13 @@ class CleanKind:
 
     @property
     def fingerprint(self) -> str:
+        return self._fingerprint_of(RENDERER)
+
+    def _fingerprint_of(self, renderer: int) -> str:
         policies = (self.settings.policies or ColumnPolicies()).of_table(self.base)
         rules = sorted((rule.table, rule.column, rule.action) for rule in policies.rules)
         retired = sorted(self.settings.rules_for(self.base).retired)
-        return hashlib.sha256(repr((RENDERER, self.base, self.source, rules, retired)).encode()).hexdigest()[:16]
+        return hashlib.sha256(repr((renderer, self.base, self.source, rules, retired)).encode()).hexdigest()[:16]
 
     def is_ours(self, stored: StoredView) -> bool:
         """Return whether Onefold wrote a view as the clean view of this table."""
@@ -158,7 +161,9 @@ class CleanKind:
         return BuiltView(self.id, stored.columns, (), (), "spelled", query)
 
     def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:
-        return (_OTHER_POLICIES,) if stored.labels.get(LABEL) != self.fingerprint else ()
+        # A view that an earlier release wrote by the same policies has another fingerprint, and no other policies.
+        same = {self._fingerprint_of(renderer) for renderer in range(1, RENDERER + 1)}
+        return () if stored.labels.get(LABEL) in same else (_OTHER_POLICIES,)
 
     def other_changes(self, stored: StoredView | None, view: BuiltView) -> tuple[SchemaChange, ...]:
         before = waiting_columns(stored.query) if stored else ()

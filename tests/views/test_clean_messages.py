@@ -202,6 +202,17 @@ def test_command_with_other_policies_writes_nothing(clean: CleanShop) -> None:
     assert clean.rows() == [(1, None, None)]
 
 
+@pytest.mark.usefixtures("shop")
+def test_command_of_a_later_release_has_no_other_policies(clean: CleanShop, monkeypatch: pytest.MonkeyPatch) -> None:
+    clean.function(id="clear").deliver("a1")
+    monkeypatch.setattr("onefold.views.clean_kind.RENDERER", 7)
+    same = Settings(rules=BY_ID, policies=policies(id="clear"), keep_view_settings=True)
+    assert refresh(CleanKind(clean.warehouse, clean.base, same)).action == "update"
+    other = Settings(rules=BY_ID, policies=policies(id="clear", email="clear"), keep_view_settings=True)
+    with pytest.raises(SettingsChanged, match="was written with other policies"):
+        refresh(CleanKind(clean.warehouse, clean.base, other))
+
+
 def test_command_without_policies_does_not_write_the_current_view_either(clean: CleanShop, shop: Shop) -> None:
     clean.function(id="clear").deliver("a1")
     shop.create("b2", {**CUSTOMER, "phone": "STRING"})
