@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from onefold.core.network import network_reason
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _ADDRESS = "https://secretmanager.googleapis.com/v1/"
+_REFERENCE = re.compile(r"(env|file):.+|projects/[^/\s]+/secrets/[^/\s]+(/versions/[^/\s]+)?")
 _TIMEOUT = 30
 """Seconds."""
 _PASSING = (408, 429)
@@ -32,9 +34,11 @@ def read_secret(reference: str, environ: Mapping[str, str], what: str) -> str:
         what: what the secret is, for errors.
 
     Raises:
-        Rejected: the variable, the file or the secret cannot be read.
+        Rejected: the variable, the file or the secret cannot be read, or the text is no reference.
         TryAgain: Secret Manager does not answer.
     """
+    if not _REFERENCE.fullmatch(reference):  # it may be the secret itself, and is in no error
+        raise Rejected(f"the {what} is not named by a reference: write env:NAME, file:PATH or projects/P/secrets/S")
     kind, _, name = reference.partition(":")
     if kind == "env":
         if name not in environ:

@@ -53,6 +53,13 @@ def test_a_password_of_the_environment_and_of_a_file(tmp_path: Path) -> None:
     assert read_password(f"file:{file}", {}) == "pä ss"
 
 
+@pytest.mark.parametrize("typed", ["hunter2", "projects/p", "projects/p/secrets/a/../b", "env"])
+def test_what_may_be_the_password_itself_is_refused_and_not_repeated(typed: str) -> None:
+    with pytest.raises(Rejected, match="write env:NAME, file:PATH or projects/P/secrets/S") as raised:
+        read_password(typed, {})
+    assert typed not in str(raised.value).partition(":")[0]
+
+
 @pytest.mark.parametrize(
     ("reference", "text"), [("env:DB", "DB, which is not set"), ("file:/no/such", "/no/such, which cannot")]
 )
