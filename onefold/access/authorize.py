@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from onefold.access.apply import TRIES
 from onefold.access.plan import writes_views
@@ -70,7 +71,11 @@ def clean_datasets(settings: Settings, project: str, dataset: str) -> CleanDatas
 
 
 def authorize_views(
-    lists: AuthorizedDatasets, project: str, datasets: CleanDatasets, sleep: Callable[[float], None] = time.sleep
+    lists: AuthorizedDatasets,
+    project: str,
+    datasets: CleanDatasets,
+    sleep: Callable[[float], None] = time.sleep,
+    dry_run: bool = False,
 ) -> tuple[Authorized, ...]:
     """Let the clean views read the current views and the key. What is authorized already stays as it is.
 
@@ -79,14 +84,16 @@ def authorize_views(
         project: the project.
         datasets: the datasets.
         sleep: waits for some seconds after a conflict.
+        dry_run: find out what is new, and write nothing.
 
     Raises:
         InvalidInput: datasets do not exist; names all of them, before anything is written.
         OnefoldError: no answer, or a refusal.
     """
     _check_exist(lists, datasets)
-    current = _authorize(lists, project, datasets.current, datasets.views, sleep)
-    keys = _authorize(lists, project, datasets.keys, datasets.views, sleep)
+    authorize = _would_authorize if dry_run else partial(_authorize, sleep=sleep)
+    current = authorize(lists, project, datasets.current, datasets.views)
+    keys = authorize(lists, project, datasets.keys, datasets.views)
     keys_access = lists.read(datasets.keys)
     writers = key_writers(datasets.views, lists.read(datasets.views).grants)
     warnings = (*key_readers(keys_access.dataset, keys_access.grants), *writers)
@@ -102,6 +109,10 @@ def _check_exist(lists: AuthorizedDatasets, datasets: CleanDatasets) -> None:
             missing.append(f"dataset {name} does not exist: run `bq mk --location=LOCATION {name}`, in the tables' location")
     if missing:
         raise InvalidInput(missing)
+
+
+def _would_authorize(lists: AuthorizedDatasets, project: str, dataset: str, views: str) -> bool:
+    return (project, views) not in lists.read(dataset).authorized_datasets
 
 
 def _authorize(lists: AuthorizedDatasets, project: str, dataset: str, views: str, sleep: Callable[[float], None]) -> bool:

@@ -100,8 +100,7 @@ def launch(
         Rejected: Dataproc refuses the batch, or it has failed too often.
         TryAgain: an error that may pass, or the batch of another message for the table runs.
     """
-    allowed = AllowList(batches.project, settings.datasets, settings.batch, settings.registry.address)
-    planned = plan_batch(request, message_id, settings.batch, allowed)
+    planned = planned_batch(batches.project, request, message_id, settings)
     for attempt in range(1, MAX_ATTEMPTS + 1):
         batch = planned.attempt(attempt)
         found, created = batches.get(batch.id), False
@@ -119,6 +118,22 @@ def launch(
         f"all {MAX_ATTEMPTS} batches of this message failed: see the log of "
         f"{planned.attempt(MAX_ATTEMPTS).id}, correct the cause, and send the message again"
     )
+
+
+def planned_batch(project: str, request: BatchRequest, message_id: str, settings: Settings) -> Batch:
+    """Return the batch that the first attempt for a message would create.
+
+    Args:
+        project: where batches run.
+        request: what the message asks for.
+        message_id: the identifier of the message.
+        settings: those of the installation.
+
+    Raises:
+        InvalidMessage: the arguments are wrong, or name what a job may not read or write.
+    """
+    allowed = AllowList(project, settings.datasets, settings.batch, settings.registry.address)
+    return plan_batch(request, message_id, settings.batch, allowed)
 
 
 def _create(batches: Batches, batch: Batch) -> tuple[StoredBatch, bool]:

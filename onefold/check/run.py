@@ -32,7 +32,7 @@ from onefold.core.log import log
 from onefold.core.text import cut, shown_list
 from onefold.pull.read.plan import KeyRange, TablePlan
 from onefold.pull.read.planner import Skipped
-from onefold.pull.read.pull import GONE, asked_tables
+from onefold.pull.read.pull import GONE, AskedTables, asked_tables
 
 SENTENCES = 100
 """Findings of a chunk that are kept in words."""
@@ -82,14 +82,28 @@ class Checks:
             NotFound: the database has no table that the request names.
             MySQLError: the source does not answer.
         """
-        request = self.inspector.request
-        with closing(self.connect()) as connection:
-            loads = None if request.captured else self.inspector.loads
-            asked = asked_tables(connection, request.database, request.tables, loads, request.dataset)
+        request, asked = self.inspector.request, self._asked()
         gone = [table for table in asked.gone if self.inspector.source.load_of(request.database, table)]
         with ThreadPoolExecutor(request.parallel, "check") as threads:
             found = threads.map(lambda table: self._report(table, self.check), asked.present)
             return CheckReport(request.dataset, (*found, *(self._report(table, _refuse_gone) for table in gone)))
+
+    def look(self) -> CheckReport:
+        """Return a report of the tables that would be compared; none is.
+
+        Raises:
+            NotFound: the database has no table that the request names.
+            MySQLError: the source does not answer.
+        """
+        would = ("it would be compared, but for --dry-run",)
+        present = self._asked().present
+        return CheckReport(self.inspector.request.dataset, tuple(TableCheck(table, skipped=would) for table in present))
+
+    def _asked(self) -> AskedTables:
+        request = self.inspector.request
+        loads = None if request.captured else self.inspector.loads
+        with closing(self.connect()) as connection:
+            return asked_tables(connection, request.database, request.tables, loads, request.dataset)
 
     def _report(self, table: str, check_of: Callable[[str], TableCheck]) -> TableCheck:
         """Check a table, and write down what became of it. No error leaves this function, or it would stop other tables."""

@@ -13,6 +13,7 @@ from onefold.cli import access_report as report
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, project, raise_problems, read_settings, say
 from onefold.cli.output import echo_json
 from onefold.cli.program import CommandGroup
+from onefold.cli.table_arguments import dry_run_option
 from onefold.core.errors import InvalidInput, OnefoldError
 from onefold.core.names import check_names
 
@@ -118,6 +119,7 @@ def plan(
 @grants
 @allow_writers
 @click.option("--yes", is_flag=True, help="Do not ask before the first change.")
+@dry_run_option
 @project
 @as_json
 @click.pass_context
@@ -127,27 +129,29 @@ def apply(
     grants: tuple[str, ...],
     allow_writers: bool,
     yes: bool,
+    dry_run: bool,
     project: str | None,
     as_json: bool,
 ) -> int:
     """Make datasets and groups as the file declares them. What is not declared is removed."""
     from onefold.access.apply import apply_plan
 
-    raise_problems(["--json needs --yes, since nobody can answer a question"] if as_json and not yes else [])
+    needs_yes = as_json and not yes and not dry_run
+    raise_problems(["--json needs --yes, since nobody can answer a question"] if needs_yes else [])
     found = _planned(context, path, grants, allow_writers, project)
     raise_problems([f"{problem}; nothing was changed" for problem in found.problems])
     if not as_json:
         report.show(found.plan)
-    if not found.plan.is_empty and not yes:
+    if not found.plan.is_empty and not yes and not dry_run:
         click.confirm("Apply these changes?", abort=True, err=True)
-    failures = apply_plan(found.plan, found.clients.lists, found.clients.groups)
+    failures = [] if dry_run else apply_plan(found.plan, found.clients.lists, found.clients.groups)
     errors = [f"{failure.subject}: {failure.error}" for failure in failures]
     for error in errors:
         say("red", f"Error: {error}")
     if as_json:
         echo_json(report.changes_as_dicts(found.plan), warnings=found.warnings, errors=errors)
     elif not found.plan.is_empty and not failures:
-        click.echo("Applied.")
+        click.echo("Nothing was written." if dry_run else "Applied.")
     return ERROR if failures else OK
 
 

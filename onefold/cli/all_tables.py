@@ -34,7 +34,7 @@ class TableOutcome:
 
 
 def refuse_for_many(**given: object) -> None:
-    """Refuse options that make sense for one table only.
+    """Refuse options that make sense for one table only, where a command names several.
 
     Args:
         given: the values of the options, by name; None and False where an option was not given.
@@ -44,7 +44,7 @@ def refuse_for_many(**given: object) -> None:
     """
     named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, False)]
     if named:
-        raise click.UsageError(f"{shown_list(named)} is for one table, and --all and patterns are for many: name TABLE.")
+        raise click.UsageError(f"{shown_list(named)} is for one table: name one, as shop.customer.")
 
 
 def run_for_many(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import uuid
 from typing import Any
 
@@ -13,10 +14,11 @@ from onefold.batches.report import Report, count_lines, read_report
 from onefold.batches.request import BatchRequest
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, print_lines, progress_line, project, read_settings, say
 from onefold.cli.output import echo_json
+from onefold.cli.table_arguments import dry_run_option
 from onefold.core.errors import InvalidInput, OnefoldError
 from onefold.core.names import check_names
 from onefold.messages.envelope import MESSAGE_ID
-from onefold.ports.batches import BatchState, StoredBatch
+from onefold.ports.batches import Batch, BatchState, StoredBatch
 
 
 class _JobName(click.Choice[str]):
@@ -38,6 +40,7 @@ class _JobName(click.Choice[str]):
     help="The batch's identifier; the same ID never starts a second batch.  [default: a new one]",
 )
 @click.option("--wait", is_flag=True, help="Wait until the batch ends, show the counts of its report, and exit as it did.")
+@dry_run_option
 @project
 @as_json
 @click.pass_context
@@ -49,6 +52,7 @@ def batch(
     table: str | None,
     message_id: str | None,
     wait: bool,
+    dry_run: bool,
     project: str | None,
     as_json: bool,
 ) -> int:
@@ -60,7 +64,7 @@ def batch(
     works on folders, so it has neither.
     """
     from onefold.adapters.dataproc import connect
-    from onefold.batches.launch import launch
+    from onefold.batches.launch import launch, planned_batch
 
     if job in FORMER_JOBS:
         say("yellow", former_name_warning(job))
@@ -70,6 +74,9 @@ def batch(
     settings = read_settings(context)
     batches = connect(project or settings.project, settings.batch)
     identifier = _identifier(message_id)
+    if dry_run:
+        _show_planned(planned_batch(batches.project, request, identifier, settings), identifier, as_json)
+        return OK
     launched = launch(batches, request, identifier, settings)
     link = batch_link(batches.project, batches.region, launched.batch.id)
     if not as_json:
@@ -87,6 +94,15 @@ def batch(
     if _found_differences(job, found):
         return CHANGES
     return ERROR if found.state in (BatchState.FAILED, BatchState.CANCELLED) else OK
+
+
+def _show_planned(planned: Batch, identifier: str, as_json: bool) -> None:
+    what = f"would run {planned.main} {shlex.join(planned.arguments)}"
+    if as_json:
+        started = {"id": identifier, "batch": planned.id, "created": False, "state": ""}
+        echo_json([{**started, "message": what, "link": "", "report": None}])
+    else:
+        print_lines(f"{planned.id} {what}", is_whole=True)
 
 
 def _found_differences(job: str, batch: StoredBatch) -> bool:

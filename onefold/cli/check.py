@@ -17,7 +17,7 @@ from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.job_options import job_options
 from onefold.cli.output import echo_json
 from onefold.cli.sources import unknown_source
-from onefold.cli.table_arguments import say_former
+from onefold.cli.table_arguments import dry_run_option, say_former
 from onefold.core.text import shown_list
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ _SHOWN = 10
 @click.option(SOURCE.word, metavar=SOURCE.metavar, help=SOURCE.help)
 @job_options(CheckArguments, without=("source", "database", "tables"))
 @yes_option
+@dry_run_option
 @as_json
 @click.pass_context
 def check(
@@ -47,6 +48,7 @@ def check(
     source: str | None,
     as_json: bool,
     yes: bool,
+    dry_run: bool,
     **options: Any,
 ) -> int:
     """Compare the tables of a database with their views: numbers of rows, and every value of the next chunk of each.
@@ -56,11 +58,11 @@ def check(
     """
     arguments = CheckArguments(*_named(words, source, context), **options)
     raise_problems(list(arguments.problems()))
-    if arguments.fix:
+    if arguments.fix and not dry_run:
         confirm(yes, f"load what differs in {arguments.database} of {arguments.source} again")
     # The log of a batch is standard output; that of a command is beside its result.
     with redirect_stdout(sys.stderr):
-        report = _check(arguments, read_settings(context))
+        report = _check(arguments, read_settings(context), dry_run)
     if as_json:
         echo_json([{**table.as_dict(), "differences": list(table.findings)} for table in report.tables])
     else:
@@ -114,11 +116,11 @@ def lines(report: CheckReport) -> Iterator[str]:
     yield total
 
 
-def _check(arguments: CheckArguments, settings: Settings) -> CheckReport:
+def _check(arguments: CheckArguments, settings: Settings, dry_run: bool) -> CheckReport:
     from onefold.adapters.pubsub_rest import RestPublisher
     from onefold.spark.check.job import check as run
 
-    return run(arguments, settings, os.environ, _reader, RestPublisher)
+    return run(arguments, settings, os.environ, _reader, RestPublisher, dry_run=dry_run)
 
 
 def _reader(source: Source, password: str, connect: Callable[[], pymysql.Connection], to: FileDestination) -> Reader:  # noqa: ARG001

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from onefold.cli.common_options import JSON, PROJECT
 from onefold.cli.named_tables import NamedTables
-from onefold.cli.output import is_quiet, note_json, show_traceback
+from onefold.cli.output import is_quiet, note_json, one_document, output_console, show_traceback
 from onefold.cli.unforeseen import as_onefold_error
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 from onefold.core.names import TableId, check_names
@@ -33,7 +33,7 @@ _stderr = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 as_json = click.option(JSON.word, JSON.name, is_flag=True, callback=note_json, help=JSON.help)
 project = click.option(PROJECT.word, metavar=PROJECT.metavar, help=PROJECT.help)
-_ACCEPTED = "onefold.accept_settings"
+_ACCEPTED, _OPENED = "onefold.accept_settings", "onefold.warehouse"
 
 
 def _note_accepted(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001
@@ -92,7 +92,7 @@ def open_warehouse(context: click.Context, project: str | None, dataset: str, ta
 
     check_names([("dataset", dataset), *given(("table", table), ("project", project))])
     settings = replace(read_settings(context), keep_view_settings=not context.meta.get(_ACCEPTED))
-    warehouse = connect(project or settings.project)
+    warehouse = context.meta[_OPENED] = connect(project or settings.project)
     names = settings.names_in(dataset)
     if table and names.by_labels:
         names = names.resolved(warehouse.list_labels(dataset))
@@ -101,6 +101,20 @@ def open_warehouse(context: click.Context, project: str | None, dataset: str, ta
     if hint and table not in warehouse.list_bases(dataset, names):
         raise InvalidInput(hint)
     return settings, warehouse
+
+
+def near_dataset(warehouse: Any, dataset: str) -> str:
+    """Return a question with the dataset that is near to one that does not exist; an empty text where none is near."""
+    known: Sequence[str] = ()
+    with suppress(OnefoldError):  # who may not list the datasets is told the other error
+        known = warehouse.list_datasets()
+    return "" if dataset in known else near_name(dataset, known)
+
+
+def near_of_opened(dataset: str) -> str:
+    """Return the same as `near_dataset` of the warehouse that the command has opened; an empty text where it has none."""
+    warehouse = click.get_current_context().meta.get(_OPENED)
+    return near_dataset(warehouse, dataset) if warehouse else ""
 
 
 def check_view_settings(warehouse: Any, base: TableId, settings: Settings) -> None:
@@ -211,6 +225,28 @@ def _all_bases(warehouse: Any, named: NamedTables, names: VersionedNames) -> lis
     return matching
 
 
+def run_each(runs: Iterable[Callable[[], int]]) -> int:
+    """Run a command once for each word that names tables, and return the worst exit code. An error stops no other run."""
+    first, *others = runs
+    if not others:
+        return first()
+    with one_document() as errors:
+        codes = [_code_of(run, errors) for run in (first, *others)]
+    return ERROR if ERROR in codes else max(codes)
+
+
+def _code_of(run: Callable[[], int], errors: list[str]) -> int:
+    try:
+        return run()
+    except OnefoldError as error:
+        show_traceback(error)
+        lines = str(error).splitlines()
+        errors += lines
+        for line in shown_lines(lines):
+            say("red", f"Error: {line}")
+        return ERROR
+
+
 def done(base: TableId, work: Callable[[TableId], Any]) -> Any:
     """Work on one table. Returns the result, or a Failure after its errors were printed."""
     try:
@@ -241,7 +277,7 @@ def print_lines(*lines: str, is_whole: bool = False) -> None:
         is_whole: whether each stays one line, because it begins with a name that may be longer than the terminal.
     """
     for line in lines:
-        Console(highlight=False, emoji=False).print(line, markup=False, soft_wrap=is_whole)
+        output_console().print(line, markup=False, soft_wrap=is_whole)
 
 
 def say(colour: str, text: str) -> None:

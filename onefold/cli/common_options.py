@@ -14,9 +14,9 @@ from typing import Any
 
 import click
 
-from onefold.cli.output import verbosity_options
+from onefold.cli.output import OptionOrVariable, verbosity_options
 
-CONFIG = click.Path(exists=True, dir_okay=False, path_type=Path)
+CONFIG = click.Path(dir_okay=False, path_type=Path)
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class CommonOption:
     def option(self, **how: Any) -> click.Option:
         """Return the option; a flag where it takes no value."""
         kind: dict[str, Any] = {"is_flag": True} if self.metavar is None else {"metavar": self.metavar}
-        return click.Option([self.word, self.name], help=self.help, **kind, **how)
+        return OptionOrVariable([self.word, self.name], help=self.help, **kind, **how)
 
 
 PROJECT = CommonOption("project", "--project", "", "The project.  [default: ONEFOLD_PROJECT, GOOGLE_CLOUD_PROJECT]", "P")
@@ -99,8 +99,15 @@ def _refused(one: CommonOption) -> click.Option:
 
 
 def _config_after() -> click.Option:
-    def note(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:  # noqa: ARG001
+    def note(context: click.Context, parameter: click.Parameter, value: Path | None) -> None:
+        """Remember the file.
+
+        Raises:
+            BadParameter: it does not exist, before or behind the command.
+        """
         context.obj = value or context.obj
+        if context.obj and not context.obj.exists():
+            raise click.BadParameter(f"File '{context.obj}' does not exist.", context, parameter)
 
     return click.Option(["--config"], metavar="FILE", type=CONFIG, expose_value=False, callback=note, help=CONFIG_HELP)
 

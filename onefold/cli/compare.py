@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from onefold.cli.common import CHANGES, OK, as_json, print_lines, project, read_settings
-from onefold.cli.output import echo_json
+from onefold.cli.output import echo_json, output_console
 from onefold.compare.files import FORMATS, RowSource, check_new_file, format_of, open_rows, write_findings
 from onefold.compare.findings import FINDING_COLUMNS, Comparison, Finding, findings
 from onefold.compare.rows import compare_sources
@@ -175,7 +175,7 @@ def _table(context: click.Context, uri: str, project: str | None) -> tuple[Any, 
 
 
 def _show(found: Comparison, keys: list[str], sample: int) -> None:
-    console = Console(emoji=False)  # a value such as `:x:` is shown as it is
+    console = output_console()
     verdict = "[green]the same[/]" if found.same else "[red]different[/]"
     console.print(f"{verdict}: {counted(found.left_rows, 'row')} left, {found.right_rows:,} right")
     for side, columns in (("left", found.columns_only_left), ("right", found.columns_only_right)):

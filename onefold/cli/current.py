@@ -65,7 +65,7 @@ def current(
 
     named = selected(named, all_, match)
     dataset, table = named.dataset, named.table
-    if table is None:
+    if table is None or named.among_others:
         refuse_for_many(keys=keys)
     settings, warehouse = open_warehouse(context, project, dataset, table)
     announce = announcing(warehouse.project, settings)

@@ -12,7 +12,7 @@ EXAMPLES = {
     "render": ("onefold render shop.customer --columns -", "onefold render customer --columns - --dataset shop --ddl"),
     "publish": ("onefold publish shop.customer abc", "onefold publish shop.customer abc --function http://localhost:8080"),
     "compare": (
-        "onefold compare shop.customer_base truth.jsonl --keys id",
+        "onefold compare bigquery:shop.customer_base truth.jsonl --keys id",
         "onefold compare a.csv b.csv --keys id",
     ),
     "check": ("onefold check --source fraud models.scores", "onefold check --source fraud models --whole"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import cast
@@ -9,8 +10,10 @@ from typing import cast
 import click
 
 from onefold.cli.common import OK, as_json, project, raise_problems, read_settings
+from onefold.cli.common_options import CONFIG, CONFIG_HELP
 from onefold.cli.confirm import is_terminal
 from onefold.cli.output import echo_json
+from onefold.cli.table_arguments import dry_run_option
 from onefold.core.errors import InvalidInput
 from onefold.core.names import problems_of_name
 from onefold.settings.first_files import (
@@ -23,6 +26,7 @@ from onefold.settings.first_files import (
     settings_text,
     variables_text,
 )
+from onefold.settings.variables import CONFIG as CONFIG_VARIABLE
 
 _REGION = "europe-west1"
 _OPTIONS = {"rows": "--rows-from"}
@@ -44,34 +48,48 @@ _QUESTIONS = {
     "written by Datastream or other tools, events are JSON.",
 )  # fmt: skip
 @click.option("--dataset", "datasets", metavar="D", multiple=True, help="A dataset of versioned tables; may be repeated.")
+@click.option("--config", metavar="FILE", type=CONFIG, help=CONFIG_HELP)
 @click.option("--yes", is_flag=True, help="Overwrite files that exist.")
+@dry_run_option
 @project
 @as_json
 @click.pass_context
 def init(
-    context: click.Context, region: str | None, origins: tuple[str, ...], datasets: tuple[str, ...], yes: bool,
-    project: str | None, as_json: bool,
+    context: click.Context, region: str | None, origins: tuple[str, ...], datasets: tuple[str, ...], config: Path | None,
+    yes: bool, dry_run: bool, project: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Write onefold.yaml and onefold.tfvars, the variables of Terraform, into this folder, with comments.
 
-    Asks three things, or takes them as options: project and region, where rows come from, and which datasets.
+    Asks three things, or takes them as options: project and region, where rows come from, and which datasets. --config names
+    another file than onefold.yaml.
     """
+    context.obj = config or context.obj
     known = {
         "project": project or read_project(context), "region": region or "", "rows": ",".join(origins),
         "dataset": ",".join(datasets),
     }  # fmt: skip
     answers = checked_answers(asked(known) if is_terminal() else known)
-    texts = {SETTINGS_FILE: settings_text(answers), VARIABLES_FILE: variables_text(answers)}
-    check_overwriting(list(texts), yes)
+    file = str(context.obj or os.environ.get(CONFIG_VARIABLE) or SETTINGS_FILE)
+    texts = {file: settings_text(answers), VARIABLES_FILE: variables_text(answers)}
+    if not dry_run:
+        check_overwriting(list(texts), yes)
     for name, text in texts.items():
-        Path(name).write_text(text, encoding="utf-8")
+        write(Path(name), text, dry_run, as_json)
     if as_json:
         echo_json([{"files": list(texts), "next": list(next_steps(answers))}])
     else:
-        click.echo(f"wrote {' and '.join(texts)}. Next:")
+        click.echo(f"{'would write' if dry_run else 'wrote'} {' and '.join(texts)}. Next:")
         for step in next_steps(answers):
             click.echo(f"- {step}")
     return OK
+
+
+def write(path: Path, text: str, dry_run: bool, as_json: bool) -> None:
+    """Write a file; a dry run prints it instead, without `--json`."""
+    if not dry_run:
+        path.write_text(text, encoding="utf-8")
+    elif not as_json:
+        click.echo(f"--- {path}\n{text}")
 
 
 def asked(known: dict[str, str]) -> dict[str, str]:

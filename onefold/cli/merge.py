@@ -96,7 +96,7 @@ def merge(
 
     named = selected(named, all_, match)
     dataset, table = named.dataset, named.table
-    if table is None:
+    if table is None or named.among_others:
         refuse_for_many(keys=keys, from_snapshot=snapshot, at=at)
     _check_together(snapshot, at, dry_run, purge_after_days)
     settings, warehouse = open_warehouse(context, project, dataset, table)
@@ -109,9 +109,8 @@ def merge(
     target = TableId(warehouse.project, dataset, table)
     copy = _table(snapshot, target) if snapshot is not None else None
     if dry_run:
-        _show(
-            target, statements(warehouse, target, settings, key_names(keys), snapshot=copy, at=at, rebuild=rebuild), as_json
-        )
+        found = statements(warehouse, target, settings, key_names(keys), snapshot=copy, at=at, rebuild=rebuild)
+        _show(target, found, as_json, head=named.among_others)
         return OK
     check_view_settings(warehouse, target, settings)
     done = reconcile(
@@ -137,11 +136,13 @@ def _destroyed(rebuild: bool, purge_after_days: int | None) -> str:
     return " and ".join(act for is_asked, act in acts if is_asked)
 
 
-def _show(table: TableId, statements: list[str], as_json: bool) -> None:
+def _show(table: TableId, statements: list[str], as_json: bool, head: bool) -> None:
     if as_json:
         echo_json([TableOutcome(table, "shown", (("statements", statements),)).as_dict()])
-    else:
-        click.echo(_as_script(statements))
+        return
+    if head:
+        click.echo(f"-- {table}")
+    click.echo(_as_script(statements))
 
 
 def _as_script(statements: list[str]) -> str:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
+from rich.console import Console
 
 from onefold.cli.unforeseen import as_onefold_error
 
 _JSON, _PRINTED, _VERBOSITY = "onefold.json", "onefold.printed", "onefold.verbosity"
+_PARTS = "onefold.parts"
 _QUIET, _VERBOSE = -1, 1
+_UNWRAPPED = 10_000
+"""The width of lines that nobody sees on a terminal."""
 _ENDS = (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError)
 """By these click ends a command, and says so itself."""
 
@@ -35,10 +42,35 @@ def echo_json(results: Sequence[Any], *, warnings: Iterable[str] = (), errors: I
         warnings: warnings that belong to no entry.
         errors: errors that belong to no entry.
     """
-    context = click.get_current_context()
-    context.meta[_PRINTED] = True
-    document = {"command": context.meta[_JSON], "results": results, "warnings": list(warnings), "errors": list(errors)}
+    meta = click.get_current_context().meta
+    document = {"command": meta[_JSON], "results": list(results), "warnings": list(warnings), "errors": list(errors)}
+    if _PARTS in meta:
+        meta[_PARTS].append(document)
+        return
+    meta[_PRINTED] = True
     click.echo(json.dumps(document))
+
+
+@contextmanager
+def one_document() -> Iterator[list[str]]:
+    """Gather what the block prints as JSON into one object. Yields a list for further errors of the block."""
+    meta = click.get_current_context().meta
+    parts: list[dict[str, list[Any]]] = []
+    errors: list[str] = []
+    meta[_PARTS] = parts
+    try:
+        yield errors
+    finally:
+        del meta[_PARTS]
+    if meta.get(_JSON):
+        joined = {name: [one for part in parts for one in part[name]] for name in ("results", "warnings", "errors")}
+        echo_json(joined["results"], warnings=joined["warnings"], errors=[*joined["errors"], *errors])
+
+
+def output_console() -> Console:
+    """Return the console of results. Lines that go into a file or another program are not wrapped."""
+    is_shown = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(highlight=False, emoji=False, width=None if is_shown else _UNWRAPPED)
 
 
 def show_traceback(error: BaseException) -> None:
@@ -92,6 +124,25 @@ def verbosity_options(variables: bool) -> list[click.Parameter]:
     ]
 
 
+class OptionOrVariable(click.Option):
+    """An option that a variable may give: an error of its value names the variable."""
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return the value.
+
+        Raises:
+            BadParameter: the option has no such value.
+            UsageError: the variable has none.
+        """
+        try:
+            return super().type_cast_value(ctx, value)
+        except click.BadParameter as error:
+            if ctx.get_parameter_source(str(self.name)) is not click.core.ParameterSource.ENVIRONMENT:
+                raise
+            expected = ": set it to 1 or 0, or unset it" if self.is_flag else ""
+            raise click.UsageError(f"{self.envvar}={value}: {error.message.rstrip('.')}{expected}.", ctx) from error
+
+
 def _flag(short: str, long: str, verbosity: int, help_: str, variable: str | None) -> click.Option:
     def note(context: click.Context, parameter: click.Parameter, value: bool) -> None:
         """Remember the choice; a typed one wins over a variable.
@@ -108,7 +159,7 @@ def _flag(short: str, long: str, verbosity: int, help_: str, variable: str | Non
         if typed or not was_typed:
             context.meta[_VERBOSITY] = (verbosity, typed)
 
-    return click.Option([short, long], is_flag=True, expose_value=False, callback=note, help=help_, envvar=variable)
+    return OptionOrVariable([short, long], is_flag=True, expose_value=False, callback=note, help=help_, envvar=variable)
 
 
 def _verbosity() -> int:

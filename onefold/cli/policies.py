@@ -163,10 +163,11 @@ def key(
 
 @click.command()
 @click.argument("dataset")
+@dry_run_option
 @project
 @as_json
 @click.pass_context
-def authorize(context: click.Context, dataset: str, project: str | None, as_json: bool) -> int:
+def authorize(context: click.Context, dataset: str, dry_run: bool, project: str | None, as_json: bool) -> int:
     """Let the clean views of DATASET read its current views and the key of hashes, as Terraform does for `clean_views`.
 
     Every other entry of the access lists stays. Warns of people who can read the key.
@@ -179,14 +180,14 @@ def authorize(context: click.Context, dataset: str, project: str | None, as_json
     name = project or settings.project or ""
     raise_problems([] if name else ["expected a project: give --project, or set ONEFOLD_PROJECT"])
     datasets = clean_datasets(settings, name, dataset)
-    found = authorize_views(AccessClients(name).lists, name, datasets)
+    found = authorize_views(AccessClients(name).lists, name, datasets, dry_run=dry_run)
     warnings = [warning for one in found for warning in one.warnings]
     if as_json:
         echo_json([{"dataset": one.dataset, "views": datasets.views, "new": one.is_new} for one in found], warnings=warnings)
         return OK
     for warning in warnings:
         say("yellow", f"Warning: {warning}")
-    now = ("now authorizes", "authorizes already")
+    now = ("would authorize" if dry_run else "now authorizes", "authorizes already")
     print_lines(*(f"{one.dataset} {now[not one.is_new]} the views of {datasets.views}" for one in found))
     return OK
 

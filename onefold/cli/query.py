@@ -12,17 +12,31 @@ from decimal import Decimal
 from typing import Any
 
 import click
-from rich.console import Console
 
 from onefold.cli.common import OK, as_json, given, project, read_settings, say
-from onefold.cli.output import echo_json
+from onefold.cli.output import echo_json, output_console
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.core.text import counted, size_text
 from onefold.ports.queries import QueryResult, QueryWarehouse
 
 LIMIT = 100
-sql_argument = click.argument("sql", metavar="SQL")
+
+
+def _text(context: click.Context, parameter: click.Parameter, value: str) -> str:  # noqa: ARG001 as click calls it
+    """Return the text of a query, which may be on standard input.
+
+    Raises:
+        UsageError: it is empty.
+    """
+    text = sys.stdin.read() if value == "-" else value
+    if not text.strip():
+        how = f'write it as `{context.command_path} "SELECT 1 AS one"`'
+        raise click.UsageError(f"Expected SQL, got an empty text: {how}.", context)
+    return text
+
+
+sql_argument = click.argument("sql", metavar="SQL", callback=_text)
 limit_option = click.option(
     "--limit", metavar="N", type=click.IntRange(min=0), default=LIMIT, show_default=True,
     help="The number of rows to read; 0 for all of them.",
@@ -57,7 +71,7 @@ def run_query(
 
     Args:
         warehouse: where it runs.
-        sql: the text of the query; - for standard input.
+        sql: the text of the query.
         limit: the number of rows to read; 0 for all.
         as_csv: print CSV instead of a table.
         as_json: print JSON.
@@ -68,10 +82,9 @@ def run_query(
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other: leave one out.")
-    text = sys.stdin.read() if sql == "-" else sql
     if not may_write:
-        say("dim", f"reads {size_text(_checked_size(warehouse, text))}")
-    result = warehouse.read_query(text, limit or None)
+        say("dim", f"reads {size_text(_checked_size(warehouse, sql))}")
+    result = warehouse.read_query(sql, limit or None)
     if as_json:
         echo_json([_as_dict(result)])
     elif as_csv:
@@ -105,7 +118,7 @@ def _print_table(result: QueryResult) -> None:
     from onefold.refresh.display import show_rows
 
     rows = ([_nested(value) for value in row] for row in result.rows)
-    show_rows(Console(highlight=False, emoji=False), "", [name for name, _ in result.columns], rows)
+    show_rows(output_console(), "", [name for name, _ in result.columns], rows)
 
 
 def _print_csv(result: QueryResult) -> None:

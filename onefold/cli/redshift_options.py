@@ -20,11 +20,18 @@ _OPTIONS = (
     click.option("--role", metavar="ARN", help="Redshift: the role with which COPY reads the files, or `default`."),
     click.option("--workgroup", metavar="W", help="Redshift Serverless: the workgroup."),
     click.option("--cluster", metavar="C", help="Redshift, a provisioned cluster: its name."),
-    click.option("--secret", metavar="ARN", help="Redshift: the secret with user and password.  [default: sign in by IAM]"),
+    click.option(
+        "--password-from",
+        "secret",
+        metavar="REF",
+        help="Redshift: the secret of AWS with user and password, by its ARN or name.  [default: sign in by IAM]",
+    ),
     click.option("--db-user", metavar="U", help="Redshift, a cluster: the user to sign in as by IAM."),
     click.option("--region", metavar="R", help="Redshift: the region.  [default: AWS_DEFAULT_REGION, or your profile]"),
 )
 _REQUIRED = ("database", "schema", "role")
+_OF_OTHERS = ("env:", "file:", "projects/")
+"""How references of other commands begin."""
 
 
 def redshift_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,9 +50,12 @@ def redshift_connection(options: dict[str, str | None]) -> RedshiftConnection:
     """
     from onefold.adapters.redshift.connection import RedshiftConnection
 
-    missing = [f"expected --{name}: Redshift needs it" for name in _REQUIRED if not options[name]]
-    if missing:
-        raise InvalidInput(missing)
+    problems = [f"expected --{name}: Redshift needs it" for name in _REQUIRED if not options[name]]
+    # Source: Amazon Redshift Data API, ExecuteStatement, SecretArn: the service reads the password, and takes none.
+    if (options["secret"] or "").startswith(_OF_OTHERS):
+        problems.append("--password-from: Redshift reads the password itself: name a secret of AWS, by its ARN or name")
+    if problems:
+        raise InvalidInput(problems)
     return RedshiftConnection(
         database=options["database"] or "", schema=options["schema"] or "", role=options["role"] or "",
         workgroup=options["workgroup"], cluster=options["cluster"], secret=options["secret"], user=options["db_user"],
@@ -59,6 +69,7 @@ def check_no_redshift(options: dict[str, str | None]) -> None:
     Raises:
         InvalidInput: there is one.
     """
-    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+    words = {"secret": "password-from", "db_user": "db-user"}
+    given = [f"--{words.get(name, name)}" for name, value in options.items() if value is not None]
     if given:
-        raise InvalidInput(f"expected {shown_list(given)} for Redshift only: add --to redshift")
+        raise InvalidInput(f"expected {shown_list(given)} for Redshift only: add --target redshift")

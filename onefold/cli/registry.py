@@ -11,9 +11,19 @@ import click
 
 from onefold.cli.common import ERROR, OK, as_json, read_settings, say
 from onefold.cli.output import echo_json
-from onefold.cli.registry_options import address_of, open_registry, open_store, order_option, parse_order, registry_option
+from onefold.cli.registry_options import (
+    address_of,
+    objects_of,
+    open_registry,
+    open_store,
+    order_option,
+    parse_order,
+    reads_registry,
+    registry_option,
+)
+from onefold.cli.table_arguments import dry_run_option
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
-from onefold.core.text import shown_list
+from onefold.core.text import counted, shown_list
 
 if TYPE_CHECKING:
     from onefold.events.registry.json_schema import JsonSchema
@@ -27,27 +37,29 @@ _ANY_PATH = click.Path(exists=True, path_type=Path)
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_ANY_PATH)
 @registry_option
+@dry_run_option
 @as_json
 @click.pass_context
-def add(context: click.Context, files: tuple[Path, ...], registry: str | None, as_json: bool) -> int:
+def add(context: click.Context, files: tuple[Path, ...], registry: str | None, dry_run: bool, as_json: bool) -> int:
     """Add schemas to a registry: files in the order in which they are named.
 
     A FILE may be a folder of schemas: they are added in the order of their numbers. A schema that breaks rules is reported
     with all reasons and not added; it does not stop the others. A schema that is there already is left as it is.
     """
-    store = open_store(context, registry)
+    store = open_store(context, registry, dry_run)
     results = [_added(path, store) for file in files for path in _schema_files(file)]
     if as_json:
         echo_json(results)
     else:
-        _show_additions(results)
+        _show_additions(results, dry_run)
     return ERROR if any(result["errors"] for result in results) else OK
 
 
-def _show_additions(results: list[dict[str, Any]]) -> None:
+def _show_additions(results: list[dict[str, Any]], dry_run: bool) -> None:
     for result in results:
         if not result["errors"]:
-            click.echo(f"{result['outcome']} {result['schema']}")
+            would = "would be " if dry_run and result["outcome"] != "unchanged" else ""
+            click.echo(f"{would}{result['outcome']} {result['schema']}")
         for error in result["errors"]:
             say("red", f"Error: {result['file']}: {error}")
 
@@ -95,7 +107,7 @@ def _sort_key(path: Path) -> tuple[int, SchemaKey | None, str]:
 
 @click.command("list")
 @click.argument("prefix", metavar="[VENDOR[/NAME[/FORMAT[/MODEL]]]]", required=False)
-@registry_option
+@reads_registry
 @order_option
 @as_json
 @click.pass_context
@@ -115,7 +127,7 @@ def list_(context: click.Context, prefix: str | None, registry: str | None, orde
 
 @click.command()
 @click.argument("schema", metavar="VENDOR/NAME/FORMAT/VERSION")
-@registry_option
+@reads_registry
 @as_json
 @click.pass_context
 def show(context: click.Context, schema: str, registry: str | None, as_json: bool) -> int:
@@ -146,31 +158,33 @@ def _found(source: SchemaSource, key: SchemaKey) -> JsonSchema:
 
 @click.command()
 @click.argument("prefix", metavar="[VENDOR[/NAME[/FORMAT[/MODEL]]]]", required=False)
-@registry_option
+@reads_registry
 @order_option
 @click.option("--into", "target", metavar="ADDRESS", required=True, help="The folder, or gs://BUCKET/FOLDER, of the copy.")
+@dry_run_option
 @as_json
 @click.pass_context
 def export(
-    context: click.Context, prefix: str | None, registry: str | None, order: str | None, target: str, as_json: bool
-) -> int:
+    context: click.Context, prefix: str | None, registry: str | None, order: str | None, target: str, dry_run: bool,
+    as_json: bool,
+) -> int:  # fmt: skip
     """Copy a registry, or a part of it, as static files with the order of addition.
 
     The copy can be served by any web server, and is a registry itself. It may be repeated: a copy grows, and nothing in it
     changes.
     """
-    from onefold.adapters.objects_at import writable_objects_at
     from onefold.events.registry.export import export as write
     from onefold.events.registry.sources import keys_below
 
     target = target.rstrip("/")
     _check_copy(target, address_of(read_settings(context), registry))
     source = open_registry(context, registry, parse_order(order))
-    index = write(source, keys_below(source, prefix or ""), target, writable_objects_at(target))
+    index = write(source, keys_below(source, prefix or ""), target, objects_of(target, dry_run))
     if as_json:
         echo_json([{"schema": entry.key.uri, "added": entry.added, "sha256": entry.digest} for entry in index.entries])
     else:
-        click.echo(f"{target}: {len(index.entries):,} schemas and {target}/schemas/index.json")
+        would = " would be written" if dry_run else ""
+        click.echo(f"{target}: {counted(len(index.entries), 'schema')} and {target}/schemas/index.json{would}")
     return OK
 
 

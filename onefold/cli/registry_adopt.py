@@ -10,7 +10,7 @@ import yaml
 
 from onefold.cli.common import CHANGES, OK, as_json, open_warehouse, project
 from onefold.cli.output import echo_json
-from onefold.cli.registry_options import open_registry, order_option, parse_order, registry_option
+from onefold.cli.registry_options import open_registry, order_option, parse_order, reads_registry
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId
 from onefold.core.text import reason_of
@@ -33,7 +33,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--columns", metavar="FILE", type=_FILE, help="Rows of SVV_COLUMNS (JSON or CSV): for a table in Redshift.")
 @click.option("--mapping", metavar="FILE", type=_FILE, help="A YAML file with columns that have another name in the table.")
-@registry_option
+@reads_registry
 @order_option
 @project
 @as_json

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
     from onefold.events.registry.sources import SchemaSource
     from onefold.events.registry.store import RegistryStore
+    from onefold.ports.objects import ObjectWriter
 
 registry_option = click.option(
     "--registry",
@@ -25,11 +27,30 @@ registry_option = click.option(
     help="A folder, gs://BUCKET/FOLDER, s3://BUCKET/FOLDER, https://HOST/PATH with static files, or https://HOST/api, a "
     "server.  [default: ONEFOLD_REGISTRY]",
 )
+_KEY = "onefold.registry_key"
+
+
+def _note_key(context: click.Context, parameter: click.Parameter, value: str | None) -> None:  # noqa: ARG001
+    context.meta[_KEY] = value
+
+
+_key_option = click.option(
+    "--password-from",
+    metavar="REF",
+    expose_value=False,
+    callback=_note_key,
+    help="Where the key of a server is: env:NAME, file:PATH, projects/P/secrets/S.  [default: env:ONEFOLD_REGISTRY_APIKEY]",
+)
 order_option = click.option(
     "--order",
     metavar="VERSIONS",
     help="The versions of the schema in the order of their addition, for static files without an index: 1-0-0,1-1-0,1-0-1.",
 )
+
+
+def reads_registry(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add to a command the options `--registry` and `--password-from`; `open_registry` uses the latter."""
+    return registry_option(_key_option(command))
 
 
 def address_of(settings: Settings, registry: str | None) -> str:
@@ -68,10 +89,22 @@ def open_registry(context: click.Context, registry: str | None, order: Sequence[
 
     settings = read_settings(context)
     address = address_of(settings, registry)
-    source = open_source(address, objects_at(address, settings.registry.api_key), order)
+    source = open_source(address, objects_at(address, _api_key(context, settings)), order)
     if isinstance(source, StaticSource) and "://" not in address:
         return _FolderSource(Path(address), order)
     return source
+
+
+def _api_key(context: click.Context, settings: Settings) -> str | None:
+    """Return the key for a registry that is another server; None where none is named.
+
+    Raises:
+        OnefoldError: `--password-from` names one that cannot be read.
+    """
+    from onefold.adapters.secrets import read_secret
+
+    reference = context.meta.get(_KEY)
+    return read_secret(reference, os.environ, "key of the registry") if reference else settings.registry.api_key
 
 
 def table_name(source: SchemaSource, key: ModelKey) -> str | None:
@@ -86,20 +119,33 @@ def table_name(source: SchemaSource, key: ModelKey) -> str | None:
     return names[key].table if key in names else None
 
 
-def open_store(context: click.Context, registry: str | None) -> RegistryStore:
+def objects_of(address: str, dry_run: bool) -> ObjectWriter:
+    """Return the objects below an address, to read and to write; a dry run keeps what it writes in memory."""
+    from onefold.adapters.objects_at import writable_objects_at
+    from onefold.adapters.unwritten_objects import UnwrittenObjects
+
+    objects = writable_objects_at(address)
+    return UnwrittenObjects(objects) if dry_run else objects
+
+
+def open_store(context: click.Context, registry: str | None, dry_run: bool = False) -> RegistryStore:
     """Return the registry that a command adds to.
+
+    Args:
+        context: holds the path of `--config`.
+        registry: the option `--registry`.
+        dry_run: keep what is added in memory.
 
     Raises:
         NotFound: the folder holds schemas without an index.
         OnefoldError: the registry cannot be written.
     """
-    from onefold.adapters.objects_at import writable_objects_at
     from onefold.events.registry.index import INDEX_PATH
     from onefold.events.registry.open import open_registry_store
 
     settings = read_settings(context)
     address = address_of(settings, registry)
-    store = open_registry_store(address, writable_objects_at(address), settings.registry)
+    store = open_registry_store(address, objects_of(address, dry_run), settings.registry)
     folder = Path(address)
     if "://" not in address and not (folder / INDEX_PATH).exists() and any(folder.glob("schemas/*/*/*/*")):
         raise NotFound(

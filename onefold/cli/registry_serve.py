@@ -14,7 +14,8 @@ import click
 from onefold.cli.common import OK, as_json, print_lines, raise_problems, say
 from onefold.cli.output import echo_json
 from onefold.cli.program import CommandGroup
-from onefold.cli.registry_options import open_store, registry_option
+from onefold.cli.registry_options import objects_of, open_store, registry_option
+from onefold.cli.table_arguments import dry_run_option
 
 _LAST_PORT = 65535
 
@@ -83,8 +84,9 @@ def key() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file of keys, to which the hash is added.",
 )
+@dry_run_option
 @as_json
-def create(name: str, vendors: tuple[str, ...], access: str, file: Path | None, as_json: bool) -> int:
+def create(name: str, vendors: tuple[str, ...], access: str, file: Path | None, dry_run: bool, as_json: bool) -> int:
     """Make a key, and print it once.
 
     Only its hash is stored: in FILE, or printed for the secret that the function reads. Remove the entry to revoke the key.
@@ -95,9 +97,14 @@ def create(name: str, vendors: tuple[str, ...], access: str, file: Path | None, 
     made = create_key()
     entry = stored_key(name, made, vendors, Access(access))
     if file:
-        _store(file, entry)
+        _store(file, entry, dry_run)
+    if dry_run:
+        made, entry = "", {**entry, "sha256": ""}  # that key is nobody's
     if as_json:
         echo_json([{"key": made, "entry": entry}])
+        return OK
+    if dry_run:
+        click.echo(f"would make a key, and add {json.dumps(entry)}{f' to {file}' if file else ''}")
         return OK
     click.echo(made)
     say("yellow", "This is the key, shown once: hand it over by a safe way.")
@@ -107,18 +114,17 @@ def create(name: str, vendors: tuple[str, ...], access: str, file: Path | None, 
     return OK
 
 
-def _store(file: Path, entry: dict[str, Any]) -> None:
-    """Add an entry to the file of keys, which is created where it does not exist.
+def _store(file: Path, entry: dict[str, Any], dry_run: bool) -> None:
+    """Add an entry to the file of keys, which is created where it does not exist. A dry run checks that it could be added.
 
     Raises:
         InvalidInput: the file is not valid, or has an entry of this name.
         OnefoldError: the file cannot be written, or somebody else has just written it.
     """
-    from onefold.adapters.folder_objects import FolderObjects
     from onefold.events.registry.api_keys import parse_keys
     from onefold.ports.objects import NEW
 
-    objects = FolderObjects(file.absolute().parent)
+    objects = objects_of(str(file.absolute().parent), dry_run)
     found = objects.find(str(file.absolute()))
     if found:
         parse_keys(found.data, str(file))

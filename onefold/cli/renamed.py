@@ -9,7 +9,7 @@ from onefold.cli.common import say
 RENAMED = {
     "merge": {"--show": "--dry-run"},
     "publish": {"--to": "--function"},
-    "load-shredded": {"--to": "--target"},
+    "load-shredded": {"--to": "--target", "--secret": "--password-from"},
     "schema ddl": {"--to": "--target"},
     "schema export": {"--to": "--into"},
     "schema serve": {"--keys": "--keys-file"},

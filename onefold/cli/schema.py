@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from onefold.cli.common import CHANGES, OK, as_json, given, read_settings, say
-from onefold.cli.output import echo_json
+from onefold.cli.output import echo_json, output_console
 from onefold.cli.program import CommandGroup
-from onefold.cli.registry_options import address_of, open_registry, parse_order, registry_option, table_name
+from onefold.cli.registry_options import address_of, open_registry, parse_order, reads_registry, table_name
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.core.text import counted
@@ -69,7 +68,7 @@ def lint(context: click.Context, folder: Path, sequential: bool, as_json: bool) 
 
 @schema.command()
 @click.argument("model")
-@registry_option
+@reads_registry
 @click.option("--target", type=_TARGETS, required=True, help="The warehouse.")
 @order_option
 @dataset_option
@@ -95,7 +94,7 @@ def ddl(model: str, registry: str | None, target: Any, order: str, dataset: str 
 
 @schema.command()
 @click.argument("model")
-@registry_option
+@reads_registry
 @click.option("--from", "from_", metavar="V", required=True, help="The version that the table is at, such as 1-0-0.")
 @click.option("--to", "to", metavar="V", required=True, help="The version that the table is to be at, such as 1-0-2.")
 @click.option("--target", type=_TARGETS, default="redshift", show_default=True, help="The warehouse.")
@@ -122,7 +121,7 @@ def migrations(
 
 @schema.command()
 @click.argument("model")
-@registry_option
+@reads_registry
 @click.option("--from", "from_", metavar="V", required=True, help="The earlier version, such as 1-0-0.")
 @click.option("--to", "to", metavar="V", required=True, help="The later version, such as 1-0-2.")
 @click.option("--target", type=_TARGETS, default="redshift", show_default=True, help="The warehouse.")
@@ -218,4 +217,4 @@ def _show(title: str, reasons: list[str], made: Migration) -> None:
     click.echo(title)
     for reason in reasons:
         click.echo(f"  {reason}")
-    show_changes(Console(), made.changes)
+    show_changes(output_console(), made.changes)

@@ -1,4 +1,4 @@
-"""Tables on a command line: `shop.customer`, a pattern as `'shop.order_*'`, or a table of `--dataset`.
+"""Tables on a command line: `shop.customer`, a pattern as `'shop.order_*'`, or a table of `--dataset`; several of these.
 
 The former forms, `DATASET TABLE` and `--match PATTERN`, work for one release more, with a line that says the new one.
 """
@@ -6,15 +6,17 @@ The former forms, `DATASET TABLE` and `--match PATTERN`, work for one release mo
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
 
-from onefold.cli.common import say
+from onefold.cli.common import near_of_opened, run_each, say
 from onefold.cli.common_options import DATASET
 from onefold.cli.named_tables import NamedTables
+from onefold.core.errors import NotFound
 from onefold.core.names import is_pattern
 
 all_option = click.option("--all", "all_", is_flag=True, help="All tables of the dataset that have versions.")
@@ -22,55 +24,115 @@ match_option = click.option("--match", metavar="PATTERN", hidden=True)
 dry_run_option = click.option("--dry-run", is_flag=True, help="Print what the command would do, and write nothing.")
 Command = TypeVar("Command", bound=Callable[..., Any])
 _HOW = "write it as `{path} shop.customer`, many as `{path} 'shop.order_*'`, or name a dataset with --dataset"
+_QUALIFIER = re.compile(r"(?:(.*)([.:]))?([^.:]*)", re.DOTALL)
 
 
-def named_tables(words: Sequence[str], dataset: str | None, path: str = "onefold") -> NamedTables:
-    """Return the tables that the words of a command line name.
+def named_tables(
+    words: Sequence[str], dataset: str | None, path: str = "onefold", *, is_typed: bool = False
+) -> tuple[NamedTables, ...]:
+    """Return the tables that the words of a command line name: an entry for each word, or one for all of `--dataset`.
 
     Args:
         words: the arguments.
         dataset: the value of `--dataset`.
         path: the command, for errors and for the line about a former form.
+        is_typed: whether `--dataset` was typed, so that two words without a dot are two tables, and no former form.
 
     Raises:
-        UsageError: no dataset is named, a table is an empty text, or there is more than one table or pattern.
+        UsageError: no dataset is named, or a name is an empty text.
 
     Examples:
-        >>> named_tables(["shop.customer"], None)
-        NamedTables(dataset='shop', table='customer', match=None)
-        >>> named_tables(["order_*"], "shop")
-        NamedTables(dataset='shop', table=None, match='order_*')
+        >>> [one.text for one in named_tables(["shop.customer", "shop.order_*"], None)]
+        ['shop.customer', 'shop.order_*']
+        >>> named_tables(["`my-project.shop.customer`"], None)
+        (NamedTables(dataset='shop', table='customer', match=None, project='my-project', among_others=False),)
     """
-    match list(words), dataset:
+    match [word.replace("`", "") for word in words], dataset:
         case [], str():
-            return NamedTables(dataset)
+            return (NamedTables(dataset),)
         case [], None:
             raise click.UsageError(f"No table is named: {_HOW.format(path=path)}.")
-        case [word], _ if "." in word:
-            name, _, table = word.partition(".")
-            return _table(name, table)
-        case [word], str():
-            return _table(dataset, word)
-        case [word], None:
+        case [word], None if "." not in word:
             say_former(f"{path} {word}", f"{path} --dataset {word}")
-            return NamedTables(word)
-        case [first, second], _ if "." not in first + second:
+            return (NamedTables(word),)
+        case [first, second], _ if "." not in first + second and not is_pattern(first) and not is_typed:
             say_former(f"{path} {first} {second}", f"{path} {first}.{second}")
-            return _table(first, second)
-    raise click.UsageError(f"Expected one table or one pattern, got {' '.join(words)}: {_HOW.format(path=path)}.")
+            return (_table(first, second),)
+    several = list(dict.fromkeys(word.replace("`", "") for word in words))
+    return tuple(replace(_named(word, dataset, path), among_others=len(several) > 1) for word in several)
+
+
+def _named(word: str, dataset: str | None, path: str) -> NamedTables:
+    """Return the tables of one word: `TABLE`, `DATASET.TABLE` or `PROJECT.DATASET.TABLE`, where TABLE may be a pattern.
+
+    Raises:
+        UsageError: the word has no dataset, and there is no `--dataset`; or a part of it is an empty text.
+    """
+    before, dot, table = word.rpartition(".")
+    if not dot and dataset is None:
+        raise click.UsageError(f"{word} is in no dataset: {_HOW.format(path=path)}.")
+    if not dot:
+        return _table(str(dataset), table)
+    # BigQuery also writes PROJECT:DATASET.TABLE, and a project may have a dot and a colon, as example.com:shop.
+    project, end, name = _QUALIFIER.fullmatch(before).groups()  # type: ignore[union-attr]  # it matches any text
+    if end and not project:
+        raise click.UsageError(f"No project is named in front of {word}: {_HOW.format(path=path)}.")
+    return replace(_table(name, table), project=project or None)
+
+
+def project_of(named: NamedTables, typed: str | None) -> str | None:
+    """Return the project of tables: the one in front of them, else that of `--project`.
+
+    Raises:
+        UsageError: both are given, and differ.
+    """
+    if named.project and typed and named.project != typed:
+        raise click.UsageError(
+            f"{named.project}.{named.text} is in another project than --project {typed}: leave one of the two out."
+        )
+    return named.project or typed
 
 
 def table_argument(command: Command) -> Command:
-    """Give a command the argument `[DATASET.TABLE]` and `--dataset`; its function gets `named`, a NamedTables."""
+    """Give a command the argument `[DATASET.TABLE]...` and `--dataset`.
 
-    @click.argument("words", metavar="[DATASET.TABLE]", nargs=-1)
+    Its function is called for each word, with `named`, a NamedTables, and with the `project` of the tables.
+    """
+
+    @click.argument("words", metavar="[DATASET.TABLE]...", nargs=-1)
     @click.option(DATASET.word, metavar=DATASET.metavar, help=DATASET.help)
     @functools.wraps(command)
-    def with_tables(*arguments: Any, words: tuple[str, ...], dataset: str | None, **options: Any) -> Any:
-        path = click.get_current_context().command_path
-        return command(*arguments, named=named_tables(words, dataset, path), **options)
+    def with_tables(
+        *arguments: Any, words: tuple[str, ...], dataset: str | None, project: str | None, **options: Any
+    ) -> Any:
+        found = _from_context(words, dataset)
+        runs = [(one, project_of(one, project)) for one in found]
+        return run_each(
+            functools.partial(_run, command, *arguments, named=one, project=where, **options) for one, where in runs
+        )
 
     return with_tables  # type: ignore[return-value]
+
+
+def _from_context(words: Sequence[str], dataset: str | None) -> tuple[NamedTables, ...]:
+    context = click.get_current_context()
+    is_typed = context.get_parameter_source("dataset") is click.core.ParameterSource.COMMANDLINE
+    return named_tables(words, dataset, context.command_path, is_typed=is_typed)
+
+
+def _run(command: Callable[..., int], *arguments: Any, named: NamedTables, **options: Any) -> int:
+    """Run a command on the tables of one word.
+
+    Raises:
+        OnefoldError: as the command.
+        NotFound: as the command, with the name of a dataset that is near where there is no such dataset.
+    """
+    try:
+        return command(*arguments, named=named, **options)
+    except NotFound as error:
+        if near := near_of_opened(named.dataset):
+            raise NotFound(f"{error}{near}") from error
+        raise
 
 
 def table_and_version(command: Command) -> Command:
@@ -79,12 +141,14 @@ def table_and_version(command: Command) -> Command:
     @click.argument("words", metavar="DATASET.TABLE VERSION", nargs=-1)
     @click.option(DATASET.word, metavar=DATASET.metavar, help=DATASET.help)
     @functools.wraps(command)
-    def with_version(*arguments: Any, words: tuple[str, ...], dataset: str | None, **options: Any) -> Any:
+    def with_version(
+        *arguments: Any, words: tuple[str, ...], dataset: str | None, project: str | None, **options: Any
+    ) -> Any:
         path = click.get_current_context().command_path
-        named = named_tables(words[:-1], dataset, path) if len(words) > 1 else None
-        if not named or not named.table:
+        found = named_tables(words[:-1], dataset, path) if len(words) > 1 else ()
+        if len(found) != 1 or not found[0].table:
             raise click.UsageError(f"Expected a table and a version, as `{path} shop.customer abc`.")
-        return command(*arguments, named=named, version=words[-1], **options)
+        return command(*arguments, named=found[0], version=words[-1], project=project_of(found[0], project), **options)
 
     return with_version  # type: ignore[return-value]
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
-from onefold.cli.common import OK, as_json, given, project, read_settings, say
+from onefold.cli.common import OK, as_json, given, near_dataset, project, read_settings, say
 from onefold.cli.common_options import DATASET
-from onefold.cli.output import echo_json
-from onefold.cli.table_arguments import named_tables
-from onefold.core.errors import InvalidInput
+from onefold.cli.named_tables import NamedTables
+from onefold.cli.output import echo_json, output_console
+from onefold.cli.table_arguments import named_tables, project_of
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import check_names
 from onefold.settings.environment import Settings
+
+if TYPE_CHECKING:
+    from onefold.inventory.read import Inventory
 
 
 @click.command()
@@ -26,18 +30,17 @@ def tables(context: click.Context, tables: tuple[str, ...], dataset: str | None,
     """Show all tables: how their rows come, versions, views and whether each is up to date, size, last check, problems."""
     from onefold.adapters.connect import connect
     from onefold.inventory.display import show_history, show_tables
-    from onefold.inventory.read import read_inventory
 
     check_names(given(("project", project), ("dataset", dataset)))
     settings = read_settings(context)
-    asked = _asked(tables, dataset, settings)  # before the connection, which may be refused
-    found = read_inventory(connect(project or settings.project), asked, settings)
+    named = _named(tables, dataset, settings)  # before the connection, which may be refused
+    found = _read(connect(_project(named, project) or settings.project), named, settings)
     if as_json:
         echo_json(found.as_dicts(), warnings=found.warnings)
         return OK
     for warning in found.warnings:
         say("yellow", f"Warning: {warning}")
-    console = Console(highlight=False, emoji=False)
+    console = output_console()
     for history in found.histories:
         show_history(console, history)
     if found.tables or not found.histories:
@@ -45,33 +48,54 @@ def tables(context: click.Context, tables: tuple[str, ...], dataset: str | None,
     return OK
 
 
-def _asked(tables: Sequence[str], dataset: str | None, settings: Settings) -> dict[str, list[str]]:
-    """Return the patterns of tables that are asked for, by dataset; all tables where none is named.
+def _named(tables: Sequence[str], dataset: str | None, settings: Settings) -> tuple[NamedTables, ...]:
+    """Return the tables that are asked for; all tables where none is named.
 
     Raises:
-        InvalidInput: there is a table without a dataset, or nothing says which datasets.
+        UsageError: there is a table without a dataset.
+        InvalidInput: nothing says which datasets.
     """
-    if not tables:
-        named = [dataset] if dataset else sorted(settings.datasets or ())
-        tables = [f"{name}.*" for name in named]
-        if not tables:
-            raise InvalidInput("no dataset is named: write `onefold tables 'shop.*'`, or add --dataset shop")
+    if tables:
+        for table in tables:
+            _check_dataset(table, dataset)
+        return named_tables(tables, dataset, "onefold tables", is_typed=True)
+    datasets = [dataset] if dataset else sorted(settings.datasets or ())
+    if not datasets:
+        raise InvalidInput("no dataset is named: write `onefold tables 'shop.*'`, or add --dataset shop")
+    return tuple(NamedTables(name) for name in datasets)
+
+
+def _check_dataset(table: str, dataset: str | None) -> None:
+    if "." not in table and not dataset:
+        raise InvalidInput(
+            f"{table} is in no dataset: write DATASET.{table}, or add --dataset; all tables of a dataset are '{table}.*'"
+        )
+
+
+def _project(named: Iterable[NamedTables], typed: str | None) -> str | None:
+    """Return the project of all tables.
+
+    Raises:
+        UsageError: they are in several.
+    """
+    projects = {project_of(one, typed) for one in named}
+    if len(projects) > 1:
+        raise click.UsageError("Expected tables of one project: name the project once, with --project.")
+    return projects.pop()
+
+
+def _read(warehouse: Any, named: Iterable[NamedTables], settings: Settings) -> Inventory:
+    """Read what there is of tables.
+
+    Raises:
+        NotFound: there is no such dataset, or no such table; the error has the name that is near.
+    """
+    from onefold.inventory.read import read_inventory
+
     asked: dict[str, list[str]] = {}
-    for name, pattern in _split(tables, dataset):
-        asked.setdefault(name, []).append(pattern)
-    return asked
-
-
-def _split(tables: Sequence[str], dataset: str | None) -> Iterator[tuple[str, str]]:
-    """Yield dataset and pattern of each table.
-
-    Raises:
-        InvalidInput: a table is in no dataset.
-    """
-    for table in tables:
-        if "." not in table and not dataset:
-            raise InvalidInput(
-                f"{table} is in no dataset: write DATASET.{table}, or add --dataset; all tables of a dataset are '{table}.*'"
-            )
-        named = named_tables([table], dataset, "onefold tables")
-        yield named.dataset, named.table or named.match or "*"
+    for one in named:
+        asked.setdefault(one.dataset, []).append(one.name or "*")
+    try:
+        return read_inventory(warehouse, asked, settings)
+    except NotFound as error:
+        raise NotFound(f"{error}{''.join(near_dataset(warehouse, dataset) for dataset in asked)}") from error

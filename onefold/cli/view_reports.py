@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
-from onefold.cli.common import Failure, each, say
+from onefold.cli.common import Failure, each, near_dataset, say
 from onefold.cli.named_tables import NamedTables
-from onefold.cli.output import echo_json, is_quiet
+from onefold.cli.output import echo_json, is_quiet, output_console
 from onefold.core.errors import NotFound, NoVersions
 from onefold.core.names import TableId
 from onefold.core.versioned_names import SkippedTable
@@ -60,14 +59,14 @@ def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
     try:
         labels = warehouse.list_labels(dataset)
     except NotFound:
-        return Checked(place, named, (), near=near_name(dataset, settings.datasets or ()))
+        return Checked(place, named, (), near=near_dataset(warehouse, dataset))
     tables, settings = tuple(labels), settings.with_listed(dataset, labels)
     names = settings.names_in(dataset)
     left_out = tuple(left for left in names.skipped(tables) if named.holds(left.base))
     current = tuple(base for base in left_over_current(warehouse, dataset, settings, tables) if named.holds(base.table))
     if table:
         bases = {split[0] for name in tables if (split := names.split(name))}
-        near = near_name(table, bases) if bases else near_name(dataset, settings.datasets or ())
+        near = near_name(table, bases) if bases else near_dataset(warehouse, dataset)
         return Checked(place, named, left_out, left_over_current=current, near="" if table in bases else near)
     left_over = tuple(base for base in left_over_tables(warehouse, dataset, settings, tables) if named.holds(base.table))
     unknown = () if named.match else tuple(unknown_tables(settings, dataset, tables))
@@ -82,6 +81,7 @@ def work_on(
     show: Callable[[Any], None] = lambda _: None,
     *,
     progress: bool = False,
+    silent: bool = False,
 ) -> list[Any]:
     """Work on the views of one table, or of all tables of a dataset and of those whose versions are gone, as a message does.
 
@@ -95,6 +95,7 @@ def work_on(
         work: is called with each view.
         show: is called with each plan as soon as there is one.
         progress: show a progress bar on standard error.
+        silent: print no failure and no note, since work that follows prints the same.
 
     Returns:
         Plans and failures: first those of unified views, then of current, then of clean ones.
@@ -104,14 +105,15 @@ def work_on(
     """
     from onefold.views.table_views import KINDS, TableViews
 
-    views = TableViews(warehouse, settings, lambda kind, _: work(kind), _note)
+    views = TableViews(warehouse, settings, lambda kind, _: work(kind), _no_note if silent else _note)
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
 
     def work_on_table(base: TableId) -> None:
         for result in views.bring_up_to_date(base, former=base in checked.left_over_current):
             made = _reported(result, warehouse, checked, settings)
             if isinstance(made, Failure):
-                made.show()
+                if not silent:
+                    made.show()
             elif made:
                 show(made)
             found[result.kind] += [made] if made else []
@@ -130,6 +132,10 @@ def work_on(
 
 def _note(severity: str, text: str, event: str) -> None:  # noqa: ARG001 a line of the log has an event
     say("yellow", f"{severity.capitalize()}: {text}")
+
+
+def _no_note(severity: str, text: str, event: str) -> None:
+    """Say nothing."""
 
 
 def _reported(result: ViewResult, warehouse: Any, checked: Checked, settings: Settings) -> Any:
@@ -184,7 +190,7 @@ def _state(result: Any) -> str:
 
 
 def show_done(plan: Any) -> None:
-    """Print what a refresh has done with one table; with `--quiet` only what changed."""
+    """Print what a refresh has done with one table; with `--quiet` one line, and only of a view that changed."""
     from onefold.refresh.display import show_changes
 
     if not plan.view and plan.action == "none":
@@ -197,10 +203,11 @@ def show_done(plan: Any) -> None:
         say("yellow", f"Warning: {plan.base.table}: {warning}")
     if plan.action == "none" and is_quiet():
         return
-    console = Console()
+    console = output_console()
     view = plan.view.id if plan.view else plan.stored.id
     console.print(f"{view} {_DONE[plan.action]}", highlight=False, soft_wrap=True)
-    show_changes(console, plan.changes)
+    if not is_quiet():
+        show_changes(console, plan.changes)
 
 
 def show_text_taken_over(stored: StoredView) -> None:

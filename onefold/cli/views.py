@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import click
-from rich.console import Console
 
 from onefold.cli.common import (
     ERROR,
@@ -24,15 +23,18 @@ from onefold.cli.common import (
 from onefold.cli.common_options import DATASET
 from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.named_tables import NamedTables
-from onefold.cli.output import echo_json, is_quiet, is_verbose
+from onefold.cli.output import echo_json, is_quiet, is_verbose, output_console
 from onefold.cli.plan_findings import exit_code, fail_on_option, github_option, show_in_github
 from onefold.cli.table_arguments import (
     all_option,
     dry_run_option,
+    named_tables,
+    project_of,
     selected,
     table_argument,
 )
 from onefold.cli.view_reports import (
+    Checked,
     check,
     echo_plans,
     show_done,
@@ -42,7 +44,7 @@ from onefold.cli.view_reports import (
 )
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId, check_names
-from onefold.core.text import counted
+from onefold.core.text import counted, shown_list
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.kind import ViewKind
 from onefold.refresh.limits import limit_problems
@@ -82,7 +84,8 @@ def render(
     from onefold.refresh.display import view_as_dict
 
     if "." in table:
-        dataset, _, table = table.partition(".")
+        (named,) = named_tables([table], None, context.command_path)
+        dataset, table, project = named.dataset, named.name, project_of(named, project)
     _refuse(ddl and as_json, "--ddl and --json exclude each other: leave one out.")
     _refuse(ddl and not dataset, "--ddl needs --dataset for the name of the view.")
     _refuse(bool(project) and not dataset, "--project needs --dataset.")
@@ -130,7 +133,7 @@ def plan(
     settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
     settings = replace(settings, keep_view_settings=False)  # what is not written may have other settings
     checked = check(warehouse, named, settings)
-    console = Console()
+    console = output_console()
     if not as_json and not is_quiet():
         show_left_out(console, named.dataset, checked.left_out)
         show_warnings(console, checked.warnings)
@@ -183,11 +186,11 @@ def refresh(
         options = {"prune": prune, "take_over": take_over, "project": project, "as_json": as_json}
         return ERROR if context.invoke(plan, words=(named.text,), dataset=None, **options) == ERROR else OK
     settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
-    if prune or take_over:
-        confirm(yes, f"{_destroyed(prune, take_over)} in {warehouse.project}.{named.dataset}")
+    checked = check(warehouse, named, settings)
+    if (prune or take_over) and not yes and (act := _destroyed(warehouse, checked, settings, prune, take_over)):
+        confirm(yes, act)
     announce = announcing(warehouse.project, settings)
     former = show_text_taken_over if take_over else None
-    checked = check(warehouse, named, settings)
 
     def work(kind: ViewKind) -> Any:
         taking = former if isinstance(kind, UnifiedKind) else None
@@ -205,9 +208,20 @@ def refresh(
     return ERROR if any(isinstance(result, Failure) for result in results) else OK
 
 
-def _destroyed(prune: bool, take_over: bool) -> str:
-    acts = [(prune, "remove views that have no version left"), (take_over, "replace views that Onefold did not write")]
-    return " and ".join(act for is_asked, act in acts if is_asked)
+def _destroyed(warehouse: Any, checked: Checked, settings: Settings, prune: bool, take_over: bool) -> str:
+    """Return what a refresh would remove, and what of others it would replace; an empty text for nothing."""
+    from onefold.refresh.write import plan_refresh
+    from onefold.views.unified_kind import UnifiedKind
+
+    def work(kind: ViewKind) -> Any:
+        return plan_refresh(kind, prune=prune, take_over=take_over and isinstance(kind, UnifiedKind))
+
+    plans = work_on(warehouse, checked, replace(settings, keep_view_settings=False), work, silent=True)
+    found = [one for one in plans if not isinstance(one, Failure)]
+    removed = [str(one.stored.id) for one in found if one.action == "remove"]
+    replaced = [str(one.stored.id) for one in found if one.action == "update" and one.takes_over]
+    acts = [("remove", removed), ("replace", replaced)]
+    return " and ".join(f"{act} {shown_list(views)}" for act, views in acts if views)
 
 
 def _refuse(invalid: bool, text: str) -> None:

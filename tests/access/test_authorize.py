@@ -103,6 +103,9 @@ def test_command_says_what_it_did_and_who_can_read_the_key(command: Run, apis: A
         {"role": "READER", "specialGroup": "projectReaders"},
         {"role": "READER", "userByEmail": "onefold@my-project.iam.gserviceaccount.com"},
     )
+    shown = command("policies", "authorize", "shop", "--dry-run")
+    assert (shown.code, shown.out.splitlines()[0]) == (0, "shop would authorize the views of shop__views_clean")
+    assert apis.datasets.writes == 0
     made = command("policies", "authorize", "shop")
     assert (made.code, made.out.splitlines()) == (
         0,

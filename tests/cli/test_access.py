@@ -87,6 +87,15 @@ def test_apply_shows_the_plan_makes_it_and_then_nothing_is_left_to_do(run: Run, 
 
 
 @pytest.mark.usefixtures("place")
+def test_the_look_at_apply_shows_the_plan_and_writes_nothing(run: Run, apis: AccessApis) -> None:
+    shown = run("access", "apply", "--dry-run")
+    assert (shown.code, shown.out) == (0, f"{PLAN}Nothing was written.\n")
+    assert run("access", "apply", "--dry-run", "--json").code == 0
+    assert apis.datasets.writes == 0
+    assert "grace@example.com" not in apis.directory.members("analysts@example.com")
+
+
+@pytest.mark.usefixtures("place")
 @pytest.mark.parametrize(("answer", "code", "writes"), [("y\n", 0, 1), ("n\n", 1, 0), ("", 1, 0)])
 def test_apply_asks_before_the_first_change(run: Run, apis: AccessApis, answer: str, code: int, writes: int) -> None:
     done = run("access", "apply", stdin=answer)

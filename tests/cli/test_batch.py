@@ -172,6 +172,17 @@ def test_batch_prints_one_json_value(run: Run, jobs: Jobs, message: str | None, 
     assert text == {"id": "nightly-1", "created": True, "state": state, "message": message or "", "report": None}
 
 
+def test_a_look_says_what_would_run_and_creates_no_batch(run: Run, jobs: Jobs) -> None:
+    shown = run(*CUSTOMER, "--dry-run", "--id", "nightly-1", *KEYS)
+    assert shown.code == 0, shown.err
+    assert "would run gs://" in shown.out
+    assert "/reconcile.py --keys id --changes=bigquery:shop.customer --base=bigquery:shop.customer_base" in shown.out
+    look = run(*CUSTOMER, "--dry-run", "--id", "nightly-1", "--json", *KEYS).result
+    jobs.may_end.set()
+    made = run(*CUSTOMER, "--id", "nightly-1", "--json", *KEYS).result
+    assert (look["batch"], look["created"], made["created"]) == (made["batch"], False, True)
+
+
 def test_the_same_id_starts_no_second_batch(run: Run, jobs: Jobs) -> None:
     first = run(*CUSTOMER, "--id", "nightly-1", "--json", *KEYS).result
     jobs.may_end.set()

@@ -72,6 +72,20 @@ def test_a_variable_without_a_use_is_ignored(run: Run, monkeypatch: pytest.Monke
     assert "takes no" not in run("schema", "lint", ".").err
 
 
+@pytest.mark.parametrize("name", ["ONEFOLD_JSON", "ONEFOLD_QUIET", "ONEFOLD_VERBOSE"])
+def test_a_wrong_variable_is_named_in_the_error(run: Run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "maybe")
+    refused = run("schema", "lint", ".")
+    assert (refused.code, f"{name}=maybe" in refused.err, "'--" in refused.err) == (1, True, False)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_file_of_settings_has_to_exist_wherever_it_is_named(run: Run, before: bool) -> None:
+    command, option = ["schema", "lint", "."], ["--config", "new.yaml"]
+    refused = run(*(option + command if before else command + option))
+    assert (refused.code, "File 'new.yaml' does not exist" in refused.err) == (1, True)
+
+
 def test_a_variable_is_no_value_of_an_option_that_means_something_else() -> None:
     variables = Defaults(cli, {}, {"source": "fraud"})
     assert [variables[name].get("source") for name in ("check", "demo")] == ["fraud", None]
@@ -90,6 +104,11 @@ def test_a_typed_choice_of_output_wins_over_a_variable(run: Run, monkeypatch: py
 @pytest.mark.parametrize(
     ("words", "dataset", "expected"),
     [
+        (["`shop`.`customer`"], None, NamedTables("shop", "customer")),
+        (["my-project.shop.customer"], None, NamedTables("shop", "customer", project="my-project")),
+        (["`my-project.shop.order_*`"], "crm", NamedTables("shop", match="order_*", project="my-project")),
+        (["my-project:shop.customer"], None, NamedTables("shop", "customer", project="my-project")),
+        (["example.com:my-project.shop.customer"], None, NamedTables("shop", "customer", project="example.com:my-project")),
         (["shop.customer"], None, NamedTables("shop", "customer")),
         (["shop.order_*"], None, NamedTables("shop", match="order_*")),
         (["shop.*"], "crm", NamedTables("shop", match="*")),
@@ -101,7 +120,45 @@ def test_a_typed_choice_of_output_wins_over_a_variable(run: Run, monkeypatch: py
     ],
 )
 def test_tables_are_named_in_these_ways(words: list[str], dataset: str | None, expected: NamedTables) -> None:
-    assert named_tables(words, dataset) == expected
+    assert named_tables(words, dataset) == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("words", "dataset", "expected"),
+    [
+        (["shop.customer", "crm.order_*"], None, ["shop.customer", "crm.order_*"]),
+        (["customer", "crm.order"], "shop", ["shop.customer", "crm.order"]),
+        (["a", "b", "c"], "shop", ["shop.a", "shop.b", "shop.c"]),
+        (["order_*", "customer"], "shop", ["shop.order_*", "shop.customer"]),
+        (["shop.a", "shop.b", "shop.a"], None, ["shop.a", "shop.b"]),
+    ],
+)
+def test_several_tables_are_named_one_after_the_other(words: list[str], dataset: str | None, expected: list[str]) -> None:
+    found = named_tables(words, dataset)
+    assert ([one.text for one in found], {one.among_others for one in found}) == (expected, {True})
+
+
+def test_two_names_without_a_dot_are_two_tables_of_a_typed_dataset() -> None:
+    assert [one.text for one in named_tables(["customer", "order"], "shop", is_typed=True)] == [
+        "shop.customer",
+        "shop.order",
+    ]
+
+
+@pytest.mark.parametrize("command", ["plan", "refresh", "merge", "current", "tables", "publish"])
+def test_a_table_of_another_project_than_the_typed_one_is_refused(run: Run, command: str) -> None:
+    version = ["abc"] if command == "publish" else []
+    refused = run(command, "other-project.shop.customer", *version, "--project", "my-project")
+    assert refused.code == 1
+    assert "other-project.shop.customer is in another project than --project my-project" in " ".join(refused.err.split())
+
+
+def test_the_project_of_a_table_is_that_in_front_of_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEFOLD_PROJECT", "my-project")
+    shown = run("--json", "publish", "other-project.shop.customer", "abc", "--dry-run").result
+    assert shown["message"]["dataset"] == "shop"
+    made = rendered(run, "render", "`other-project.shop.customer`", "--columns", "-", "--ddl").out
+    assert "`other-project.shop.customer_unified`" in made
 
 
 @pytest.mark.parametrize("words", [("refresh", "shop.", "--dry-run"), ("plan", "shop."), ("--dataset", "shop", "plan", "")])

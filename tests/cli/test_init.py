@@ -65,6 +65,15 @@ def test_nothing_is_overwritten_without_yes(run: Run, folder: Path, present: str
     assert (folder / present).read_text() != "# mine\n"
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_another_file_of_settings_is_written_where_it_is_named(run: Run, folder: Path, before: bool) -> None:
+    named = ("--config", "new.yaml")
+    done = run(*named, "init", *OPTIONS) if before else run("init", *OPTIONS, *named)
+    assert (done.code, "wrote new.yaml and onefold.tfvars" in done.out) == (0, True), done.err
+    assert not (folder / SETTINGS_FILE).exists()
+    assert run("settings", "check", "--write", *named).code == 0
+
+
 @pytest.mark.usefixtures("folder")
 def test_without_a_terminal_all_that_is_missing_or_wrong_is_told_at_once(run: Run) -> None:
     error = run("init", "--dataset", "a-b").err

@@ -60,4 +60,12 @@ def test_options_of_bigquery_are_refused(run: Run, options: list[str]) -> None:
 def test_options_of_redshift_need_its_name(run: Run) -> None:
     refused = run("load-shredded", "--runs", RUNS, "--dataset", "shop", "--db-user", "u", "--region", "eu-central-1")
     assert refused.code == 1
-    assert "expected --db-user, --region for Redshift only: add --to redshift" in said(refused)
+    assert "expected --db-user, --region for Redshift only: add --target redshift" in said(refused)
+
+
+def test_a_password_is_a_secret_of_aws(run: Run) -> None:
+    refused = run(*TO, "--workgroup", "w", "--password-from", "env:DB_PASSWORD")
+    assert (refused.code, "name a secret of AWS, by its ARN or name" in said(refused)) == (1, True)
+    former = run("load-shredded", "--runs", RUNS, "--dataset", "shop", "--secret", "db")
+    assert "--secret is now --password-from" in said(former)
+    assert "expected --password-from for Redshift only" in said(former)

@@ -88,11 +88,11 @@ def test_publish_reports_that_the_function_did_nothing(run: Run, function: Local
 def test_publish_reports_every_problem_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("ONEFOLD_PROJECT", "GOOGLE_CLOUD_PROJECT"):
         monkeypatch.delenv(variable, raising=False)
-    outcome = run("publish", "sh-op.cust.omer", "a.b")
+    outcome = run("publish", "sh-op.cust$omer", "a.b")
     assert (outcome.code, outcome.out) == (1, "")
     assert [line.partition(" is not")[0] for line in outcome.err.splitlines()] == [
         "Error: dataset 'sh-op'",
-        "Error: table 'cust.omer'",
+        "Error: table 'cust$omer'",
         "Error: version 'a.b'",
         "Error: the project is missing: name it with --project, or set ONEFOLD_PROJECT",
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -136,16 +137,24 @@ def test_a_part_is_exported(run: Run, registry: Path, tmp_path: Path) -> None:
     assert run("schema", "list", "--registry", tmp_path / "copy").out.count("\n") == 1
 
 
-@pytest.fixture
-def web(registry: Path) -> Iterator[str]:
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Nobody reads it."""
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(registry))) as server:
+
+@contextmanager
+def served(folder: Path, handler: type[SimpleHTTPRequestHandler]) -> Iterator[str]:
+    """Serve the files of a folder; yields the address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder))) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+@pytest.fixture
+def web(registry: Path) -> Iterator[str]:
+    with served(registry, Quiet) as address:
+        yield address
 
 
 @pytest.fixture
@@ -172,6 +181,31 @@ def test_a_copy_elsewhere_is_read_and_never_written(
     assert shown.out == run("schema", "show", key, "--registry", registry).out
     refused = run("schema", "add", files, "--registry", address)
     assert (refused.code, "others are read only" in refused.err) == (1, True)
+
+
+class OnlyWithKey(Quiet):
+    """Serves files to those who send the key `k`."""
+
+    def do_GET(self) -> None:
+        if self.headers["apikey"] == "k":
+            super().do_GET()
+        else:
+            self.send_error(401)
+
+
+def test_the_key_of_a_server_is_named_as_any_password(run: Run, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(registry, OnlyWithKey) as address:
+        words = ("schema", "list", "--registry", address)
+        assert run(*words).code == 1
+        monkeypatch.setenv("KEY", "k")
+        Path("key").write_text("k\n")
+        for reference in ("env:KEY", "file:key"):
+            listed = run(*words, "--password-from", reference)
+            assert (listed.code, AD_CLICK[0] in listed.out) == (0, True), listed.err
+        monkeypatch.setenv("ONEFOLD_REGISTRY_APIKEY", "k")
+        assert run(*words).code == 0
+        refused = run(*words, "--password-from", "k1")
+        assert (refused.code, "write env:NAME, file:PATH" in refused.err, "k1" in refused.err) == (1, True, False)
 
 
 @pytest.mark.usefixtures("object_store")

@@ -37,6 +37,19 @@ def test_a_deployment_reads_from_the_checked_form_what_the_library_reads_from_th
     ]
 
 
+def test_the_state_of_the_checked_form_is_json_too(run: Run) -> None:
+    def states(*words: str) -> tuple[int, str]:
+        done = run("settings", "check", *words, "--json")
+        return done.code, done.result["state"]
+
+    assert states() == (0, "no file")
+    YAML.write_text(RULES)
+    assert [states(), states("--write"), states()] == [(2, "not current"), (0, "written"), (0, "current")]
+    YAML.write_text("extra: 1")
+    wrong = run("settings", "check", "--json")
+    assert (wrong.code, wrong.results, "extra: not a setting" in wrong.json["errors"][0]) == (1, [], True)
+
+
 def test_rules_that_other_readers_of_yaml_cannot_read_are_in_the_checked_form(run: Run) -> None:
     YAML.write_text(RULES)
     assert run("settings", "check", "--write").code == 0

@@ -45,6 +45,9 @@ def test_quiet_shows_only_what_would_change_and_verbose_everything(run: Run, sho
     assert "form: spelled" not in run("plan", "--dataset", shop.name).out
     quiet = run("refresh", "--dataset", shop.name, "--all", "-q")
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
+    shop.land("supplier_v_2", {"id": "INT64", "zip": "STRING"})
+    changed = run("refresh", "--dataset", shop.name, "--all", "-q")
+    assert (changed.code, changed.out) == (0, f"local.{shop.name}.supplier_unified updated\n")
 
 
 def test_plan_shows_the_difference_of_the_text_on_request(run: Run, shop: EmulatedDataset) -> None:
@@ -116,9 +119,10 @@ def test_a_mistyped_table_gets_the_near_name(run: Run, shop: EmulatedDataset, co
     assert (mistyped.code, "did you mean customer?" in mistyped.err) == (1, True)
 
 
-def test_a_mistyped_dataset_gets_the_near_name(run: Run, shop: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ONEFOLD_DATASETS", shop.name)
-    assert f"did you mean {shop.name}?" in run("plan", f"{shop.name}_.customer").err
+@pytest.mark.parametrize("command", ["plan", "refresh", "current", "merge", "tables"])
+def test_a_mistyped_dataset_gets_the_near_name(run: Run, shop: EmulatedDataset, command: str) -> None:
+    mistyped = run(command, f"{shop.name}_.customer")
+    assert (mistyped.code, mistyped.err.count(f"did you mean {shop.name}?")) == (1, 1), mistyped.err
 
 
 def test_a_view_that_somebody_wrote_is_replaced_only_on_request_and_its_text_printed(
@@ -133,8 +137,18 @@ def test_a_view_that_somebody_wrote_is_replaced_only_on_request_and_its_text_pri
     assert run("plan", f"{shop.name}.customer", "--take-over").code == 2
     taken = run("refresh", f"{shop.name}.customer", "--take-over")
     assert taken.code == 0
+    assert f"this will replace local.{shop.name}.customer_unified;" in taken.err
     assert text in taken.err
     assert run("plan", f"{shop.name}.customer").code == 0
+
+
+def test_nothing_is_asked_where_nothing_would_be_replaced_or_removed(run: Run, shop: EmulatedDataset) -> None:
+    done = run("refresh", f"{shop.name}.*", "--take-over", "--prune")
+    assert (done.code, "this will" in done.err) == (0, False)
+    Path("onefold.yaml").write_text("tables: {customer: {retire: [abc]}}")
+    removed = run("refresh", f"{shop.name}.*", "--prune")
+    assert f"this will remove local.{shop.name}.customer_unified;" in removed.err
+    assert views(shop) == {"supplier_unified"}
 
 
 def test_the_text_of_a_view_that_a_statement_made_is_printed_before_it_is_replaced(run: Run, shop: EmulatedDataset) -> None:

@@ -74,6 +74,15 @@ class BigQueryTables(BigQueryStatements):
         found = (known.split(table) for table in labels)
         return tuple(dict.fromkeys(split[0] for split in found if split))
 
+    def list_datasets(self) -> tuple[str, ...]:
+        """Return the names of the project's datasets.
+
+        Raises:
+            OnefoldError: no answer, or a refusal.
+        """
+        with translated(f"project {self.project}"):
+            return tuple(one.dataset_id for one in self._call(self._client.list_datasets))
+
     def list_tables(self, dataset: str) -> tuple[str, ...]:
         return tuple(self.list_labels(dataset))
 

@@ -38,6 +38,7 @@ def check(
     reader_of: ReaderOf,
     publisher_of: Callable[[str], Publisher],
     failure: Callable[[BaseException], str] = first_line,
+    dry_run: bool = False,
 ) -> CheckReport:
     """Check the tables of a database that the arguments name.
 
@@ -48,6 +49,7 @@ def check(
         reader_of: returns the reader of ranges of keys.
         publisher_of: returns the publisher of announcements, for a project.
         failure: returns an unexpected error of a table as one line.
+        dry_run: report which tables would be compared, and compare none.
 
     Raises:
         InvalidInput: the source or the database is none of onefold.yaml, or there is no key where capture hashes columns.
@@ -67,7 +69,7 @@ def check(
     columns = rules_of(arguments, settings, warehouse, environ)
     request = CheckRequest(**vars(arguments), at=datetime.now(UTC))
     checks = checks_of(request, settings, connect, reader, to, warehouse, loads, columns)
-    return replace(checks, failure=failure).run()
+    return checks.look() if dry_run else replace(checks, failure=failure).run()
 
 
 def rules_of(
