@@ -70,12 +70,21 @@ def declared_keys_query(tables: Sequence[TableId]) -> str:
         >>> print(declared_keys_query([TableId("p", "shop", "customer_v_abc")]).splitlines()[0])
         SELECT k.table_name, ARRAY_AGG(k.column_name ORDER BY k.ordinal_position) AS columns
     """
-    schema = f"{quote(f'{tables[0].project}.{tables[0].dataset}')}.INFORMATION_SCHEMA"
     names = ", ".join(quote_text(id_.table) for id_ in tables)
+    return _keys_query(f"{tables[0].project}.{tables[0].dataset}", f" AND t.table_name IN ({names})")
+
+
+def dataset_keys_query(project: str, dataset: str) -> str:
+    """Return a query of the declared keys of all tables of a dataset, as `declared_keys_query` does for some."""
+    return _keys_query(f"{project}.{dataset}", "")
+
+
+def _keys_query(dataset: str, condition: str) -> str:
+    schema = f"{quote(dataset)}.INFORMATION_SCHEMA"
     return (
         "SELECT k.table_name, ARRAY_AGG(k.column_name ORDER BY k.ordinal_position) AS columns\n"
         f"FROM {schema}.TABLE_CONSTRAINTS AS t JOIN {schema}.KEY_COLUMN_USAGE AS k\n"
         "ON k.table_name = t.table_name AND k.constraint_name = t.constraint_name\n"
-        f"WHERE t.constraint_type = 'PRIMARY KEY' AND t.table_name IN ({names})\n"
+        f"WHERE t.constraint_type = 'PRIMARY KEY'{condition}\n"
         "GROUP BY k.table_name"
     )

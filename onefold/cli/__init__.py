@@ -22,6 +22,7 @@ from onefold.cli import (
     check,
     compare,
     current,
+    discover,
     doctor,
     init,
     lab,
@@ -64,6 +65,7 @@ def cli(context: click.Context, /, config: Path | None, **common: Any) -> None:
 for command in (
     init.init,
     tables.tables,
+    discover.discover,
     query.query,
     views.render,
     views.plan,

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from google.cloud import bigquery
 
 from onefold.adapters.bigquery.errors import translated
+from onefold.adapters.bigquery.layouts import BigQueryLayouts
 from onefold.adapters.bigquery.listing import BigQueryListing
 from onefold.adapters.bigquery.schema import columns_of
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId, quote_text
+from onefold.ports.existing import StoredLayout
 from onefold.ports.listing import ListedTable, StoredSize
 from onefold.refresh.tables_read import noted_versions, tables_read
 from onefold.schema.columns import Column, Schema
@@ -21,10 +23,10 @@ _TIMES = (Column(LANDED_AT, Scalar("TIMESTAMP")), Column("started_at", Scalar("T
 """The columns of versioned tables, and of logs of merges, that tell when rows came."""
 
 
-class EmulatedListing(BigQueryListing):
-    """`onefold.ports.listing.ListingWarehouse` in the emulator: the tables one by one, and their rows counted.
+class EmulatedListing(BigQueryListing, BigQueryLayouts):
+    """The listings of a dataset in the emulator: the tables one by one, and their rows counted.
 
-    Each of the two methods counts as the one query that BigQuery needs.
+    Each method counts as the one query that BigQuery needs.
     """
 
     def list_dataset(self, dataset: str) -> tuple[ListedTable, ...]:
@@ -39,6 +41,15 @@ class EmulatedListing(BigQueryListing):
         rows = self._client.query("\nUNION ALL\n".join(map(_size_query, tables))).result()
         return {row["name"]: StoredSize(row["row_count"], None, row["written_at"]) for row in rows}
 
+    def list_layouts(self, dataset: str) -> Mapping[str, StoredLayout]:
+        self._calls.add()
+        return {table.table_id: _layout(table) for table in self._tables(dataset) if table.table_type == "TABLE"}
+
+    def list_keys(self, dataset: str) -> Mapping[str, tuple[str, ...]]:
+        self._calls.add()
+        constraints = {table.table_id: table.table_constraints for table in self._tables(dataset)}
+        return {name: tuple(one.primary_key.columns) for name, one in constraints.items() if one and one.primary_key}
+
     def _tables(self, dataset: str) -> list[bigquery.Table]:
         """Return all tables and views.
 
@@ -48,6 +59,11 @@ class EmulatedListing(BigQueryListing):
         with translated(f"dataset {self.project}.{dataset}"):
             self._client.get_dataset(dataset)
             return [self._client.get_table(item) for item in self._client.list_tables(dataset)]
+
+
+def _layout(table: bigquery.Table) -> StoredLayout:
+    partition = (table.time_partitioning.field or "_PARTITIONTIME") if table.time_partitioning else ""
+    return StoredLayout(columns_of(table.schema), partition, tuple(table.clustering_fields or ()))
 
 
 def _listed(table: bigquery.Table) -> ListedTable:

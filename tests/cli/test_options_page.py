@@ -27,6 +27,7 @@ OTHER_WORDS = {
     "--keys": "the same columns, of a table or of a comparison",
     "--once": "stop at the end, of a log or of the copies of the demo",
     "--order": "the same order, in one line or with its form",
+    "--output": "a new file with what the command found, in the form that it is for",
     "--password-from": "with or without a default; the key of a registry; a secret of AWS where Redshift reads it",
     "--port": "the port of the service of a command",
     "--project": "`render` needs no warehouse: without a project its names stay unqualified",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onefold.adapters.bigquery.errors import translated
+from onefold.adapters.bigquery.layouts import BigQueryLayouts
 from onefold.adapters.bigquery.listing import BigQueryListing
 from onefold.adapters.bigquery.queries import BigQueryQueries
 from onefold.adapters.bigquery.tables import is_plain_table
@@ -18,7 +19,7 @@ _VERSIONS_PAGE = 250
 it is parsed (REST reference, `jobs.query`, https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/query, 2025-11)."""
 
 
-class BigQueryWarehouse(BigQueryViews, BigQueryListing, BigQueryQueries):
+class BigQueryWarehouse(BigQueryViews, BigQueryListing, BigQueryLayouts, BigQueryQueries):
     """`onefold.ports.warehouse.BaseWarehouse` over the REST API."""
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:

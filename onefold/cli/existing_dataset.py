@@ -1,0 +1,55 @@
+"""What `discover` and `audit` have in common: the dataset that they are about, and its tables with what tools noted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onefold.cli.common import given, read_settings, say
+from onefold.core.errors import InvalidInput
+from onefold.core.names import check_names
+from onefold.core.text import counted, size_text
+
+if TYPE_CHECKING:
+    from onefold.existing.discover import DatasetTables, Discovered
+
+dataset_argument = click.argument("named", metavar="[DATASET]", required=False)
+
+
+def split_dataset(named: str | None, dataset: str | None, command: str) -> tuple[str, str]:
+    """Return a dataset and a pattern of its tables from `shop`, `shop.orders` or `shop.order_*`.
+
+    Args:
+        named: what was typed behind the command.
+        dataset: the option, which counts where nothing was typed.
+        command: the command, for the error.
+
+    Raises:
+        InvalidInput: nothing names a dataset.
+    """
+    name, dot, pattern = (named or dataset or "").partition(".")
+    if not name or (dot and not pattern):
+        raise InvalidInput(f"no dataset is named: write `{command} shop`, or `{command} 'shop.order_*'` for some tables")
+    check_names([("dataset", name)])
+    return name, pattern or "*"
+
+
+def read_existing(
+    context: click.Context, named: str | None, dataset: str | None, project: str | None, command: str
+) -> tuple[Any, DatasetTables, list[Discovered]]:
+    """Connect, say what is read, and return the warehouse, the tables of the dataset, and what those asked for are."""
+    from onefold.adapters.connect import connect
+    from onefold.existing.discover import discover, noted_keys, read_tables, with_notes
+
+    check_names(given(("project", project)))
+    name, pattern = split_dataset(named, dataset, command)
+    warehouse = connect(project or read_settings(context).project)
+    listed = read_tables(warehouse, name)
+    noted = noted_keys(warehouse, listed)
+    if noted.queries:
+        say("dim", f"reads {size_text(noted.size)} of {counted(len(noted.queries), 'table')} in which tools note keys")
+    listed = with_notes(warehouse, listed, noted)
+    for warning in listed.warnings:
+        say("yellow", f"Warning: {warning}")
+    return warehouse, listed, discover(listed, pattern)

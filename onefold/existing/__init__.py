@@ -1,0 +1,1 @@
+"""Tables that other tools have written: which tool wrote a table, what its rows are, and what is wrong with them."""

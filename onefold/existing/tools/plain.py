@@ -1,0 +1,30 @@
+"""Tables that no known tool wrote: what their columns suggest, which is never more than a guess."""
+
+from __future__ import annotations
+
+from onefold.existing.table import ExistingTable, Recognised, by_value, key_of
+from onefold.existing.tool import Tool
+
+_GROWING = ("version", "updated_at", "modified_at", "changed_at", "last_modified", "last_updated")
+_LANDED = ("_landed_at", "ingested_at", "loaded_at", "inserted_at")
+_TIMES = ("TIMESTAMP",)
+
+
+def recognise(table: ExistingTable) -> Recognised:
+    """Return what a table seems to be: one row for each key where it declares a key, else a history where a column grows."""
+    landed = next((c.name for c in table.columns.only(_LANDED) if str(c.type) in _TIMES), "")
+    growing = table.present(*_GROWING)[:1]
+    if table.key:
+        return Recognised("plain", "current", "current", "guess", "it declares a key, and no tool's columns", key_of(table))
+    key = table.present("id", f"{table.name}_id")[:1]
+    if growing and key:
+        return Recognised(
+            "plain", "history by hand", "history", "guess",
+            f"no tool's columns; {growing[0]} may grow, and {key[0]} may be the key", key, by_value(*growing),
+            landed=f"r.`{landed}`" if landed else "",
+            notes=("nothing tells deletions",),
+        )  # fmt: skip
+    return Recognised("plain", "unknown", "current", "guess", "it has no tool's columns, and declares no key", key)
+
+
+TOOL = Tool("plain", recognise)

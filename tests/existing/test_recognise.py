@@ -1,0 +1,131 @@
+"""Each tool's tables are recognised by the columns that its documentation lists, whatever else the tables have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.existing_tables import DOCUMENTED, SOURCE, Documented, schema
+
+from onefold.core.errors import Rejected
+from onefold.existing import recognise as registry
+from onefold.existing.recognise import recognise, tools
+from onefold.existing.table import ExistingTable, Recognised, TableNote
+from onefold.existing.tool import Tool
+
+IDS = [f"{one.tool} {one.form} {number}" for number, one in enumerate(DOCUMENTED)]
+NOISE = st.dictionaries(
+    st.from_regex(r"[a-z][a-z0-9]{0,8}", fullmatch=True).filter(lambda name: name not in {"id", "op", "after", "version"}),
+    st.sampled_from(["INT64", "STRING", "TIMESTAMP", "JSON", "STRUCT<op STRING, lsn INT64>", "ARRAY<STRING>"]),
+    max_size=6,
+)
+
+
+def recognised(one: Documented, noise: dict[str, str] | None = None) -> Recognised:
+    return recognise(one.table(noise))
+
+
+@pytest.mark.parametrize("one", DOCUMENTED, ids=IDS)
+def test_a_documented_table_is_recognised_with_key_order_deletion_and_landing(one: Documented) -> None:
+    found = recognised(one)
+    assert (found.tool, found.form, found.rows, found.confidence, found.why != "") == (
+        one.tool, one.form, one.rows, one.confidence, True,
+    )  # fmt: skip
+    assert (found.key, found.order_by, bool(found.deleted), bool(found.landed)) == (
+        one.key, one.order, one.deleted, one.landed,
+    )  # fmt: skip
+
+
+@given(st.sampled_from(DOCUMENTED), NOISE)
+def test_columns_of_the_source_change_nothing(one: Documented, noise: dict[str, str]) -> None:
+    if one.tool != "plain":
+        # The order of Datastream ends with a digest of all columns of the source.
+        assert replace(recognised(one, noise), order=()) == replace(recognised(one), order=())
+
+
+@given(st.sampled_from(DOCUMENTED))
+def test_the_columns_of_a_tool_are_no_columns_of_the_source(one: Documented) -> None:
+    found = recognised(one)
+    if one.tool != "plain":
+        assert set(one.added) <= set(found.metadata)
+        assert not set(SOURCE) & set(found.metadata)
+
+
+@given(NOISE)
+def test_a_table_without_any_tool_s_columns_is_plain_and_a_guess(noise: dict[str, str]) -> None:
+    found = recognise(ExistingTable("orders", schema({**SOURCE, **noise})))
+    assert (found.tool, found.confidence) == ("plain", "guess")
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("_dlt_loads", {"load_id": "STRING", "status": "INT64"}),
+        ("_dlt_version", {"schema": "STRING"}),
+        ("_peerdb_raw_mirror", {"_peerdb_uid": "STRING"}),
+        ("_sdc_primary_keys", {"table_name": "STRING"}),
+        (
+            "shop_raw__stream_orders",
+            {"_airbyte_raw_id": "STRING", "_airbyte_extracted_at": "TIMESTAMP", "_airbyte_data": "STRING"},
+        ),
+        ("orders_tmp_0_x", {"__op": "STRING"}),
+    ],
+)
+def test_what_a_tool_keeps_for_itself_is_not_for_people(name: str, columns: dict[str, str]) -> None:
+    assert recognise(ExistingTable(name, schema(columns))).rows == "own"
+
+
+def test_tables_that_onefold_captured_are_not_datastream_s() -> None:
+    captured = "STRUCT<uuid STRING, source_timestamp INT64, change_type STRING, primary_key ARRAY<STRING>>"
+    assert recognise(ExistingTable("t", schema({"datastream_metadata": captured}))).tool == "plain"
+
+
+def test_variants_of_dlt_belong_to_the_column_that_they_continue() -> None:
+    columns = {
+        "score": "INT64",
+        "score__v_double": "FLOAT64",
+        "score__v_text": "STRING",
+        "alone__v_text": "STRING",
+        "_dlt_id": "STRING",
+    }
+    assert recognise(ExistingTable("t", schema(columns))).variants == {"score": ("score__v_double", "score__v_text")}
+
+
+def test_a_key_of_which_the_table_lacks_a_column_is_not_taken_for_one() -> None:
+    notes = {"_dlt_version": TableNote(("id", "tenant"), "current")}
+    found = recognise(ExistingTable("t", schema({**SOURCE, "_dlt_id": "STRING"}), notes=notes))
+    assert (found.rows, found.key) == ("current", ())
+
+
+def entry_point(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("mine", value, group)])
+    tools.cache_clear()
+
+
+def recognise_mine(table: ExistingTable) -> Recognised | None:
+    return Recognised("Mine", "own", "current", "certain", "it has _mine") if table.has("_mine") else None
+
+
+MINE = Tool("Mine", recognise_mine)
+
+
+def test_an_entry_point_adds_a_tool_before_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry_point(monkeypatch, f"{__name__}:MINE")
+    try:
+        assert recognise(ExistingTable("t", schema({"_mine": "INT64", "_fivetran_synced": "TIMESTAMP"}))).tool == "Mine"
+        assert recognise(ExistingTable("t", schema({"_fivetran_synced": "TIMESTAMP"}))).tool == "Fivetran"
+    finally:
+        tools.cache_clear()
+
+
+@pytest.mark.parametrize("value", ["no_such_module:TOOL", "json:dumps"])
+def test_an_entry_point_that_is_no_tool_is_named(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    entry_point(monkeypatch, value)
+    try:
+        with pytest.raises(Rejected, match=r"the entry point mine of onefold\.tools"):
+            recognise(ExistingTable("t", schema(SOURCE)))
+    finally:
+        tools.cache_clear()
