@@ -34,6 +34,9 @@ def test_the_next_chunk_is_remembered_and_wraps_around(scene: CheckScene) -> Non
     logged = scene.logged()
     assert [row["chunk_rows"] for row in logged] == [10, 10, 5, 10]
     assert [(row["source_rows"], row["view_rows"], row["outcome"]) for row in logged] == [(25, 25, "same")] * 4
+    (look,) = scene.checks(tables=("t",)).look().tables
+    assert (look.table, look.skipped) == ("t", ("it would be compared, but for --dry-run",))
+    assert scene.logged() == logged, "a look remembers nothing"
 
 
 def test_only_clear_values_are_in_findings_and_none_in_the_log(
