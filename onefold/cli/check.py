@@ -12,7 +12,7 @@ import click
 
 from onefold.batches.source_arguments import CheckArguments
 from onefold.cli.common import CHANGES, OK, as_json, print_lines, raise_problems, read_settings
-from onefold.cli.common_options import SOURCE
+from onefold.cli.common_options import SOURCE, is_typed
 from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.job_options import job_options
 from onefold.cli.output import echo_json
@@ -77,8 +77,7 @@ def _named(words: Sequence[str], source: str | None, context: click.Context) -> 
         UsageError: no source is named, or not one database.
     """
     has_dot = any("." in word for word in words)
-    is_typed = context.get_parameter_source("source") is click.core.ParameterSource.COMMANDLINE
-    if len(words) > 1 and not has_dot and not is_typed:
+    if len(words) > 1 and not has_dot and not is_typed(context, "source"):
         first, database, *tables = words
         new = " ".join([f"{database}.{table}" for table in tables] or [database])
         say_former(" ".join([context.command_path, *words]), f"{context.command_path} --source {first} {new}")

@@ -157,6 +157,12 @@ def defaults(context: click.Context, values: Mapping[str, Any]) -> Defaults:
     )
 
 
+def is_typed(context: click.Context, name: str) -> bool:
+    """Return whether a common option was typed, before or behind the command, and comes from no variable."""
+    typed = click.core.ParameterSource.COMMANDLINE
+    return any(one.get_parameter_source(name) is typed for one in (context, context.find_root()))
+
+
 def used_by(command: click.Command) -> Iterable[CommonOption]:
     """Return the common options that a command uses."""
     own = {word for one in command.params if not isinstance(one, Refused) for word in one.opts}

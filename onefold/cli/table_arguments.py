@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from onefold.cli.common import near_of_opened, run_each, say
-from onefold.cli.common_options import DATASET
+from onefold.cli.common_options import DATASET, is_typed
 from onefold.cli.named_tables import NamedTables
 from onefold.core.errors import NotFound
 from onefold.core.names import is_pattern
@@ -28,7 +28,7 @@ _QUALIFIER = re.compile(r"(?:(.*)([.:]))?([^.:]*)", re.DOTALL)
 
 
 def named_tables(
-    words: Sequence[str], dataset: str | None, path: str = "onefold", *, is_typed: bool = False
+    words: Sequence[str], dataset: str | None, path: str = "onefold", *, of_dataset: bool = False
 ) -> tuple[NamedTables, ...]:
     """Return the tables that the words of a command line name: an entry for each word, or one for all of `--dataset`.
 
@@ -36,7 +36,7 @@ def named_tables(
         words: the arguments.
         dataset: the value of `--dataset`.
         path: the command, for errors and for the line about a former form.
-        is_typed: whether `--dataset` was typed, so that two words without a dot are two tables, and no former form.
+        of_dataset: whether `--dataset` was typed, so that two words without a dot are two tables, and no former form.
 
     Raises:
         UsageError: no dataset is named, or a name is an empty text.
@@ -55,7 +55,7 @@ def named_tables(
         case [word], None if "." not in word:
             say_former(f"{path} {word}", f"{path} --dataset {word}")
             return (NamedTables(word),)
-        case [first, second], _ if "." not in first + second and not is_pattern(first) and not is_typed:
+        case [first, second], _ if "." not in first + second and not is_pattern(first) and not of_dataset:
             say_former(f"{path} {first} {second}", f"{path} {first}.{second}")
             return (_table(first, second),)
     several = list(dict.fromkeys(word.replace("`", "") for word in words))
@@ -116,8 +116,7 @@ def table_argument(command: Command) -> Command:
 
 def _from_context(words: Sequence[str], dataset: str | None) -> tuple[NamedTables, ...]:
     context = click.get_current_context()
-    is_typed = context.get_parameter_source("dataset") is click.core.ParameterSource.COMMANDLINE
-    return named_tables(words, dataset, context.command_path, is_typed=is_typed)
+    return named_tables(words, dataset, context.command_path, of_dataset=is_typed(context, "dataset"))
 
 
 def _run(command: Callable[..., int], *arguments: Any, named: NamedTables, **options: Any) -> int:

@@ -58,7 +58,7 @@ def _named(tables: Sequence[str], dataset: str | None, settings: Settings) -> tu
     if tables:
         for table in tables:
             _check_dataset(table, dataset)
-        return named_tables(tables, dataset, "onefold tables", is_typed=True)
+        return named_tables(tables, dataset, "onefold tables", of_dataset=True)
     datasets = [dataset] if dataset else sorted(settings.datasets or ())
     if not datasets:
         raise InvalidInput("no dataset is named: write `onefold tables 'shop.*'`, or add --dataset shop")

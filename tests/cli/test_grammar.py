@@ -139,10 +139,21 @@ def test_several_tables_are_named_one_after_the_other(words: list[str], dataset:
 
 
 def test_two_names_without_a_dot_are_two_tables_of_a_typed_dataset() -> None:
-    assert [one.text for one in named_tables(["customer", "order"], "shop", is_typed=True)] == [
+    assert [one.text for one in named_tables(["customer", "order"], "shop", of_dataset=True)] == [
         "shop.customer",
         "shop.order",
     ]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_typed_dataset_is_typed_before_the_command_as_well(
+    run: Run, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    monkeypatch.setenv("ONEFOLD_PROJECT", "INVALID")  # so that nothing is asked of any project
+    command, option = ["plan", "customer", "order"], ["--dataset", "shop"]
+    assert "former form" not in run(*(option + command if before else command + option)).err
+    monkeypatch.setenv("ONEFOLD_DATASET", "shop")
+    assert "former form" in run(*command).err
 
 
 @pytest.mark.parametrize("command", ["plan", "refresh", "merge", "current", "tables", "publish"])

@@ -23,6 +23,7 @@ WITHOUT_DRY_RUN = {
         PRINTS,
     ),
     "compare": OWN_FILE,
+    "discover": OWN_FILE,
     "workload": OWN_FILE,
     "schema serve": "it serves until it is stopped, and adds only what others send",
     "settings check": "without --write it is the look",
