@@ -63,8 +63,10 @@ def one_document() -> Iterator[list[str]]:
     finally:
         del meta[_PARTS]
     if meta.get(_JSON):
-        joined = {name: [one for part in parts for one in part[name]] for name in ("results", "warnings", "errors")}
-        echo_json(joined["results"], warnings=joined["warnings"], errors=[*joined["errors"], *errors])
+        results, warnings, own = (
+            [one for part in parts for one in part[name]] for name in ("results", "warnings", "errors")
+        )
+        echo_json(results, warnings=dict.fromkeys(warnings), errors=dict.fromkeys([*own, *errors]))
 
 
 def output_console() -> Console:
@@ -139,8 +141,8 @@ class OptionOrVariable(click.Option):
         except click.BadParameter as error:
             if ctx.get_parameter_source(str(self.name)) is not click.core.ParameterSource.ENVIRONMENT:
                 raise
-            expected = ": set it to 1 or 0, or unset it" if self.is_flag else ""
-            raise click.UsageError(f"{self.envvar}={value}: {error.message.rstrip('.')}{expected}.", ctx) from error
+            reason = "expected 1 or 0: set it to one of these, or unset it." if self.is_flag else error.message
+            raise click.UsageError(f"{self.envvar}={value}: {reason}", ctx) from error
 
 
 def _flag(short: str, long: str, verbosity: int, help_: str, variable: str | None) -> click.Option:

@@ -52,7 +52,7 @@ def named_tables(
             return (NamedTables(dataset),)
         case [], None:
             raise click.UsageError(f"No table is named: {_HOW.format(path=path)}.")
-        case [word], None if "." not in word:
+        case [word], None if word and "." not in word:
             say_former(f"{path} {word}", f"{path} --dataset {word}")
             return (NamedTables(word),)
         case [first, second], _ if "." not in first + second and not is_pattern(first) and not of_dataset:
@@ -70,7 +70,7 @@ def _named(word: str, dataset: str | None, path: str) -> NamedTables:
     """
     before, dot, table = word.rpartition(".")
     if not dot and dataset is None:
-        raise click.UsageError(f"{word} is in no dataset: {_HOW.format(path=path)}.")
+        raise click.UsageError(f"{word or 'An empty text'} is in no dataset: {_HOW.format(path=path)}.")
     if not dot:
         return _table(str(dataset), table)
     # BigQuery also writes PROJECT:DATASET.TABLE, and a project may have a dot and a colon, as example.com:shop.

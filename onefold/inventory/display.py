@@ -48,7 +48,8 @@ def show_problems(console: Console, tables: Iterable[TableSummary]) -> None:
     """Print the problems of tables, one a line."""
     for one in tables:
         for problem in one.problems:
-            console.print(f"[yellow]{escape(one.table.table)}: {escape(problem)}[/]", soft_wrap=True)
+            name = f"{one.table.dataset}.{one.table.table}"
+            console.print(f"[yellow]{escape(name)}: {escape(problem)}[/]", soft_wrap=True)
 
 
 def show_history(console: Console, history: TableHistory) -> None:

@@ -55,6 +55,7 @@ def test_the_version_is_printed(run: Run) -> None:
         (["plan", "shop.cust-omer.x"], "dataset 'cust-omer' is not a valid name"),
         (["plan", ".shop.customer"], "No project is named in front of .shop.customer"),
         (["plan", "shop", "cust.omer"], "shop is in no dataset: write it as"),
+        (["refresh", ""], "An empty text is in no dataset: write it as"),
         (["query", " "], "Expected SQL, got an empty text"),
         (["plan", "shop", "--project", "MY"], "project 'MY' is not a valid name"),
         (["refresh", "shop"], "Expected one of TABLE and --all"),
