@@ -44,7 +44,13 @@ class _GroupWithOptions(CommandGroup):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        if args and args[0] in self.commands:
+        """Return the context of the command, or of the one below it that is named.
+
+        Raises:
+            UsageError: there is no such command.
+        """
+        if args and not args[0].startswith("-"):  # the command itself takes no arguments
+            self.resolve_command(click.Context(self, parent, info_name), args)
             return self.commands[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 

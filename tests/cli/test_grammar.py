@@ -199,7 +199,15 @@ def test_a_former_form_works_and_says_the_new_one(
     assert new in " ".join(done.err.split())
 
 
-@pytest.mark.parametrize(("words", "near"), [(("plann",), "'plan'"), (("plan", "--jsn"), "--json")])
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (("plann",), "'plan'"),
+        (("plan", "--jsn"), "--json"),
+        (("capture", "statu"), "'status'"),
+        (("schema", "key", "creat"), "'create'"),
+    ],
+)
 def test_what_is_mistyped_gets_the_near_name(run: Run, words: tuple[str, ...], near: str) -> None:
     done = run(*words)
     assert (done.code, near in done.err) == (1, True)
