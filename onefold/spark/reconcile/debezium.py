@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyspark.sql import Column as Value
 from pyspark.sql import functions as F  # noqa: N812
@@ -58,7 +58,7 @@ class Debezium:
         yield from landing_problems(log, arguments)
 
     def parts(self, frame: LandedFrame, arguments: ReconcileArguments, unified: Sequence[Column]) -> list[Part]:
-        frame, envelope = _without_tombstones(frame), _with_both_sides(_envelope(frame))
+        envelope = _with_both_sides(_envelope(frame))
         # An update may also be a deletion of the old key; any other event is one by its `op` alone.
         deletes = F.when(_op(envelope) == _UPDATE, _changes_key(envelope, arguments.keys, unified))
         deletes = F.coalesce(deletes, _op(envelope) == _DELETION)
@@ -101,18 +101,17 @@ def _part(
     return Part(within_sequences(changes, arguments), columns, other_columns=(UNAVAILABLE,))
 
 
-def _without_tombstones(frame: LandedFrame) -> LandedFrame:
-    """Leave out Kafka's tombstones, which follow a deletion and hold no event: their `payload` is NULL."""
-    payload = frame.columns.get("payload")
-    if payload is None or not isinstance(payload.type, Struct):
-        return frame
-    return replace(frame, rows=frame.rows.where(named(payload.name).isNotNull()))
-
-
 def _envelope(log: ChangeLog) -> dict[str, _Field]:
+    """Return the fields of an event. Kafka's tombstones, which follow a deletion, have no `payload`: they change nothing.
+
+    They are no rows to be left out by a filter of its own, which Spark may compute together with the one that reads `op`.
+    """
     payload = log.columns.get("payload")
     if payload and isinstance(payload.type, Struct):
-        return _fields(_Field(named(payload.name), payload.type))
+        fields = _fields(_Field(named(payload.name), payload.type))
+        if op := fields.get("op"):
+            fields["op"] = _Field(F.when(named(payload.name).isNull(), F.lit(_NO_CHANGE[0])).otherwise(op.value), op.type)
+        return fields
     return {fold_case(column.name): _Field(named(column.name), column.type) for column in log.columns}
 
 

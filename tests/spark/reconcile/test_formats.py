@@ -53,6 +53,14 @@ def test_events_of_debezium_come_in_the_order_of_the_log(spark: SparkSession, tm
     assert spark.read.parquet(str(tmp_path / "out")).columns == ["id", "name", "_position", "_deleted"]
 
 
+def test_a_tombstone_is_no_event_of_a_wide_table(spark: SparkSession, tmp_path: Path) -> None:
+    """With more than 100 fields Spark compiles no whole stage, and computes what two filters share before it filters."""
+    wide = {"id": 1, **{f"column_{number}": number for number in range(101)}}
+    path = write_lines(tmp_path / "events.jsonl", [{"payload": event("c", None, wide)}, {"payload": None}])
+    run_job(spark, path, tmp_path / "out", "--format", "debezium")
+    assert [row["column_100"] for row in read_base(spark, tmp_path / "out")] == [100]
+
+
 def test_the_position_in_mysqls_log_is_the_sequence(spark: SparkSession, tmp_path: Path) -> None:
     run_job(spark, write_lines(tmp_path / "e.jsonl", MYSQL[1:2]), tmp_path / "out", "--format", "debezium")
     (row,) = read_base(spark, tmp_path / "out")
