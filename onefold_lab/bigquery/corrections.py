@@ -100,10 +100,18 @@ def _correct_translation() -> None:
     from bqemulator.catalog import ddl_sync
     from bqemulator.jobs import executor, routine_ddl
     from bqemulator.sql import catalog_schema
-    from bqemulator.sql.rewriter import row_access_filter, unnest_offset
+    from bqemulator.sql.rewriter import (
+        create_table_schema_ctas,
+        division_by_zero,
+        row_access_filter,
+        struct_helpers,
+        unnest_offset,
+        unnest_struct,
+    )
     from bqemulator.sql.rules.datetime_semantics import ConcatStringTypeRule
+    from sqlglot import exp
 
-    from onefold_lab.bigquery.parsing import concatenated_text, reading
+    from onefold_lab.bigquery.parsing import concatenated_text, only_where, reading
     from onefold_lab.bigquery.rewriting import rebase_offsets, rewrite
 
     with_views = row_access_filter.rewrite_for_row_access
@@ -125,6 +133,14 @@ def _correct_translation() -> None:
         routine_ddl.detect_drop_routine,
     ):
         _replace(function, reading(function))
+    for rewriter, kind in (
+        (create_table_schema_ctas.rewrite_create_table_schema_ctas, exp.Create),
+        (division_by_zero.rewrite_division_by_zero, exp.Div),
+        (struct_helpers.rewrite_struct_helpers, exp.Struct),
+        (unnest_offset.rewrite_unnest_offset, exp.Unnest),
+        (unnest_struct.rewrite_unnest_struct, exp.Unnest),
+    ):
+        _replace(rewriter, only_where(rewriter, kind))
 
 
 def _correct_views() -> None:

@@ -18,7 +18,8 @@ from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.dialects import BigQuery
+from sqlglot.dialects import BigQuery, Dialect
+from sqlglot.errors import ParseError
 from sqlglot.parsers.bigquery import BigQueryParser
 
 _KEPT = 256
@@ -38,6 +39,8 @@ def install() -> None:
     sqlglot.parse_one = parse_one  # type: ignore[assignment]
     BigQueryParser.SUPPORTS_IMPLICIT_UNNEST = False
     BigQuery.parse = parse_all
+    # A compiled writer of SQL parses some twenty templates for itself, and changes none of them.
+    Dialect.generator = reading(Dialect.generator)
     _search_pandas_once()
 
 
@@ -70,6 +73,21 @@ def reading(function: Callable[..., Any]) -> Callable[..., Any]:
             _only_read.reset(token)
 
     return read
+
+
+def only_where(rewriter: Callable[[str], str], kind: type[exp.Expr]) -> Callable[[str], str]:
+    """Return a rewriter of the server that is called only for statements with a node of a kind, the one that it rewrites."""
+    look = reading(parse_one)
+
+    @functools.wraps(rewriter)
+    def rewrite(sql: str) -> str:
+        try:
+            found = look(sql, read="bigquery").find(kind)
+        except ParseError:
+            found = None  # the translation of the server reports it
+        return rewriter(sql) if found else sql
+
+    return rewrite
 
 
 def parse_one(sql: str, read: Any = None, **options: Any) -> exp.Expr:
@@ -126,7 +144,7 @@ def _node(old: exp.Expr, parent: exp.Expr | None, key: str | None, index: int | 
     new = old.__class__.__new__(old.__class__)
     new.args, new.parent, new.arg_key, new.index = {}, parent, key, index
     new.comments = old.comments and list(old.comments)
-    new._type = deepcopy(old._type)
+    new._type = None if old._type is None else deepcopy(old._type)
     new._meta = old._meta and dict(old._meta)
     new._hash = old._hash
     return new

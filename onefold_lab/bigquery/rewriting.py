@@ -44,7 +44,7 @@ def rewrite(sql: str) -> str:
     defined = [column.this for column in tree.find_all(exp.ColumnDef)]
     for name in defined:
         name.set("quoted", True)
-    return root.expressions[0].sql(dialect="bigquery") if found or defined else sql
+    return root.expressions[0].sql(dialect="bigquery", copy=False) if found or defined else sql
 
 
 def _corrected(node: exp.Expression) -> exp.Expression:

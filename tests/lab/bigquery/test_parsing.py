@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import sqlglot
 from sqlglot import exp
-from sqlglot.dialects import BigQuery
+from sqlglot.dialects import BigQuery, Dialect, DuckDB
 from sqlglot.errors import ParseError
 from sqlglot.parsers.bigquery import BigQueryParser
 
 from onefold_lab.bigquery import parsing
-from onefold_lab.bigquery.parsing import concatenated_text, copied, parse_one, reading
+from onefold_lab.bigquery.parsing import concatenated_text, copied, only_where, parse_one, reading
 
 QUERIES = (
     "SELECT a FROM t",
@@ -74,3 +74,15 @@ def test_a_copy_has_the_nodes_the_places_and_the_notes_of_the_tree(sql: str) -> 
 
 def places(node: exp.Expr) -> tuple[object, ...]:
     return type(node), type(node.parent), node.arg_key, node.index, node.comments, node.meta, node.type
+
+
+def test_a_rewriter_is_called_only_for_statements_with_its_kind_of_node() -> None:
+    rewrite = only_where(lambda sql: f"{sql} -- rewritten", exp.Div)
+    texts = ["SELECT a / b", "SELECT '/' -- a / b", "SELECT a /"]
+    assert [rewrite(sql) for sql in texts] == ["SELECT a / b -- rewritten", "SELECT '/' -- a / b", "SELECT a /"]
+
+
+def test_a_writer_of_sql_has_the_templates_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlglot, "parse_one", parse_one)
+    writers = [reading(Dialect.generator)(DuckDB()) for _ in range(2)]
+    assert writers[0].ZIPF_TEMPLATE is writers[1].ZIPF_TEMPLATE
