@@ -17,6 +17,7 @@ import click
 from onefold import __version__
 from onefold.cli import (
     access,
+    audit,
     batch,
     capture,
     check,
@@ -66,6 +67,7 @@ for command in (
     init.init,
     tables.tables,
     discover.discover,
+    audit.audit,
     query.query,
     views.render,
     views.plan,

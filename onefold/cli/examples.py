@@ -5,6 +5,7 @@ from __future__ import annotations
 EXAMPLES = {
     "tables": ("onefold tables 'shop.*'", "onefold tables shop.customer --json"),
     "discover": ("onefold discover shop", "onefold discover 'shop.order_*' --output onefold.yaml"),
+    "audit": ("onefold audit shop", "onefold audit 'shop.order_*' --markdown"),
     "plan": ("onefold plan shop.customer", "onefold plan --dataset shop --fail-on critical"),
     "refresh": ("onefold refresh shop.customer", "onefold refresh --dataset shop --all --dry-run"),
     "current": ("onefold current shop.customer --keys id", "onefold current 'shop.order_*'"),

@@ -40,12 +40,13 @@ def read_existing(
 ) -> tuple[Any, DatasetTables, list[Discovered]]:
     """Connect, say what is read, and return the warehouse, the tables of the dataset, and what those asked for are."""
     from onefold.adapters.connect import connect
-    from onefold.existing.discover import discover, noted_keys, read_tables, with_notes
+    from onefold.existing.discover import discover, noted_keys, read_tables, with_notes, with_settings
 
     check_names(given(("project", project)))
     name, pattern = split_dataset(named, dataset, command)
-    warehouse = connect(project or read_settings(context).project)
-    listed = read_tables(warehouse, name)
+    settings = read_settings(context)
+    warehouse = connect(project or settings.project)
+    listed = with_settings(read_tables(warehouse, name), settings)
     noted = noted_keys(warehouse, listed)
     if noted.queries:
         say("dim", f"reads {size_text(noted.size)} of {counted(len(noted.queries), 'table')} in which tools note keys")

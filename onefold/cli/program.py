@@ -13,7 +13,7 @@ from onefold.cli.renamed import with_present_names
 
 GROUPS = {
     "Start": ("init", "demo", "doctor", "local"),
-    "Tables of other tools": ("discover",),
+    "Tables of other tools": ("discover", "audit"),
     "Tables and views": ("tables", "plan", "refresh", "current", "merge", "query", "render", "publish"),
     "Capture": ("capture",),
     "Pulls": ("sources",),

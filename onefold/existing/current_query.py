@@ -8,7 +8,8 @@ from onefold.existing.table import ROW, ExistingTable, Recognised, column
 from onefold.schema.casts import convert
 from onefold.schema.common_type import join_all
 
-_RANK = "_onefold_rank"
+RANK = "_onefold_rank"
+"""The column of `latest_rows` that is 1 in the last row of a key."""
 
 
 def current_query(id_: TableId, table: ExistingTable, found: Recognised) -> str | None:
@@ -46,18 +47,29 @@ def _select(id_: TableId, table: ExistingTable, found: Recognised, condition: st
     return f"SELECT {_columns(table, found)}\nFROM {id_.quoted} AS {ROW}{where}"
 
 
-def _latest(id_: TableId, table: ExistingTable, found: Recognised) -> str:
+def latest_rows(id_: TableId, table: ExistingTable, found: Recognised) -> str:
+    """Return an item of FROM with all rows `r` of a history; `_onefold_rank` is 1 in the last row of each key.
+
+    Args:
+        id_: the full name of the table.
+        table: the table.
+        found: what it is, with a key and an order.
+    """
     by_key = ", ".join(map(found.key_sql, found.key))
     order = ",\n      ".join(f"{part} DESC" for part in [*(term.sql for term in found.order), _tie_break(table, found)])
     newest = only_newest(id_, found)
-    # The outer row has the same alias, so that the conditions hold for it as they are.
+    # The outer row has the same alias, so that conditions on a row hold for it as they are.
     return (
-        f"SELECT {_columns(table, found, _RANK)}\n"
-        "FROM (\n"
-        f"  SELECT {ROW}.*, ROW_NUMBER() OVER (\n    PARTITION BY {by_key}\n    ORDER BY\n      {order}\n  ) AS {_RANK}\n"
-        f"  FROM {id_.quoted} AS {ROW}\n" + (f"  WHERE {newest}\n" if newest else "") + f") AS {ROW}\n"
-        f"WHERE {ROW}.{_RANK} = 1" + (f" AND NOT ({found.deleted})" if found.deleted else "")
+        "(\n"
+        f"  SELECT {ROW}.*, ROW_NUMBER() OVER (\n    PARTITION BY {by_key}\n    ORDER BY\n      {order}\n  ) AS {RANK}\n"
+        f"  FROM {id_.quoted} AS {ROW}\n" + (f"  WHERE {newest}\n" if newest else "") + f") AS {ROW}"
     )
+
+
+def _latest(id_: TableId, table: ExistingTable, found: Recognised) -> str:
+    is_deleted = f" AND NOT ({found.deleted})" if found.deleted else ""
+    rows = latest_rows(id_, table, found)
+    return f"SELECT {_columns(table, found, RANK)}\nFROM {rows}\nWHERE {ROW}.{RANK} = 1{is_deleted}"
 
 
 def _tie_break(table: ExistingTable, found: Recognised) -> str:

@@ -15,6 +15,7 @@ from onefold.existing.table import ExistingTable, Recognised, TableNote
 from onefold.existing.tool import Notes
 from onefold.ports.existing import ExistingWarehouse
 from onefold.schema.columns import Schema
+from onefold.settings.environment import Settings
 from onefold.settings.unknown_keys import near_name
 
 _OWN = (TEMPORARY_PREFIX, LEAF_PREFIX)
@@ -101,6 +102,15 @@ def read_tables(warehouse: ExistingWarehouse, dataset: str) -> DatasetTables:
         table = ExistingTable(name, Schema(layout.columns), keys.get(name, ()), layout.partition, layout.clustering, names)
         found[name] = replace(table, rows=size.rows, size=size.size, written_at=size.written_at) if size else table
     return DatasetTables(TableId(warehouse.project, dataset, ""), found, warnings)
+
+
+def with_settings(listed: DatasetTables, settings: Settings) -> DatasetTables:
+    """Return the tables with the keys and the orders that onefold.yaml declares, which win over those in BigQuery."""
+    found = {}
+    for name, table in listed.tables.items():
+        rules = settings.rules_for(listed.place.sibling(name))
+        found[name] = replace(table, key=rules.keys or table.key, order_by=rules.order_by)
+    return replace(listed, tables=found)
 
 
 def noted_keys(warehouse: ExistingWarehouse, listed: DatasetTables) -> NotedKeys:

@@ -43,7 +43,7 @@ class ExistingTable:
     Attributes:
         name: its name.
         columns: its columns, without pseudo-columns.
-        key: the key that it declares.
+        key: the key that onefold.yaml or the table itself declares.
         partition: the column by which it is partitioned, `_PARTITIONTIME` included; empty where there is none.
         clustering: the columns by which it is clustered.
         siblings: the names of all tables of the dataset.
@@ -51,6 +51,7 @@ class ExistingTable:
         rows: the number of its rows; None where that is not known.
         size: its bytes; None where that is not known.
         written_at: when it was last written; None where that is not known.
+        order_by: the columns that say which row of a key is the latest, as onefold.yaml declares them.
     """
 
     name: str
@@ -63,6 +64,7 @@ class ExistingTable:
     rows: int | None = None
     size: int | None = None
     written_at: datetime | None = None
+    order_by: tuple[str, ...] = ()
 
     def has(self, *names: str) -> bool:
         """Return whether the table has all of these columns, in any spelling."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onefold.existing.table import ExistingTable, Recognised, by_value, key_of
+from onefold.existing.table import ExistingTable, Recognised, by_value, column, key_of
 from onefold.existing.tool import Tool
 
 _GROWING = ("version", "updated_at", "modified_at", "changed_at", "last_modified", "last_updated")
@@ -14,6 +14,11 @@ def recognise(table: ExistingTable) -> Recognised:
     """Return what a table seems to be: one row for each key where it declares a key, else a history where a column grows."""
     landed = next((c.name for c in table.columns.only(_LANDED) if str(c.type) in _TIMES), "")
     growing = table.present(*_GROWING)[:1]
+    if table.key and table.order_by and table.has(*table.order_by):
+        return Recognised(
+            "plain", "declared history", "history", "certain", "onefold.yaml declares its key and its order", key_of(table),
+            by_value(*table.present(*table.order_by)), landed=column(landed) if landed else "",
+        )  # fmt: skip
     if table.key:
         return Recognised("plain", "current", "current", "guess", "it declares a key, and no tool's columns", key_of(table))
     key = table.present("id", f"{table.name}_id")[:1]
@@ -21,7 +26,7 @@ def recognise(table: ExistingTable) -> Recognised:
         return Recognised(
             "plain", "history by hand", "history", "guess",
             f"no tool's columns; {growing[0]} may grow, and {key[0]} may be the key", key, by_value(*growing),
-            landed=f"r.`{landed}`" if landed else "",
+            landed=column(landed) if landed else "",
             notes=("nothing tells deletions",),
         )  # fmt: skip
     return Recognised("plain", "unknown", "current", "guess", "it has no tool's columns, and declares no key", key)

@@ -1,0 +1,86 @@
+"""The command `audit`: what is wrong with tables that other tools have written, with a query to paste for each finding."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from onefold.cli.common import CHANGES, OK, as_json, project, say
+from onefold.cli.common_options import DATASET
+from onefold.cli.existing_dataset import dataset_argument, read_existing
+from onefold.cli.output import echo_json
+from onefold.core.text import counted, size_text
+
+if TYPE_CHECKING:
+    from onefold.existing.audit.run import Audited, TableAudit
+
+_COLOURS = {"CRITICAL": "red", "WARNING": "yellow", "INFO": "cyan"}
+
+
+@click.command()
+@dataset_argument
+@click.option(DATASET.word, metavar=DATASET.metavar, help=DATASET.help)
+@click.option("--markdown", is_flag=True, help="Print Markdown, as without a terminal.")
+@click.option("--dry-run", is_flag=True, help="Say what the checks would read, and run none.")
+@project
+@as_json
+@click.pass_context
+def audit(
+    context: click.Context,
+    named: str | None,
+    dataset: str | None,
+    markdown: bool,
+    dry_run: bool,
+    project: str | None,
+    as_json: bool,
+) -> int:
+    """Look for what is wrong with the tables of DATASET: duplicates, ghosts, deleted rows that show, lost values, no key.
+
+    DATASET is shop, or 'shop.order_*' for some of its tables. It says first what it reads, and changes nothing.
+    """
+    from onefold.existing.audit.markdown import report
+    from onefold.existing.audit.run import plan_audit, run_audit
+
+    warehouse, listed, found = read_existing(context, named, dataset, project, "onefold audit")
+    planned = plan_audit(warehouse, found)
+    _say_cost(planned)
+    audited = [] if dry_run else run_audit(warehouse, planned)
+    if as_json:
+        echo_json([one.as_dict() for one in audited], warnings=listed.warnings)
+    elif markdown or not sys.stdout.isatty():
+        click.echo("" if dry_run else report(str(listed.place.dataset), audited, sum(one.size for one in planned)), nl=False)
+    elif not dry_run:
+        _show(Console(highlight=False, emoji=False), audited)
+    return CHANGES if any(one.findings for one in audited) else OK
+
+
+def _say_cost(planned: Sequence[TableAudit]) -> None:
+    with_checks = [one for one in planned if one.checks and not one.refusal]
+    size = sum(one.size for one in with_checks)
+    say("dim", f"reads {size_text(size)} in {len(with_checks):,} queries, of {counted(len(planned), 'table')}")
+
+
+def _show(console: Console, audited: Sequence[Audited]) -> None:
+    from onefold.existing.audit.markdown import summary
+
+    for one in audited:
+        head = f"[bold]{escape(one.one.id.table)}[/] ({escape(one.one.found.tool)}, {escape(one.one.found.form)})"
+        console.print(head if one.findings else f"{head}: [green]no finding[/]", soft_wrap=True)
+        for finding in one.findings:
+            colour = _COLOURS[finding.severity.name]
+            console.print(
+                f"  [{colour}]{finding.severity.name}[/] {escape(f'{finding.check}: {finding.text}')}", soft_wrap=True
+            )
+            console.print(f"    {escape(finding.remedy)}", soft_wrap=True)
+            if finding.query:
+                console.print(f"[dim]{escape(_indented(finding.query))}[/]", soft_wrap=True)
+    console.print(summary(audited))
+
+
+def _indented(query: str) -> str:
+    return "\n".join(f"      {line}" for line in query.splitlines())

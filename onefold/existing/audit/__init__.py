@@ -1,0 +1,1 @@
+"""What is wrong with tables that other tools have written, found without changing anything."""
