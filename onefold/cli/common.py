@@ -15,7 +15,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from onefold.cli.common_options import JSON, PROJECT
 from onefold.cli.named_tables import NamedTables
-from onefold.cli.output import is_quiet, note_json, one_document, output_console, show_traceback
+from onefold.cli.output import ENDS, is_quiet, note_json, one_document, output_console, show_traceback
 from onefold.cli.unforeseen import as_onefold_error
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 from onefold.core.names import TableId, check_names
@@ -238,9 +238,11 @@ def run_each(runs: Iterable[Callable[[], int]]) -> int:
 def _code_of(run: Callable[[], int], errors: list[str]) -> int:
     try:
         return run()
-    except OnefoldError as error:
-        show_traceback(error)
-        lines = str(error).splitlines()
+    except ENDS:
+        raise
+    except Exception as unknown:  # noqa: BLE001 no error of a run stops the others
+        show_traceback(unknown)
+        lines = str(as_onefold_error(unknown)).splitlines()
         errors += lines
         for line in shown_lines(lines):
             say("red", f"Error: {line}")

@@ -20,7 +20,7 @@ _PARTS = "onefold.parts"
 _QUIET, _VERBOSE = -1, 1
 _UNWRAPPED = 10_000
 """The width of lines that nobody sees on a terminal."""
-_ENDS = (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError)
+ENDS = (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError)
 """By these click ends a command, and says so itself."""
 
 
@@ -105,7 +105,7 @@ class ErrorsInForm(click.Group):
         try:
             return super().invoke(ctx)
         except Exception as unknown:
-            if isinstance(unknown, _ENDS):
+            if isinstance(unknown, ENDS):
                 raise
             error = as_onefold_error(unknown)
             show_traceback(unknown)

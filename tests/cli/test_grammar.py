@@ -19,6 +19,7 @@ from onefold.cli.named_tables import NamedTables
 from onefold.cli.program import GROUPS
 from onefold.cli.table_arguments import named_tables
 
+FRAUD = "sources: {fraud: {host: db, user: u, password: 'env:P', databases: [models, members], tls: {mode: 'off'}}}"
 ROWS = '{"table_name": "customer_v_abc", "column_name": "id", "ordinal_position": 1, "data_type": "INT64"}\n'
 LEAVES = {name: command for name, command in all_commands() if not isinstance(command, click.Group)}
 ASKS = ["access apply", "check", "init", "merge", "policies key", "refresh"]
@@ -92,8 +93,13 @@ def test_a_variable_is_no_value_of_an_option_that_means_something_else() -> None
 
 
 def test_two_databases_of_a_typed_source_are_no_former_form(run: Run) -> None:
-    refused = run("check", "--source", "fraud", "models", "members")
-    assert (refused.code, "got 2: models, members" in refused.err) == (1, True)
+    Path("onefold.yaml").write_text(FRAUD)
+    for words in (["models", "members.t"], []):  # without a word, all databases of the source
+        refused = run("check", "--source", "fraud", *words, "--json")
+        assert (refused.code, refused.results) == (1, [])
+        assert refused.err.count("ONEFOLD_PULLED_FILES is not set") == 2, refused.err
+    Path("onefold.yaml").write_text(FRAUD.replace("models, members", ""))
+    assert "sources.fraud of onefold.yaml has no `databases`" in run("check", "--source", "fraud").err
 
 
 def test_a_typed_choice_of_output_wins_over_a_variable(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +178,15 @@ def test_the_project_of_a_table_is_that_in_front_of_it(run: Run, monkeypatch: py
     assert "`other-project.shop.customer_unified`" in made
 
 
-@pytest.mark.parametrize("words", [("refresh", "shop.", "--dry-run"), ("plan", "shop."), ("--dataset", "shop", "plan", "")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("refresh", "shop.", "--dry-run"),
+        ("plan", "shop."),
+        ("--dataset", "shop", "plan", ""),
+        ("check", "--source", "x", "shop."),
+    ],
+)
 def test_an_empty_name_is_never_all_tables(run: Run, words: tuple[str, ...]) -> None:
     refused = run(*words)
     assert (refused.code, "No table is named behind shop" in refused.err) == (1, True)
