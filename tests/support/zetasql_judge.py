@@ -30,6 +30,9 @@ Columns = Sequence[tuple[str, str]]
 NO_TABLES: Mapping[str, Columns] = MappingProxyType({})
 NO_CONTENT: Mapping[str, str] = MappingProxyType({})
 
+PSEUDO_COLUMNS = ("_PARTITIONTIME", "_PARTITIONDATE")
+"""Columns that `SELECT *` leaves out (Google Cloud, "Querying partitioned tables", ingestion-time partitions)."""
+
 _SAME_NAME = (
     "INT64", "BOOL", "STRING", "BYTES", "DATE", "TIMESTAMP", "TIME", "DATETIME", "GEOGRAPHY", "NUMERIC", "BIGNUMERIC",
     "JSON", "INTERVAL",
@@ -131,7 +134,8 @@ class Judge:
         for name, columns in tables.items():
             table = catalog.table.add(name=name)
             for column, type_string in columns:
-                table.column.add(name=column).type.CopyFrom(self.read_type(type_string))
+                added = table.column.add(name=column, is_pseudo_column=column in PSEUDO_COLUMNS)
+                added.type.CopyFrom(self.read_type(type_string))
         return catalog
 
     def _maximum_features(self) -> Any:

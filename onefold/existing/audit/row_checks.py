@@ -12,6 +12,7 @@ from onefold.existing.table import ROW
 from onefold.schema.diff import Severity
 
 _MOST_EXAMPLES = 10
+_LANDED, _PREVIOUS = "_onefold_landed", "_onefold_previous"
 _ONE_ROW = "a current view of Onefold has one row for each key"
 
 
@@ -95,16 +96,17 @@ def _late(one: Discovered) -> RowCheck:
     found = one.found
     key = ", ".join(map(found.key_sql, found.key))
     order = ", ".join(term.sql for term in found.order)
+    # The time of landing may be a pseudo-column, which `r.*` of a subquery does not have.
     ranked = (
-        f"(SELECT {ROW}.*, RANK() OVER (PARTITION BY {key} ORDER BY {order}) AS {RANK}\n"
+        f"(SELECT {ROW}.*, RANK() OVER (PARTITION BY {key} ORDER BY {order}) AS {RANK}, {found.landed} AS {_LANDED}\n"
         f"  FROM {one.id.quoted} AS {ROW}) AS {ROW}"
     )
-    previous = f"LAG({ROW}.{RANK}) OVER (PARTITION BY {key} ORDER BY {found.landed}, {ROW}.{RANK})"
+    previous = f"LAG({ROW}.{RANK}) OVER (PARTITION BY {key} ORDER BY {ROW}.{_LANDED}, {ROW}.{RANK})"
     return _counted(
         "out of order", Severity.WARNING,
         "rows that landed after a newer row of their key: a query that takes the last row to land may show them",
-        f"FROM (SELECT {ROW}.*, {previous} AS _onefold_previous\nFROM {ranked}) AS {ROW}\n"
-        f"WHERE {ROW}.{RANK} < {ROW}._onefold_previous",
+        f"FROM (SELECT {ROW}.*, {previous} AS {_PREVIOUS}\nFROM {ranked}) AS {ROW}\n"
+        f"WHERE {ROW}.{RANK} < {ROW}.{_PREVIOUS}",
         "Onefold orders changes by their position in the source, never by when they landed",
     )  # fmt: skip
 
