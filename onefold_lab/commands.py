@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onefold.cli.common import CHANGES, OK, as_json
+from onefold.cli.common import CHANGES, OK, as_json, say
 from onefold.cli.output import echo_json
 from onefold.cli.program import CommandGroup
 from onefold.cli.query import csv_option, limit_option, run_query, sql_argument
-from onefold.core.errors import InvalidInput
 from onefold.core.text import counted
 
 if TYPE_CHECKING:
     from onefold_lab.state import RunningStack
 
-PORT = 9050
-_port_option = click.option("--port", metavar="N", type=int, help="The first port of the stack.  [default: the only one]")
+
+class _FormerArgument(click.Argument):
+    """An argument that no help shows any more."""
+
+    def get_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 as click calls it
+        return []
 
 
 @click.group(cls=CommandGroup)
@@ -30,19 +33,28 @@ def local() -> None:
 
 
 @local.command()
-@click.argument("port", metavar="[PORT]", type=int, default=PORT)
+@click.argument("former_port", cls=_FormerArgument, metavar="PORT", type=int, required=False)
+@click.option("--port", metavar="N", type=int, help="The first of its three ports.  [default: 9050]")
 @click.option("--dataset", "datasets", metavar="D", multiple=True, help="Create this dataset, empty; may be repeated.")
 @click.option("--detach", is_flag=True, help="Run in the background: return when all servers answer.")
 @as_json
-def start(port: int, datasets: tuple[str, ...], detach: bool, as_json: bool) -> int:
+def start(former_port: int | None, port: int | None, datasets: tuple[str, ...], detach: bool, as_json: bool) -> int:
     """Run BigQuery, Dataproc, topics and the functions until Ctrl-C, and print the variables to export.
 
-    They use three ports from PORT on.  [default: 9050] Where they run already, nothing is started.
+    Where they run already, nothing is started: datasets that are missing are created there.
     """
     from onefold_lab.serve import print_variables, serve, start_in_background
 
+    if former_port is not None:
+        say("yellow", f"the port is now --port {former_port}; the next release refuses it without --port")
+        port = port or former_port
+
     def ready(stack: RunningStack) -> None:
-        echo_json([stack.as_dict()]) if as_json else print_variables(stack.hosts)
+        if as_json:
+            echo_json([stack.as_dict()])
+            return
+        print_variables(stack.hosts)
+        say("dim", 'set them in each terminal: eval "$(onefold local status)"')
 
     if detach:
         ready(start_in_background(port, datasets))
@@ -53,39 +65,36 @@ def start(port: int, datasets: tuple[str, ...], detach: bool, as_json: bool) -> 
 
 
 @local.command()
-@_port_option
 @as_json
-def stop(port: int | None, as_json: bool) -> int:
+def stop(as_json: bool) -> int:
     """End the stack, and delete all its data. Where none runs, nothing is done."""
-    from onefold_lab.state import end_stack, running_stacks, the_stack
+    from onefold_lab.state import end_stack
 
-    is_there = any(port in (None, stack.port) for stack in running_stacks(os.environ))
-    ended = [the_stack(port, os.environ)] if is_there else []
-    for stack in ended:
+    stack = _running_stack()
+    if stack:
         end_stack(stack)
     if as_json:
-        echo_json([stack.as_dict() for stack in ended])
+        echo_json([stack.as_dict()] if stack else [])
     else:
-        click.echo(f"ended the stack at port {ended[0].port}" if ended else "no stack runs")
+        click.echo(f"ended the stack at port {stack.port}" if stack else "no stack runs")
     return OK
 
 
 @local.command()
 @as_json
 def status(as_json: bool) -> int:
-    """Show the stacks that run, with their ports and the variables to export. Exits with 2 where none does."""
+    """Show the stack that runs, with its ports and the variables to export. Exits with 2 where none does."""
     from onefold_lab.serve import print_variables
-    from onefold_lab.state import running_stacks
 
-    found = running_stacks(os.environ)
+    stack = _running_stack()
     if as_json:
-        echo_json([stack.as_dict() for stack in found])
-    for stack in found if not as_json else ():
+        echo_json([stack.as_dict()] if stack else [])
+    elif stack:
         click.echo(f"# process {stack.pid}, ports from {stack.port} on, state and logs in {stack.folder}")
         print_variables(stack.hosts)
-    if not found and not as_json:
+    else:
         click.echo("no stack runs: start one with `onefold local start --detach`")
-    return OK if found else CHANGES
+    return OK if stack else CHANGES
 
 
 # A query may begin with a comment.
@@ -93,29 +102,32 @@ def status(as_json: bool) -> int:
 @sql_argument
 @limit_option
 @csv_option
-@_port_option
+@click.option("--allow-write", is_flag=True, help="Run any statement: the data of the stack are nobody's but yours.")
 @as_json
-def query(sql: str, limit: int, as_csv: bool, port: int | None, as_json: bool) -> int:
-    """Run a query in the embedded BigQuery, and print its rows; any other statement, too. - is standard input."""
+def query(sql: str, limit: int, as_csv: bool, allow_write: bool, as_json: bool) -> int:
+    """Run a SELECT in the embedded BigQuery, and print its rows. SQL is the text of the query; - is standard input.
+
+    Anything but a SELECT is refused before it runs, but for --allow-write.
+    """
     from onefold.adapters.connect import connect
     from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
-    _use_stack(port)
-    return run_query(connect(DEFAULT_PROJECT), sql, limit, as_csv=as_csv, as_json=as_json, may_write=True)
+    _use_stack()
+    others = None if allow_write else "Other statements need --allow-write"
+    return run_query(connect(DEFAULT_PROJECT), sql, limit, as_csv=as_csv, as_json=as_json, others=others)
 
 
 @local.command()
 @click.argument("topic")
 @click.argument("message", metavar="MESSAGE")
-@_port_option
 @as_json
-def send(topic: str, message: str, port: int | None, as_json: bool) -> int:
+def send(topic: str, message: str, as_json: bool) -> int:
     """Publish a message to a topic of the stack. MESSAGE is its text, as a rule JSON; - is standard input."""
     from onefold.adapters.pubsub import PubSub
     from onefold.ports.publisher import Message
     from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
-    _use_stack(port)
+    _use_stack()
     text = sys.stdin.read() if message == "-" else message
     (identifier,) = PubSub(DEFAULT_PROJECT).publish(topic, [Message(text.encode())])
     if as_json:
@@ -137,7 +149,7 @@ def load(folder: Path, dataset: str, table: str, as_json: bool) -> int:
     """
     from onefold_lab.load_workload import land_workload
 
-    _use_stack(None)
+    _use_stack()
     loaded = []
     for name, rows in land_workload(folder, dataset, table):
         loaded.append({"table": f"{dataset}.{name}", "rows": rows})
@@ -148,20 +160,20 @@ def load(folder: Path, dataset: str, table: str, as_json: bool) -> int:
     return OK
 
 
-def _use_stack(port: int | None) -> None:
-    """Let this process reach a stack: the one that is named, else that of the environment, else the only one that runs.
+def _running_stack() -> RunningStack | None:
+    from onefold_lab.state import find_stack, state_folder
+
+    return find_stack(state_folder(os.environ))
+
+
+def _use_stack() -> None:
+    """Let this process reach a stack: that of the environment, else the one that runs.
 
     Raises:
-        InvalidInput: there is none.
-        NotFound: several run and none is named, or none runs at the port.
+        NotFound: there is none.
     """
     from onefold.adapters.bigquery.errors import EMULATOR
-    from onefold_lab.state import running_stacks, the_stack
+    from onefold_lab.state import the_stack
 
-    if port is None and os.environ.get(EMULATOR):
-        return
-    if port is None and not running_stacks(os.environ):
-        raise InvalidInput(
-            f"{EMULATOR} is not set: start the stack with onefold local start, or in the background with --detach"
-        )
-    os.environ.update(the_stack(port, os.environ).hosts)
+    if not os.environ.get(EMULATOR):
+        os.environ.update(the_stack(os.environ).hosts)

@@ -13,7 +13,9 @@ from pathlib import Path
 
 from google.api_core import exceptions as api
 from google.cloud import bigquery
+from google.cloud.bigquery.retry import DEFAULT_RETRY
 
+from onefold.adapters.bigquery.client import TIMEOUT
 from onefold.adapters.bigquery.errors import EMULATOR, translated
 from onefold.changelog.generator import Row, type_of
 from onefold.compare.files import read_rows
@@ -22,6 +24,7 @@ from onefold.core.names import TableId, check_names, quote, versioned_name
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, ONE_TRY, emulator_client
 
 _ROWS_PER_REQUEST = 5_000
+_RETRY = DEFAULT_RETRY.with_timeout(TIMEOUT)  # an error of the emulator stays one: the client would wait for ten minutes
 
 
 def land(client: bigquery.Client, table: TableId, rows: Sequence[Row]) -> None:
@@ -37,13 +40,13 @@ def land(client: bigquery.Client, table: TableId, rows: Sequence[Row]) -> None:
     """
     columns = ", ".join(f"{quote(name)} {type_of(name)}" for name in rows[0])
     try:
-        client.query(f"CREATE TABLE {table.quoted} ({columns})").result()
+        client.query(f"CREATE TABLE {table.quoted} ({columns})", retry=_RETRY).result()
     except api.Conflict as error:
         raise Rejected(f"{table} exists already: name another table, or restart the emulator") from error
     for start in range(0, len(rows), _ROWS_PER_REQUEST):
         # JSON has no decimals: BigQuery takes them as texts.
         block = json.loads(json.dumps(rows[start : start + _ROWS_PER_REQUEST], default=str))
-        if failed := client.insert_rows_json(str(table), block):
+        if failed := client.insert_rows_json(str(table), block, retry=_RETRY):
             raise Rejected(f"{table}: {failed[0]}")
 
 
@@ -60,7 +63,7 @@ def land_workload(folder: Path, dataset: str, name: str) -> Iterator[tuple[str, 
     """
     check_names([("dataset", dataset), ("table", name)])
     if not os.environ.get(EMULATOR):
-        raise InvalidInput(f"{EMULATOR} is not set: start the stack with onefold local start, and export what it prints")
+        raise InvalidInput(f"{EMULATOR} is not set: start the stack with onefold local start")
     client = emulator_client(DEFAULT_PROJECT)
     files = {versioned_name(name, path.stem): path for path in sorted((folder / "changes").glob("*.jsonl"))}
     with translated(f"dataset {dataset}"):

@@ -47,7 +47,7 @@ def bigquery_emulator(
     # DuckDB would download its spatial extension, without which the emulator does not start; a package ships it.
     duckdb_extensions.import_extension("spatial")
     rest, grpc = port or free_port(), storage_port or free_port()
-    command = [sys.executable, "-m", "onefold_lab.bigquery", "start", "--rest-port", str(rest), "--grpc-port", str(grpc)]
+    command = ["onefold_lab.bigquery", "start", "--rest-port", str(rest), "--grpc-port", str(grpc)]
     command += ["--project", project, "--log-level", "error"]
     with _process("the embedded BigQuery", command, {}, f"http://127.0.0.1:{rest}/"):
         yield f"http://127.0.0.1:{rest}"
@@ -63,7 +63,7 @@ def function_server(target: str, environ: Mapping[str, str], log: IO[bytes] | No
         log: a file for its output, for callers that show errors.
     """
     port = free_port()
-    command = [sys.executable, "-m", "functions_framework", "--source", str(functions_source()), "--target", target]
+    command = ["functions_framework", "--source", str(functions_source()), "--target", target]
     command += ["--signature-type", "cloudevent", "--host", "127.0.0.1", "--port", str(port)]
     url = f"http://127.0.0.1:{port}/"
     with tempfile.TemporaryDirectory() as folder, _process(target, command, environ, url, folder, log):
@@ -97,11 +97,11 @@ def _process(
     folder: str | None = None,
     log: IO[bytes] | None = None,
 ) -> Iterator[None]:
-    """Run a server process and wait until it answers at `url`. The process ends with the block.
+    """Run a server process and wait until it answers at `url`. The process ends with the block, and with this process.
 
     Args:
         name: what the server is, for errors.
-        command: the command line.
+        command: the module that is the server, and its arguments.
         environ: variables of the process in addition to those of this one.
         url: the address at which the server answers.
         folder: the working directory.
@@ -113,7 +113,10 @@ def _process(
     with tempfile.TemporaryFile() as own:
         output = log or own
         environ = {**_environ(), **environ}
-        process = subprocess.Popen(command, stdout=output, stderr=output, env=environ, cwd=folder)  # noqa: S603
+        command = [sys.executable, "-m", "onefold_lab.child", *command]
+        process = subprocess.Popen(  # noqa: S603
+            command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=environ, cwd=folder
+        )
         try:
             _wait_until_it_answers(process, name, url, output)
             yield
@@ -137,6 +140,8 @@ def end_process(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    if process.stdin:
+        process.stdin.close()
 
 
 def _wait_until_it_answers(process: subprocess.Popen[bytes], name: str, url: str, output: IO[bytes]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,20 +18,22 @@ from onefold.core.errors import InvalidInput, Rejected
 from onefold.core.shutdown import ended_in_order
 from onefold.doctor.java import java_hint
 from onefold_lab.stack import PORTS, create_datasets, local_stack
-from onefold_lab.state import LOG, RunningStack, find_stack, held, note_ready, stack_folder, wait_until_ready
+from onefold_lab.state import LOG, RunningStack, find_stack, held, is_held, note_ready, state_folder, wait_until_ready
 
+PORT = 9050
+"""The first port, where none is named."""
 _LAST_PORT = 65535
 _PAUSE = 0.1
 _SHOWN_LINES = 10
 
 
-def serve(port: int, datasets: Sequence[str], ready: Callable[[RunningStack], None]) -> None:
+def serve(port: int | None, datasets: Sequence[str], ready: Callable[[RunningStack], None]) -> None:
     """Serve BigQuery at this port, Dataproc and topics at the next two, until this process is told to end.
 
-    Where a stack runs at this port already, the datasets are created in it, and nothing is started.
+    Where a stack runs already, at whatever port, the datasets are created in it, and nothing is started.
 
     Args:
-        port: the first port.
+        port: the first port; None for 9050, or for that of the stack that runs.
         datasets: are created, empty.
         ready: is called with the stack when it answers.
 
@@ -38,37 +41,37 @@ def serve(port: int, datasets: Sequence[str], ready: Callable[[RunningStack], No
         InvalidInput: the port is invalid.
         Rejected: a port is in use.
     """
-    check_port(port)
-    folder = stack_folder(port, os.environ)
+    check_port(port or PORT)
+    folder = state_folder(os.environ)
     while True:
         with held(folder) as is_ours:
             if is_ours:
-                _run(port, datasets, folder, ready)
+                _run(port or PORT, datasets, folder, ready)
                 return
         if found := wait_until_ready(folder):
-            join(found, datasets)
+            join(found, port, datasets)
             ready(found)
             return
 
 
-def start_in_background(port: int, datasets: Sequence[str]) -> RunningStack:
+def start_in_background(port: int | None, datasets: Sequence[str]) -> RunningStack:
     """Start a stack in a process of its own that outlives this one, and return it as soon as it answers.
 
     Args:
-        port: the first port.
+        port: as for `serve`.
         datasets: are created, empty.
 
     Raises:
         InvalidInput: the port is invalid.
         Rejected: it does not start; the text has its last output.
     """
-    check_port(port)
-    folder = stack_folder(port, os.environ)
-    if found := find_stack(folder):
-        join(found, datasets)
+    check_port(port or PORT)
+    folder = state_folder(os.environ)
+    if is_held(folder) and (found := wait_until_ready(folder)):
+        join(found, port, datasets)
         return found
     folder.mkdir(parents=True, exist_ok=True)
-    words = ["local", "start", str(port), *(word for name in datasets for word in ("--dataset", name))]
+    words = ["local", "start", "--port", str(port or PORT), *(word for name in datasets for word in ("--dataset", name))]
     command = [sys.executable, "-c", "from onefold.cli import main; main()", *words]
     with (folder / LOG).open("wb") as log:
         process = subprocess.Popen(  # noqa: S603
@@ -82,14 +85,22 @@ def start_in_background(port: int, datasets: Sequence[str]) -> RunningStack:
     raise Rejected("\n".join(["the stack does not start:", *(line.removeprefix("Error: ") for line in lines)]))
 
 
-def join(stack: RunningStack, datasets: Sequence[str]) -> None:
-    """Use a stack that runs: create datasets that it lacks."""
+def join(stack: RunningStack, port: int | None, datasets: Sequence[str]) -> None:
+    """Use a stack that runs: create datasets that it lacks, and say where it runs.
+
+    Args:
+        stack: the stack.
+        port: the first port that was asked for; None for any.
+        datasets: are created, empty.
+    """
     from google.api_core.exceptions import Conflict
 
     for name in datasets:
         with suppress(Conflict):
             create_datasets(stack.hosts[EMULATOR], [name])
-    _show(f"Process {stack.pid} runs this stack already: `onefold local stop` ends it.")
+            _show(f"created dataset {name}")
+    place = f" at port {stack.port}, not {port}" if port not in (None, stack.port) else ""
+    _show(f"Process {stack.pid} runs the stack already{place}: `onefold local stop` ends it.")
 
 
 def print_variables(hosts: Mapping[str, str]) -> None:
@@ -117,6 +128,8 @@ def _run(port: int, datasets: Sequence[str], folder: Path, ready: Callable[[Runn
     Raises:
         Rejected: a port is in use.
     """
+    for left in folder.glob("tmp*"):
+        shutil.rmtree(left)  # of a stack that was killed
     for used in range(port, port + PORTS):
         _check_free(used)
     with ended_in_order(), local_stack(port, datasets, os.environ, _show, folder) as variables:
@@ -145,4 +158,4 @@ def _check_free(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise Rejected(f"port {port} is in use: name another one, as in onefold local start 9150") from error
+            raise Rejected(f"port {port} is in use: name another one, as in onefold local start --port 9150") from error

@@ -1,7 +1,7 @@
-"""The stacks that run on this machine: a folder for each, named by its first port, in one folder of the user.
+"""The stack that runs on this machine: one for each user, whose state is one folder.
 
-A process that runs a stack holds a lock in its folder for as long as it lives, however it ends. So a folder that a killed
-process left behind is none of a running stack.
+The process that runs it holds a lock in that folder for as long as it lives, however it ends. So what a killed process left
+in the folder is no stack.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RunningStack:
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder of all stacks, as the XDG Base Directory Specification names it: it outlives no reinstallation.
+    """Return the folder of the stack, where the XDG Base Directory Specification puts state.
 
     Args:
         environ: the environment variables.
@@ -57,14 +57,9 @@ def state_folder(environ: Mapping[str, str]) -> Path:
     return Path(home) / "onefold" / "local"
 
 
-def stack_folder(port: int, environ: Mapping[str, str]) -> Path:
-    """Return the folder of the stack whose first port is this one."""
-    return state_folder(environ) / str(port)
-
-
 @contextmanager
 def held(folder: Path) -> Iterator[bool]:
-    """Hold the folder of a stack. Yields False where another process holds it."""
+    """Hold the folder of the stack. Yields False where another process holds it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _LOCK).open("a") as file:
         is_ours = _locked(file)
@@ -97,28 +92,18 @@ def find_stack(folder: Path) -> RunningStack | None:
     return RunningStack(found["port"], found["pid"], found["hosts"], folder) if is_held(folder) else None
 
 
-def running_stacks(environ: Mapping[str, str]) -> list[RunningStack]:
-    """Return all stacks of this user that run, by port."""
-    folders = state_folder(environ).glob("[0-9]*")
-    return sorted(filter(None, map(find_stack, folders)), key=lambda stack: stack.port)
-
-
-def the_stack(port: int | None, environ: Mapping[str, str]) -> RunningStack:
-    """Return the stack that is meant: that of a port, or the only one.
+def the_stack(environ: Mapping[str, str]) -> RunningStack:
+    """Return the stack of this user.
 
     Args:
-        port: its first port; None where it is not named.
         environ: the environment variables.
 
     Raises:
-        NotFound: no such stack runs, or several do and none is named.
+        NotFound: none runs.
     """
-    found = [stack for stack in running_stacks(environ) if port in (None, stack.port)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise NotFound(f"several stacks run, at the ports {', '.join(str(one.port) for one in found)}: name one with --port")
-    raise NotFound(f"no stack runs{f' at port {port}' if port else ''}: start one with `onefold local start --detach`")
+    if found := find_stack(state_folder(environ)):
+        return found
+    raise NotFound("no stack runs: start one with `onefold local start`, in the background with --detach")
 
 
 def wait_until_ready(folder: Path) -> RunningStack | None:
@@ -152,7 +137,7 @@ def end_stack(stack: RunningStack) -> None:
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether a process holds the folder of a stack."""
+    """Return whether a process holds the folder of the stack."""
     try:
         with (folder / _LOCK).open("a") as file:
             return not _locked(file)

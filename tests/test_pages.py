@@ -23,6 +23,7 @@ PAGES = [
 ]
 RUN_BY = {
     "tutorials/first-view.md": "test_docs.py",
+    "tutorials/versions-to-a-clean-view.md": "lab/test_versions_page.py",
     "tutorials/first-batch.md": "lab/test_main.py",
     "tutorials/capture-on-a-laptop.md": "lab/test_capture_page.py",
     "tutorials/pull-tables.md": "lab/test_pull_page.py",
@@ -48,8 +49,8 @@ NOT_RUN = {
 """Blocks that would run on this machine and are not run, by page and first words, and why."""
 PROGRAMS = {
     *("bq", "docker", "functions-framework", "gcloud", "git", "make", "pip", "python", "terraform"),
-    *("cat", "cd", "done", "echo", "export", "find", "for", "grep", "jq", "mkdir", "printf", "read", "rm", "sed", "sort"),
-    *("test", "umask", "uniq", "unset"),
+    *("cat", "cd", "done", "echo", "eval", "export", "find", "for", "grep", "jq", "mkdir", "printf", "read", "rm", "sed"),
+    *("sort", "test", "umask", "uniq", "unset"),
 }
 """What a page may call besides Onefold; each is known to the reader, or named by the page."""
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

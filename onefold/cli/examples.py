@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 EXAMPLES = {
+    "demo": ("onefold demo --fast", "onefold demo --source mysql://reader@127.0.0.1:3306/shop"),
+    "local start": ("onefold local start --dataset shop", "onefold local start --detach --port 9150"),
+    "local status": ("onefold local status", "onefold local status --json"),
+    "local query": (
+        'onefold local query "SELECT 1 AS one"',
+        'onefold local query "CREATE TABLE shop.customer_v_abc AS SELECT 1 AS id" --allow-write',
+    ),
+    "local send": (
+        "onefold local send schema-changes '{}'",
+        """onefold local send table-created '{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}'""",
+    ),
+    "local load": ("onefold local load work shop account", "onefold local load work more account --json"),
+    "local stop": ("onefold local stop", "onefold local stop --json"),
     "tables": ("onefold tables 'shop.*'", "onefold tables shop.customer --json"),
     "discover": ("onefold discover shop", "onefold discover 'shop.order_*' --output onefold.yaml"),
     "audit": ("onefold audit shop", "onefold audit 'shop.order_*' --markdown"),

@@ -8,6 +8,8 @@ from typing import Any, cast
 import click
 
 from onefold.cli.common_options import complete
+from onefold.cli.examples import epilog
+from onefold.cli.program import give_examples
 from onefold.core.extras import from_lab
 
 
@@ -21,7 +23,11 @@ class LabCommand(click.Command):
         Raises:
             Rejected: the lab is not installed.
         """
-        return complete(cast("click.Command", from_lab(str(self.name))))
+        found = complete(cast("click.Command", from_lab(str(self.name))))
+        found.epilog = epilog(str(self.name))
+        if isinstance(found, click.Group):
+            give_examples(found, f"{self.name} ")
+        return found
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """Return the context of the command itself, which click then invokes.

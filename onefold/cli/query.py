@@ -61,12 +61,10 @@ def query(context: click.Context, sql: str, limit: int, as_csv: bool, project: s
 
     check_names(given(("project", project)))
     warehouse = connect(project or read_settings(context).project)
-    return run_query(warehouse, sql, limit, as_csv=as_csv, as_json=as_json)
+    return run_query(warehouse, sql, limit, as_csv=as_csv, as_json=as_json, others="Other statements are for `bq query`")
 
 
-def run_query(
-    warehouse: QueryWarehouse, sql: str, limit: int, *, as_csv: bool, as_json: bool, may_write: bool = False
-) -> int:
+def run_query(warehouse: QueryWarehouse, sql: str, limit: int, *, as_csv: bool, as_json: bool, others: str | None) -> int:
     """Run a query and print its rows.
 
     Args:
@@ -75,15 +73,16 @@ def run_query(
         limit: the number of rows to read; 0 for all.
         as_csv: print CSV instead of a table.
         as_json: print JSON.
-        may_write: run any statement, unchecked; for a stand-in, whose data are nobody's.
+        others: where other statements than a SELECT are run, for the error; None to run them here, unchecked.
 
     Raises:
         UsageError: both forms are asked for.
+        InvalidInput: the statement is no SELECT.
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other: leave one out.")
-    if not may_write:
-        say("dim", f"reads {size_text(_checked_size(warehouse, sql))}")
+    if others is not None:
+        say("dim", f"reads {size_text(_checked_size(warehouse, sql, others))}")
     result = warehouse.read_query(sql, limit or None)
     if as_json:
         echo_json([_as_dict(result)])
@@ -95,7 +94,7 @@ def run_query(
     return OK
 
 
-def _checked_size(warehouse: QueryWarehouse, sql: str) -> int:
+def _checked_size(warehouse: QueryWarehouse, sql: str, others: str) -> int:
     """Return the bytes that a query would read.
 
     Raises:
@@ -104,7 +103,7 @@ def _checked_size(warehouse: QueryWarehouse, sql: str) -> int:
     estimate = warehouse.estimate(sql)
     if estimate.statement_type != "SELECT":
         found = estimate.statement_type.replace("_", " ") or "a statement whose type is not known"
-        raise InvalidInput(f"expected one SELECT, got {found}: nothing was run. Other statements are for `bq query`")
+        raise InvalidInput(f"expected one SELECT, got {found}: nothing was run. {others}")
     return estimate.size
 
 

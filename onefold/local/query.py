@@ -3,4 +3,4 @@
 from onefold.local.former_name import run_instead
 
 if __name__ == "__main__":
-    run_instead("query")
+    run_instead("query", "--allow-write")

@@ -63,6 +63,7 @@ def _correct_types() -> None:
     )
     _replace(arrow_bridge._format_bq_value, functools.partial(wire.written_value, arrow_bridge._format_bq_value))
     _replace(arrow_bridge._coerce_to_arrow_value, functools.partial(wire.read_value, arrow_bridge._coerce_to_arrow_value))
+    _replace(tabledata._build_insert_select, wire.inserted_columns)
     _replace(tabledata._bq_type_to_arrow, functools.partial(wire.arrow_type, tabledata._bq_type_to_arrow))
     original = DuckDBGenerator.TRANSFORMS[exp.DataType]
 
@@ -167,9 +168,13 @@ def _correct_views() -> None:
 
 
 def _correct_tables() -> None:
-    """Return declared primary keys, list labels, allow all names that BigQuery allows, and follow renamed tables."""
+    """Return declared primary keys, list labels, allow all names that BigQuery allows, and follow renamed tables.
+
+    A list of tables has all of them, and none of a dataset that is missing.
+    """
     from bqemulator.api.routes import tables
     from bqemulator.catalog import ddl_sync
+    from bqemulator.domain.errors import ResourceRef, resource_not_found
     from bqemulator.storage import sql_identifiers
 
     from onefold_lab.bigquery.constraints import list_item, table_meta, table_resource
@@ -180,6 +185,20 @@ def _correct_tables() -> None:
     _replace(tables._table_to_rest, functools.partial(table_resource, tables._table_to_rest))
     dropped = ddl_sync.sync_dropped_object
     _replace(dropped, functools.partial(sync_renamed_table, dropped))
+    listing = tables.list_tables
+
+    def list_tables(project_id: str, dataset_id: str, ctx: Any, maxResults: int = 0) -> dict[str, Any]:  # noqa: ARG001, N803
+        """List all tables in one answer, as the server has no further pages.
+
+        Raises:
+            resource_not_found: the dataset does not exist.
+        """
+        if ctx.catalog.get_dataset(project_id, dataset_id) is None:
+            raise resource_not_found(ResourceRef("dataset", project_id, dataset_id))
+        found: dict[str, Any] = listing(project_id, dataset_id, ctx, sys.maxsize)
+        return found
+
+    _reroute(tables, listing, list_tables, tables.router.get("/projects/{project_id}/datasets/{dataset_id}/tables"))
     only_ascii = sql_identifiers._validate_sql_id
 
     def valid(value: str, kind: str) -> str:

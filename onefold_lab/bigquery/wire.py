@@ -26,6 +26,8 @@ _NO_ARITHMETIC = (
 )
 _FUNCTION_ERROR = re.compile(r"while executing the UDF: ValueError: (.*)")
 _TYPE_OF_COLUMN = b"bqemu.duckdb_type"
+_READ_ONE_BY_ONE = ("GEOGRAPHY", "INTERVAL")
+"""The types of which the server reads an array as one value."""
 
 
 def stored_columns(fields: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -151,11 +153,35 @@ def read_value(usual: Callable[..., Any], value: Any, arrow_type: pa.DataType, *
         arrow_type: the type of its column.
         field: its column.
     """
+    if isinstance(value, list) and pa.types.is_list(arrow_type) and _type_name(field) in _READ_ONE_BY_ONE:
+        return [read_value(usual, one, arrow_type.value_type, field=field) for one in value]
     if arrow_type == _BIGNUMERIC and value is not None:
         return {FIELD: encode(str(value))}
     if pa.types.is_interval(arrow_type) and isinstance(value, str) and (parts := read_interval(value)):
         return parts
     return usual(value, arrow_type, field=field)
+
+
+def _type_name(field: pa.Field | None) -> str:
+    metadata: Mapping[bytes, bytes] = (field.metadata if field else None) or {}
+    return metadata.get(b"bq_type", b"").decode()
+
+
+def inserted_columns(fields: Sequence[TableFieldSchema], rows: str) -> str:
+    """Return the columns that `tabledata.insertAll` selects: each GEOGRAPHY, also in an array, from its hexadecimal form.
+
+    Args:
+        fields: the columns of the table.
+        rows: the name of the rows of the request.
+    """
+    return ", ".join(f"{_inserted(field, f'{rows}.{_quoted(field.name)}')} AS {_quoted(field.name)}" for field in fields)
+
+
+def _inserted(field: TableFieldSchema, column: str) -> str:
+    if field.type.upper() != "GEOGRAPHY":
+        return column
+    is_array = (field.mode or "").upper() == "REPEATED"
+    return f"list_transform({column}, x -> ST_GeomFromHEXWKB(x))" if is_array else f"ST_GeomFromHEXWKB({column})"
 
 
 def arrow_type(usual: Callable[[str], pa.DataType], bq_type: str) -> pa.DataType:

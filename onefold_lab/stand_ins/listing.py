@@ -30,11 +30,9 @@ class EmulatedListing(BigQueryListing, BigQueryLayouts):
     """
 
     def list_dataset(self, dataset: str) -> tuple[ListedTable, ...]:
-        self._calls.add()
         return tuple(map(_listed, self._tables(dataset)))
 
     def list_sizes(self, dataset: str) -> Mapping[str, StoredSize]:
-        self._calls.add()
         tables = [table for table in self._tables(dataset) if table.table_type == "TABLE"]
         if not tables:
             return {}
@@ -51,14 +49,8 @@ class EmulatedListing(BigQueryListing, BigQueryLayouts):
         return {name: tuple(one.primary_key.columns) for name, one in constraints.items() if one and one.primary_key}
 
     def _tables(self, dataset: str) -> list[bigquery.Table]:
-        """Return all tables and views.
-
-        Raises:
-            NotFound: the dataset does not exist, of which the emulator would list nothing.
-        """
         with translated(f"dataset {self.project}.{dataset}"):
-            self._client.get_dataset(dataset)
-            return [self._client.get_table(item) for item in self._client.list_tables(dataset)]
+            return [self._client.get_table(item) for item in self._list(dataset)]
 
 
 def _layout(table: bigquery.Table) -> StoredLayout:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -87,20 +86,8 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
         if isinstance(names, LabelledNames):
             return super().read_versions(base, names)
-        self._calls.add()
-        listed = list(self._client.list_tables(f"{base.project}.{base.dataset}"))
-        tables = (self._client.get_table(item) for item in listed if _is_version(base, item, names))
+        tables = (self._client.get_table(item) for item in self._list(str(base.dataset)) if _is_version(base, item, names))
         return versions_from_rows(map(version_row, tables), base, names)
-
-    def list_views(self, dataset: str) -> tuple[str, ...]:
-        """Return the views as BigQuery does: the emulator lists nothing where the dataset does not exist.
-
-        Raises:
-            NotFound: the dataset does not exist.
-        """
-        if problems := self.dataset_problems(dataset):
-            raise NotFound("; ".join(problems))
-        return super().list_views(dataset)
 
     def written_at(self, id_: TableId) -> datetime | None:
         """Return when the newest row landed, because the emulator never changes a table's time of modification."""
@@ -145,7 +132,7 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
             try:
                 self._call(self._client.get_dataset, dataset)
             except api.NotFound:
-                command = f"onefold local query {shlex.quote(f'CREATE SCHEMA {quote(dataset)}')}"
+                command = f"onefold local start --dataset {dataset}"
                 return [f"dataset {self.project}.{dataset} does not exist at {EMULATOR}; run: {command}"]
         return []
 
@@ -156,6 +143,17 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
             Rejected: the emulator cannot run the query.
         """
         self._readable_columns(f"a query on {self.project}", sql)
+
+    def _list(self, dataset: str) -> list[Any]:
+        """Return all tables and views.
+
+        Raises:
+            NotFound: the dataset does not exist; the text has the command that creates it.
+        """
+        try:
+            return super()._list(dataset)
+        except NotFound as error:
+            raise NotFound("; ".join(self.dataset_problems(dataset)) or str(error)) from error
 
     def _store_definition(self, id_: TableId, draft: ViewDraft, found: Sequence[Column]) -> None:
         columns = [(column.name, str(column.type)) for column in found]

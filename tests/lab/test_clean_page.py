@@ -11,57 +11,33 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from lab.test_capture_page import Terminals
 from lab.test_pull_page import assert_row
-from support.capture import eventually
 from support.database_servers import DatabaseServer
-from support.pages import EXPORT, ROOT, blocks, clean_environ, run_script
+from support.page_reader import Reader, at_port
+from support.pages import ROOT, clean_environ
 
 from onefold.doctor.java import java_hint
 from onefold.mysql.connection import connect, query
-from onefold_lab.processes import free_port
 
 pytestmark = [pytest.mark.emulator, pytest.mark.spark, pytest.mark.long]
 PAGE = ROOT / "docs" / "tutorials" / "clean-views-and-alerts.md"
 DATASET = "club_laptop_members"
+SHOWS = {f"FROM {DATASET}__views_full.member": "Ada|Lisbon"}
 
 
 @pytest.fixture
-def terminals(mariadb: DatabaseServer, tmp_path: Path) -> Iterator[Terminals]:
+def reader(mariadb: DatabaseServer, tmp_path: Path) -> Iterator[Reader]:
     if hint := java_hint():
         pytest.skip(hint)
     with ExitStack() as stack:
-        yield Terminals(mariadb, tmp_path, {**clean_environ(), "COLUMNS": "160", "PWD": str(tmp_path)}, stack)
+        yield Reader(tmp_path, {**clean_environ(), "COLUMNS": "160"}, stack, SHOWS, at_port(mariadb), mariadb)
     with connect(mariadb.address) as connection:
         query(connection, "DROP DATABASE IF EXISTS laptop_members")
         query(connection, "DROP USER IF EXISTS laptop_club@'%'")
 
 
-def has_full_views(terminals: Terminals) -> bool:
-    """Return whether both full views are there: the function writes them after the batch has ended."""
-    views = [f"onefold local query 'SELECT id FROM {DATASET}__views_full.{name}'" for name in ("member", "payment")]
-    try:
-        run_script("\n".join(views), terminals.folder, terminals.environ)
-    except AssertionError:
-        return False
-    return True
-
-
-def test_the_commands_of_the_page_run(terminals: Terminals) -> None:
-    steps = blocks(PAGE, free_port(3))
-    shown: list[str] = []
-    for kind, text in steps:
-        if "__views_full.member ORDER BY" in text:
-            eventually(lambda: has_full_views(terminals))
-        before = len(terminals.printed)
-        terminals.do(kind, text.replace("$PWD", str(terminals.folder)))
-        shown += [terminals.printed[before:]] if kind == "sh" else []
-        if kind == "sh server":
-            eventually(lambda: "All servers are ready" in terminals.output("sh server"))
-            assert set(EXPORT.findall(terminals.output("sh server"))) < set(
-                EXPORT.findall("".join(text for _, text in steps))
-            )
-    described, _, _, full, draft, undecided, clean, same, found, alerts, fixed, _ = shown
+def test_the_commands_of_the_page_run(reader: Reader) -> None:
+    described, _, _, full, draft, undecided, clean, same, found, alerts, fixed, _ = reader.read(PAGE)
     check_views(described, full, clean)
     check_policies(draft, undecided)
     check_findings(same, found, alerts, fixed)

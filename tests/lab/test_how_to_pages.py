@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from google.cloud import bigquery
-from support.capture import eventually
-from support.pages import EXPORT, ROOT, background, blocks, clean_environ, run_script
+from support.page_reader import Reader
+from support.pages import ROOT, blocks, clean_environ, run_script
 
 from onefold_lab.processes import bigquery_emulator, free_port
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
@@ -97,21 +97,12 @@ PREPARED: Mapping[str, Prepare] = {
 
 def run_page(page: str, folder: Path) -> list[str]:
     """Run the blocks of a page one after the other. Returns what each prints."""
-    printed = []
+    registry = str(free_port())
     with ExitStack() as stack:
         host = stack.enter_context(bigquery_emulator())
         environ = {**clean_environ(), "BIGQUERY_EMULATOR_HOST": host, "ONEFOLD_PROJECT": DEFAULT_PROJECT, "COLUMNS": "160"}
         PREPARED[page](emulator_client(DEFAULT_PROJECT, host), folder, environ)
-        for kind, text in blocks(HOW_TO / f"{page}.md", 9050):
-            if kind == "sh server":
-                output = folder / "server.log"
-                text = text.replace("8080", str(free_port()))
-                stack.enter_context(background(text, folder, environ, output))
-                eventually(lambda output=output: "is served at" in output.read_text())  # type: ignore[misc]
-            else:
-                environ.update(EXPORT.findall(text))
-                printed.append(run_script(text, folder, environ))
-    return printed
+        return Reader(folder, environ, stack, edited=lambda text: text.replace("8080", registry)).read(HOW_TO / f"{page}.md")
 
 
 @pytest.mark.emulator

@@ -7,19 +7,18 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from support.capture import eventually
 from support.cli import Run
-from support.pages import ROOT, background, blocks, clean_environ, is_ready, run_script
+from support.page_reader import Reader
+from support.pages import ROOT, blocks, clean_environ
 
 from onefold.batches.batch import with_defaults
 from onefold.batches.jobs import JOBS
 from onefold.batches.request import BatchRequest
 from onefold.settings.environment import load_settings
-from onefold_lab.processes import free_port
 
 PAGE = ROOT / "docs" / "tutorials" / "first-batch.md"
 OTHERS = frozenset({"pull", "check", "shred"})
@@ -28,37 +27,24 @@ JOB = re.compile(r"onefold batch|python spark_jobs/")
 SECONDS = 400
 
 
-def commands(kind: str, port: int) -> str:
-    """Return the commands of the page with ports that are not in use."""
-    return "".join(text for found, text in blocks(PAGE, port) if found == kind)
-
-
 @pytest.fixture
-def environ() -> dict[str, str]:
-    return clean_environ()
+def environ(tmp_path: Path) -> dict[str, str]:
+    return {**clean_environ(), "XDG_STATE_HOME": str(tmp_path / "state")}
 
 
-@pytest.fixture
-def port(environ: dict[str, str], tmp_path: Path) -> Iterator[int]:
-    """Of BigQuery; all servers answer."""
-    port = free_port(3)
-    output = tmp_path / "output"
-    with background(commands("sh server", port), tmp_path, environ, output) as process:
-        eventually(lambda: is_ready(process, output))
-        exports = [line for line in output.read_text().splitlines(keepends=True) if line.startswith("export ")]
-        assert len(exports) == 3
-        assert "".join(exports) in commands("sh", port)
-        yield port
+def without_jobs(text: str) -> str:
+    """Leave out the jobs of Spark, each of which would take as long as all other commands."""
+    return "".join(line for line in text.splitlines(keepends=True) if not JOB.match(line))
 
 
-def test_the_commands_of_the_page_run(port: int, environ: dict[str, str], tmp_path: Path) -> None:
-    """But for those of Spark, each of which would take as long as all others; see below."""
-    script = "".join(line for line in commands("sh", port).splitlines(keepends=True) if not JOB.match(line))
-    assert run_script(script, tmp_path, environ).count("the same: ") == 2
+def test_the_commands_of_the_page_run_but_for_those_of_spark(environ: dict[str, str], tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        printed = Reader(tmp_path, environ, stack, edited=without_jobs).read(PAGE)
+    assert "".join(printed).count("the same: ") == 2
 
 
 def test_the_jobs_of_the_page_have_valid_arguments() -> None:
-    jobs = [shlex.split(line) for line in commands("sh", 9050).splitlines() if JOB.match(line)]
+    jobs = [shlex.split(line) for _, text in blocks(PAGE, 9050) for line in text.splitlines() if JOB.match(line)]
     for words in jobs:
         batch = words[0] == "onefold"
         job = words[2] if batch else Path(words[1]).stem
@@ -81,19 +67,19 @@ def test_a_port_in_use_is_an_error(environ: dict[str, str]) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        command = [str(Path(sys.executable).with_name("onefold")), "local", "start", str(port)]
+        command = [str(Path(sys.executable).with_name("onefold")), "local", "start", "--port", str(port)]
         done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=SECONDS)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"Error: port {port} is in use: name another one, as in onefold local start 9150\n"
+    assert done.stderr == f"Error: port {port} is in use: name another one, as in onefold local start --port 9150\n"
 
 
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["x"], "'x' is not a valid integer"),
-        (["70000"], "expected a port from 1 to 65533, got 70000: 3 ports from it on are used"),
+        (["--port", "x"], "'x' is not a valid integer"),
+        (["--port", "70000"], "expected a port from 1 to 65533, got 70000: 3 ports from it on are used"),
         (["--dataset"], "Option '--dataset' requires an argument"),
-        (["9150", "--dataset", "a-b"], "dataset 'a-b'"),
+        (["--port", "9150", "--dataset", "a-b"], "dataset 'a-b'"),
     ],
 )
 def test_a_wrong_command_line_is_one_error(words: list[str], error: str, run: Run) -> None:

@@ -35,10 +35,23 @@ def test_text_of_a_row_is_shown_as_it_is_and_a_missing_table_is_an_error(dataset
     assert (outcome.code, "missing" in outcome.err) == (1, True)
 
 
-def test_a_query_without_the_stack_is_an_error_that_says_how_to_start_it(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_a_query_without_the_stack_is_an_error_that_says_how_to_start_it(
+    monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
+) -> None:
     monkeypatch.delenv("BIGQUERY_EMULATOR_HOST", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     outcome = run("local", "query", "SELECT 1")
-    assert (outcome.code, "BIGQUERY_EMULATOR_HOST is not set: start the stack" in outcome.err) == (1, True)
+    assert (outcome.code, "no stack runs: start one with `onefold local start`" in outcome.err) == (1, True)
+
+
+def test_only_a_select_runs_unless_writes_are_allowed(dataset: EmulatedDataset, run: Run) -> None:
+    statement = f"CREATE TABLE {dataset.quoted('t')} AS SELECT 1 AS id"
+    refused = run("local", "query", statement)
+    assert (refused.code, refused.out) == (1, "")
+    assert "got CREATE TABLE AS SELECT: nothing was run. Other statements need --allow-write" in refused.err
+    assert "t" not in [table.table_id for table in dataset.client.list_tables(dataset.name)]
+    assert run("local", "query", statement, "--allow-write").code == 0
+    assert run("local", "query", f"SELECT * FROM {dataset.quoted('t')}", "--csv").out == "id\n1\n"
 
 
 @pytest.mark.process

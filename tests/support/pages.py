@@ -39,17 +39,10 @@ def blocks(page: Path, port: int) -> list[tuple[str, str]]:
 
 
 def _with_port(text: str, port: int) -> str:
-    text = re.sub(r"onefold local start(?=$| --)", f"onefold local start {port}", text, flags=re.MULTILINE)
+    text = re.sub(r"onefold local start(?=$| --)", f"onefold local start --port {port}", text, flags=re.MULTILINE)
     for number in range(3):
         text = text.replace(str(9050 + number), str(port + number))
     return text
-
-
-def is_ready(process: subprocess.Popen[str], output: Path) -> bool:
-    """Return whether the servers that a page starts answer. A process that has ended is a failure with its output."""
-    printed = output.read_text()
-    assert process.poll() is None, printed
-    return "All servers are ready" in printed
 
 
 def clean_environ() -> dict[str, str]:
