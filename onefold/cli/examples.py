@@ -84,6 +84,7 @@ EXAMPLES = {
         "onefold schema key create --name ci --vendor com.acme",
         "onefold schema key create --name ci --vendor com.acme --access write",
     ),
+    "export dbt": ("onefold export dbt shop --output analytics", "onefold export dbt shop crm --output analytics --dry-run"),
     "policies init": ("onefold policies init shop.customer", "onefold policies init --dataset shop --no-samples"),
     "policies check": ("onefold policies check shop.customer --verbose", "onefold policies check --dataset shop"),
     "policies key": ("onefold policies key shop", "onefold policies key shop --rotate --yes"),

@@ -27,6 +27,8 @@ class StoredView:
     query: str = ""
     columns: tuple[Column, ...] = ()
     description: str = ""
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    """The descriptions of its columns, by name; a column without one is left out."""
     labels: Mapping[str, str] = field(default_factory=dict)
     etag: str | None = None
     unfinished: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 
 COVERS = "-- versions: "
@@ -33,8 +34,20 @@ def tables_read(query: str) -> frozenset[str]:
         >>> sorted(tables_read("SELECT `b` FROM `p.shop.customer_v_a1` AS v"))
         ['customer_v_a1']
     """
-    # Only names after FROM are tables: a column may be named like a table.
-    return frozenset(re.findall(r"\bFROM `(?:[^`]*\.)?([^`.]+)`", query))
+    return frozenset(id_.table for id_ in ids_read(query))
+
+
+def ids_read(query: str) -> frozenset[TableId]:
+    """Return the tables and leaves that a view's text reads, with project and dataset as far as the text has them.
+
+    Examples:
+        >>> [str(id_) for id_ in ids_read("SELECT `b` FROM `p.shop.customer_v_a1` AS v")]
+        ['p.shop.customer_v_a1']
+    """
+    # Only names after FROM are tables: a column may be named like a table. A project may have dots (example.com:p).
+    found = (name.rpartition(".") for name in re.findall(r"\bFROM `([^`]+)`", query))
+    places = ((place.rpartition("."), table) for place, _, table in found)
+    return frozenset(TableId(project or None, dataset or None, table) for (project, _, dataset), table in places if table)
 
 
 def noted_versions(query: str) -> frozenset[str]:

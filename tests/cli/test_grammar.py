@@ -251,6 +251,7 @@ def test_an_option_has_one_meaning_in_all_commands() -> None:
 
 
 TWO_MEANINGS = {
+    "--output": "`export` writes files into a folder of people; `compare` makes a new file or table",
     "--source": "`demo --source` takes the address of one's own database, since there is no onefold.yaml yet",
     "--table": "`batch` has --dataset beside it, as the job that it starts; `schema adopt` is about a model",
 }

@@ -96,6 +96,7 @@ class BigQueryViews(BigQueryPolicyTags):
             query=query,
             columns=view_columns(schema) if is_view else (),
             description=table.description or "",
+            descriptions={column.name: column.description for column in schema if column.description},
             labels=labels,
             etag=table.etag,
             unfinished=unfinished,

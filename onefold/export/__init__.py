@@ -1,0 +1,1 @@
+"""What other tools read of the views that Onefold keeps, as files for them."""
