@@ -16,7 +16,7 @@ from onefold.cli.common_options import DATASET
 from onefold.cli.existing_dataset import dataset_argument, read_existing
 from onefold.cli.output import echo_json
 from onefold.core.errors import InvalidInput
-from onefold.core.text import counted, reason_of
+from onefold.core.text import counted, reason_of, shown_list
 
 if TYPE_CHECKING:
     from onefold.existing.discover import Discovered
@@ -93,9 +93,8 @@ def _show(console: Console, found: Sequence[Discovered]) -> None:
             f"[{_COLOURS[one.found.confidence]}]{one.found.confidence}[/]", escape(one.found.why),
         )  # fmt: skip
     console.print(table)
-    for one in found:
-        for note in one.found.notes:
-            console.print(f"[dim]{escape(one.id.table)}: {escape(note)}[/]", soft_wrap=True)
+    for note, names in _by_note(found).items():
+        console.print(f"[dim]{escape(shown_list(names))}: {escape(note)}[/]", soft_wrap=True)
     histories = sum(one.found.rows == "history" for one in found)
     keyless = sum(not one.found.key and one.found.rows != "own" for one in found)
     console.print(f"{counted(len(found), 'table')}, {histories:,} with history, {keyless:,} without a known key")
@@ -108,4 +107,13 @@ def _names(names: Sequence[str], unknown: str) -> str:
 def _order(one: Discovered) -> str:
     if one.found.rows != "history":
         return "-"
-    return ", ".join(term.column or "by its metadata" for term in one.found.order) or "unknown"
+    return ", ".join(dict.fromkeys(term.column or "by its metadata" for term in one.found.order)) or "unknown"
+
+
+def _by_note(found: Sequence[Discovered]) -> dict[str, list[str]]:
+    """Return the tables of each note, which many tables of one tool share."""
+    notes: dict[str, list[str]] = {}
+    for one in found:
+        for note in one.found.notes:
+            notes.setdefault(note, []).append(one.id.table)
+    return notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from onefold.changelog.metadata import has_metadata
 from onefold.core.names import problems_of_name
 from onefold.existing.discover import Discovered
 from onefold.settings.schema_check import modeline
@@ -50,13 +51,9 @@ def _comments(one: Discovered) -> Iterator[str]:
         f"{one.id.table}: {found.tool}, {found.form}: {found.rows}. {found.confidence.capitalize()}: {found.why}."
     )
     yield from (_one_line(f"{note[:1].upper()}{note[1:]}.") for note in found.notes)
-    if found.rows == "history" and found.tool != "Datastream" and found.deleted:
-        yield _one_line(f"Deletions: {found.deleted}. onefold.yaml cannot say so; `onefold discover --json` has a query.")
-    if found.rows == "history" and found.order and not found.order_by and found.tool != "Datastream":
-        yield "The order needs more than columns: `onefold discover --json` has a query of the current rows."
-    if found.active:
-        yield _one_line(f"The present rows are those where {found.active}.")
-    if found.rows == "current":
+    if found.rows == "history" and _needs_query(one):
+        yield "onefold.yaml cannot say its order or its deletions: `onefold discover --json` has a query of the present rows."
+    if found.rows == "current" and found.confidence != "guess":
         yield "The table is current already: its rows need no view to be the latest."
     yield from (_one_line(f"onefold.yaml cannot name it: {problem}.") for problem in problems_of_name("table", one.id.table))
     for column, variants in found.variants.items():
@@ -66,13 +63,19 @@ def _comments(one: Discovered) -> Iterator[str]:
 def _settings(one: Discovered) -> Iterator[str]:
     """Yield the settings that a view of the table needs; none for a table that is current already."""
     found = one.found
-    if found.rows != "history" or not found.key or found.active or found.image or problems_of_name("table", one.id.table):
-        return
-    if found.order and not found.order_by and found.tool != "Datastream":
+    if found.rows != "history" or not found.key or _needs_query(one) or problems_of_name("table", one.id.table):
         return
     yield f"keys: {_listed(found.key)}" + ("" if found.confidence == "certain" else "   # check these")
     if found.order_by:
         yield f"order_by: {_listed(found.order_by)}"
+
+
+def _needs_query(one: Discovered) -> bool:
+    """Return whether keys and columns alone do not tell the present rows, as they do for Datastream's own metadata."""
+    found = one.found
+    if has_metadata(one.table.columns) and found.order and found.key_change:
+        return False
+    return bool(found.active or found.deleted or found.image or found.newest or not found.order_by)
 
 
 def _listed(names: Iterable[str]) -> str:

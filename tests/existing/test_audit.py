@@ -46,6 +46,14 @@ def test_a_sound_table_has_no_finding() -> None:
     assert audited(SOFT)["orders"].findings == ()
 
 
+def test_duplicates_are_critical_where_it_is_known_that_a_key_has_one_row() -> None:
+    plain = ExistingTable("plain", schema(SOURCE), ("id",))
+    found = audited(SOFT, plain, answer=lambda _: [{"c0": 1, "c1": 0}])
+    assert [kinds(found[name]) for name in ("orders", "plain")] == [
+        {"duplicates": Severity.CRITICAL}, {"duplicates": Severity.WARNING},
+    ]  # fmt: skip
+
+
 def test_a_table_without_a_key_has_a_finding_that_says_what_to_write() -> None:
     (finding,) = audited(replace(LIVE, key=()))["orders"].findings
     assert (finding.check, "tables: {shop.orders: {keys: [COLUMN]}}" in finding.remedy) == ("no key", True)

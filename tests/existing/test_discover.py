@@ -106,13 +106,17 @@ def test_a_draft_has_keys_and_order_of_a_history_and_a_comment_for_what_cannot_b
         "orders": by_form["dlt", "append"].table(),
         "current": by_form["Fivetran", "SOFT_DELETE"].table(),
         "unknown": ExistingTable("unknown", schema(DLT)),
+        "stitch": by_form["Stitch", "append or upsert"].table(),
+        "datastream": by_form["Datastream", "append-only"].table(),
     }
     path = tmp_path / "onefold.yaml"
     path.write_text(draft("shop", discover(DatasetTables(discover_place("p"), tables))))
     declared = read_tables_file(path).tables
     assert {name: (rules.keys, rules.order_by) for name, rules in declared.items()} == {
-        "shop.orders": (("id",), ("_dlt_load_id",))
+        "shop.orders": (("id",), ("_dlt_load_id",)),
+        "shop.datastream": (("id",), ()),
     }
     text = path.read_text()
     assert '# "shop.unknown":\n  #   keys: [COLUMN]' in text
     assert "# current: Fivetran, SOFT_DELETE: current." in text
+    assert text.count("has a query of the present rows") == 1  # that of Stitch, which marks deletions

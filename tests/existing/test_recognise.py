@@ -100,6 +100,24 @@ def test_a_key_of_which_the_table_lacks_a_column_is_not_taken_for_one() -> None:
     assert (found.rows, found.key) == ("current", ())
 
 
+def test_half_a_key_of_airbyte_is_no_key() -> None:
+    """A table is clustered by at most three columns of its key."""
+    columns = schema(
+        {"a": "INT64", "b": "INT64", "c": "INT64", "_airbyte_raw_id": "STRING", "_airbyte_extracted_at": "TIMESTAMP"}
+    )
+    table = ExistingTable("t", columns, clustering=("a", "b", "c", "_airbyte_extracted_at"))
+    found = recognise(table)
+    assert (found.form, found.key, "the key begins with a, b, c" in found.notes[-1]) == ("deduplicated", (), True)
+    assert recognise(replace(table, key=("a", "b", "c"))).key == ("a", "b", "c")
+
+
+def test_the_order_of_a_table_without_a_tool_is_the_one_that_the_settings_declare() -> None:
+    table = ExistingTable("t", schema({**SOURCE, "at": "DATE"}), ("id",), order_by=("at",))
+    found = recognise(table)
+    assert (found.rows, found.confidence, found.key, found.order_by) == ("history", "certain", ("id",), ("at",))
+    assert recognise(replace(table, order_by=("no",))).rows == "current"
+
+
 def entry_point(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("mine", value, group)])
     tools.cache_clear()

@@ -272,6 +272,7 @@ DOCUMENTED = (
         "history",
         {"updated_at": "TIMESTAMP"},
         "guess",
+        key=(),
         declared=(),
         order=("updated_at",),
     ),

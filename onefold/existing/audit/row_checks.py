@@ -37,10 +37,11 @@ def _of_keys(one: Discovered) -> Iterator[RowCheck]:
     found = one.found
     if found.rows == "current":
         live = f"NOT ({found.deleted})" if found.deleted else "TRUE"
+        severity = Severity.WARNING if found.confidence == "guess" else Severity.CRITICAL
         yield _repeated(
             one,
             "duplicates",
-            Severity.CRITICAL,
+            severity,
             "keys with more than one row, in a table of one row for each key",
             live,
             _ONE_ROW,

@@ -25,12 +25,15 @@ def recognise(table: ExistingTable) -> Recognised | None:
         return Recognised(_TOOL, "raw", "own", "certain", "it has _airbyte_data, the JSON of each record", metadata=added)
     clustered = tuple(name for name in table.clustering if name.lower() != _AT)
     is_current = bool(clustered)
+    # The key may have more columns than the three by which a table is clustered: half a key would be a wrong one.
+    is_whole = len(clustered) < _MOST_CLUSTERED
     notes = ["a truncating refresh leaves rows of the former generation until it ends"]
-    if len(clustered) >= _MOST_CLUSTERED and not table.key:
-        notes.append(f"the key may have more than the {_MOST_CLUSTERED} columns by which the table is clustered")
+    if not is_whole and not table.key:
+        notes.append(f"the key begins with {', '.join(clustered)}: declare it whole in onefold.yaml")
     return Recognised(
         _TOOL, "deduplicated" if is_current else "append", "current" if is_current else "history",
-        "likely" if table.clustering else "guess", _why(table, clustered), key_of(table, otherwise=clustered),
+        "likely" if table.clustering else "guess", _why(table, clustered),
+        key_of(table, otherwise=clustered if is_whole else ()),
         () if is_current else _order(table), _deleted(table), landed=column(_AT), lost=_lost(table), metadata=added,
         notes=tuple(notes),
     )  # fmt: skip

@@ -21,15 +21,15 @@ def recognise(table: ExistingTable) -> Recognised:
         )  # fmt: skip
     if table.key:
         return Recognised("plain", "current", "current", "guess", "it declares a key, and no tool's columns", key_of(table))
-    key = table.present("id", f"{table.name}_id")[:1]
-    if growing and key:
+    # A key is never guessed: a check of duplicates by a wrong one would find nothing but that it is wrong.
+    likely = table.present("id", f"{table.name}_id")[:1]
+    notes = (f"if {likely[0]} is the key, declare it in onefold.yaml",) if likely else ()
+    if growing:
         return Recognised(
-            "plain", "history by hand", "history", "guess",
-            f"no tool's columns; {growing[0]} may grow, and {key[0]} may be the key", key, by_value(*growing),
-            landed=column(landed) if landed else "",
-            notes=("nothing tells deletions",),
+            "plain", "history by hand", "history", "guess", f"no tool's columns; {growing[0]} may grow", (),
+            by_value(*growing), landed=column(landed) if landed else "", notes=(*notes, "nothing tells deletions"),
         )  # fmt: skip
-    return Recognised("plain", "unknown", "current", "guess", "it has no tool's columns, and declares no key", key)
+    return Recognised("plain", "unknown", "current", "guess", "no tool's columns, and no key is declared", notes=notes)
 
 
 TOOL = Tool("plain", recognise)
