@@ -210,6 +210,9 @@ def test_the_command_applies_the_rules_of_onefold_yaml(
     monkeypatch.setenv("HASH_KEY", KEY.secret.hex())
     monkeypatch.setenv("ONEFOLD_PULLED_FILES", tmp_path.as_uri())
     words = ("--config", config, "check", CLUSTER, ruled.source.name, "--captured", ruled.emulated.name)
+    look = run(*words, "--dry-run", "--json").result
+    assert (look["outcome"], look["reasons"]) == ("skipped", ["it would be compared, but for --dry-run"])
+    assert "_checks" not in {table.table_id for table in ruled.emulated.client.list_tables(ruled.emulated.name)}
     done = run(*words, "--settle-seconds", 0, "--json")
     assert (done.code, [table["outcome"] for table in json.loads(done.out)["results"]]) == (0, ["same"]), done.err
     ruled.source.run("UPDATE t SET mail = 'other' WHERE id = 2")
