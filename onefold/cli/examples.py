@@ -21,7 +21,7 @@ EXAMPLES = {
     "audit": ("onefold audit shop", "onefold audit 'shop.order_*' --markdown"),
     "plan": ("onefold plan shop.customer", "onefold plan --dataset shop --fail-on critical"),
     "refresh": ("onefold refresh shop.customer", "onefold refresh --dataset shop --all --dry-run"),
-    "current": ("onefold current shop.customer --keys id", "onefold current 'shop.order_*'"),
+    "current": ("onefold current shop.customer --keys id", "onefold current shop.customer 'crm.*' --dry-run"),
     "merge": ("onefold merge shop.customer", "onefold merge 'shop.order_*' --purge-tombstones-after 30 --yes"),
     "query": ('onefold query "SELECT 1 AS one"', 'onefold query "SELECT * FROM shop.customer_unified" --limit 5 --csv'),
     "render": ("onefold render shop.customer --columns -", "onefold render customer --columns - --dataset shop --ddl"),
