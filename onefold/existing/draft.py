@@ -52,7 +52,7 @@ def _comments(one: Discovered) -> Iterator[str]:
     )
     yield from (_one_line(f"{note[:1].upper()}{note[1:]}.") for note in found.notes)
     if found.rows == "history" and _needs_query(one):
-        yield "onefold.yaml cannot say its order or its deletions: `onefold discover --json` has a query of the present rows."
+        yield "onefold.yaml cannot say its order or deletions: `onefold discover --json` has a query of the present rows."
     if found.rows == "current" and found.confidence != "guess":
         yield "The table is current already: its rows need no view to be the latest."
     yield from (_one_line(f"onefold.yaml cannot name it: {problem}.") for problem in problems_of_name("table", one.id.table))
