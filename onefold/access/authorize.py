@@ -26,11 +26,15 @@ class CleanDatasets:
         views: the dataset of the clean views.
         current: the dataset of the current views, which the clean views read.
         keys: the dataset of the key of hashes.
+        tables: the dataset of the tables.
+        plain: the dataset of the current views of its plain change tables, where there are any.
     """
 
     views: str
     current: str
     keys: str
+    tables: str
+    plain: str
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,13 @@ class Authorized:
         dataset: the dataset.
         is_new: whether it did not before.
         warnings: who else can read the key.
+        views: the dataset whose views may read the dataset.
     """
 
     dataset: str
     is_new: bool
     warnings: tuple[str, ...] = ()
+    views: str = ""
 
 
 def clean_datasets(settings: Settings, project: str, dataset: str) -> CleanDatasets:
@@ -67,7 +73,7 @@ def clean_datasets(settings: Settings, project: str, dataset: str) -> CleanDatas
             "views: take {table} out"
         )
     clean, keys = settings.clean_view_of(one).dataset, settings.key_table_of(one).dataset
-    return CleanDatasets(str(clean), str(current), str(keys))
+    return CleanDatasets(str(clean), str(current), str(keys), dataset, settings.plain_dataset.format(dataset=dataset))
 
 
 def authorize_views(
@@ -78,6 +84,9 @@ def authorize_views(
     dry_run: bool = False,
 ) -> tuple[Authorized, ...]:
     """Let the clean views read the current views and the key. What is authorized already stays as it is.
+
+    Where the dataset of the current views of plain change tables exists, the clean views may read that, and its views the
+    tables.
 
     Args:
         lists: the access lists of the project's datasets.
@@ -97,18 +106,33 @@ def authorize_views(
     keys_access = lists.read(datasets.keys)
     writers = key_writers(datasets.views, lists.read(datasets.views).grants)
     warnings = (*key_readers(keys_access.dataset, keys_access.grants), *writers)
-    return (Authorized(datasets.current, current), Authorized(datasets.keys, keys, warnings))
+    plain = [
+        Authorized(on, authorize(lists, project, on, views), views=views)
+        for on, views in ((datasets.plain, datasets.views), (datasets.tables, datasets.plain))
+        if datasets.plain != datasets.current and _exists(lists, datasets.plain)
+    ]
+    return (
+        Authorized(datasets.current, current, views=datasets.views),
+        Authorized(datasets.keys, keys, warnings, views=datasets.views),
+        *plain,
+    )
+
+
+def _exists(lists: AuthorizedDatasets, dataset: str) -> bool:
+    try:
+        lists.read(dataset)
+    except NotFound:
+        return False
+    return True
 
 
 def _check_exist(lists: AuthorizedDatasets, datasets: CleanDatasets) -> None:
-    missing = []
-    for name in (datasets.current, datasets.views, datasets.keys):
-        try:
-            lists.read(name)
-        except NotFound:
-            missing.append(f"dataset {name} does not exist: run `bq mk --location=LOCATION {name}`, in the tables' location")
-    if missing:
-        raise InvalidInput(missing)
+    needed = (datasets.current, datasets.views, datasets.keys)
+    if missing := [name for name in needed if not _exists(lists, name)]:
+        raise InvalidInput(
+            f"dataset {name} does not exist: run `bq mk --location=LOCATION {name}`, in the tables' location"
+            for name in missing
+        )
 
 
 def _would_authorize(lists: AuthorizedDatasets, project: str, dataset: str, views: str) -> bool:

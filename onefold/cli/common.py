@@ -168,6 +168,7 @@ def each(
     names: VersionedNames,
     work: Callable[[TableId], Any],
     progress: bool,
+    plain: Sequence[str] = (),
 ) -> list[Any]:
     """Work on the tables that a command names. A failure is printed and does not stop the other tables.
 
@@ -177,14 +178,15 @@ def each(
         names: how versioned tables of the dataset are named.
         work: is called with each table.
         progress: show a progress bar on standard error.
+        plain: the plain change tables of the dataset, which have no versions.
 
     Returns:
         For each table, the result of `work` or a Failure.
 
     Raises:
-        NotFound: the dataset does not exist, or has no versioned tables.
+        NotFound: the dataset does not exist, or has neither versioned tables nor plain ones.
     """
-    tables = [named.table] if named.table else _all_bases(warehouse, named, names)
+    tables = [named.table] if named.table else _all_bases(warehouse, named, names, plain)
     ids = [TableId(warehouse.project, named.dataset, name) for name in tables]
     return work_on_each(ids, work, f"refreshing {named.dataset}" if progress else None)
 
@@ -204,17 +206,17 @@ def work_on_each(tables: Sequence[TableId], work: Callable[[TableId], Any], titl
         return [done(table, work) for table in bar.track(tables, description=title or "")]
 
 
-def _all_bases(warehouse: Any, named: NamedTables, names: VersionedNames) -> list[str]:
-    """Return the base names of a dataset, or those that match a pattern.
+def _all_bases(warehouse: Any, named: NamedTables, names: VersionedNames, plain: Sequence[str]) -> list[str]:
+    """Return the base names and the plain change tables of a dataset, or those that match a pattern.
 
     Raises:
-        NotFound: the dataset does not exist, or has no versioned tables, or none that matches.
+        NotFound: the dataset does not exist, or has no such tables, or none that matches.
     """
     dataset = named.dataset
     hint = names.base_name_hint(dataset)
     advice = f"; expected DATASET.TABLE: {hint}" if hint else ""
     try:
-        found = list(warehouse.list_bases(dataset, names))
+        found = [*warehouse.list_bases(dataset, names), *plain]
     except NotFound as error:
         raise NotFound(f"{error}{advice}") from error
     if not found:

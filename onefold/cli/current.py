@@ -61,6 +61,7 @@ def current(
     without a known key are skipped, and those that the settings exclude.
     """
     from onefold.merge.dataset import find_candidates
+    from onefold.views.plain import knowing_plain
     from onefold.views.refresh_current import plan_current, refresh_current
 
     named = selected(named, all_, match)
@@ -69,6 +70,7 @@ def current(
         refuse_for_many(keys=keys)
     settings, warehouse = open_warehouse(context, project, dataset, table)
     announce = announcing(warehouse.project, settings)
+    settings = knowing_plain(warehouse, named.dataset, named.table, settings)
 
     def work(target: TableId) -> CurrentView:
         if dry_run:
@@ -88,6 +90,8 @@ def current(
         action = "is up to date" if made.action == "none" else outcome
         changes = _changes(made)
         print_lines(f"{made.id} {action}, over {f'{made.base} and {changes}' if made.base else changes}")
+        if (plain := settings.plain_table(target)) and plain.mode == "current":
+            print_lines(f"{target} is current already, with one row for each key: the view leaves out its metadata")
     return OK
 
 

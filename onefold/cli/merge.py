@@ -31,7 +31,7 @@ from onefold.cli.table_arguments import all_option, dry_run_option, match_option
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
-from onefold.merge.merge_log import MergeCounts
+from onefold.merge.merge_state import MergeCounts
 from onefold.merge.plan import BROUGHT_UP
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def merge(
     without a known key are skipped, and without --rebuild and --purge-tombstones-after those without newer rows, too.
     """
     from onefold.merge.statements import statements
+    from onefold.views.plain import knowing_plain
     from onefold.views.reconcile import reconcile
 
     named = selected(named, all_, match)
@@ -100,6 +101,7 @@ def merge(
         refuse_for_many(keys=keys, from_snapshot=snapshot, at=at)
     _check_together(snapshot, at, dry_run, purge_after_days)
     settings, warehouse = open_warehouse(context, project, dataset, table)
+    settings = knowing_plain(warehouse, named.dataset, named.table, settings)
     if (rebuild or purge_after_days is not None) and not dry_run:
         confirm(yes, f"{_destroyed(rebuild, purge_after_days)} of {named.text}")
     if table is None and dry_run:
@@ -237,6 +239,7 @@ def _outcome(done: MergeResult) -> TableOutcome:
         "base": str(done.plan.base.id),
         "key": list(done.plan.base.keys),
         "brought_up": done.brought_up,
+        "read_by": done.plan.changes[0].way,
         **asdict(done.counts),
         "snapshot": asdict(done.snapshot) if done.snapshot else None,
         "purged": done.purged,
@@ -248,6 +251,7 @@ def _outcome(done: MergeResult) -> TableOutcome:
 def _lines(done: MergeResult) -> list[str]:
     base = done.plan.base.id
     lines = [f"{base}: {BROUGHT_UP[done.brought_up]}"] if done.brought_up else []
+    lines += [done.plan.reads] if done.plan.reads else []
     if done.snapshot:
         lines.append(f"{base}: from the copy {_counts_text(done.snapshot, 'row')}")
     lines.append(f"{base}: {_counts_text(done.counts, 'change')}")
@@ -282,6 +286,8 @@ def _counts_text(counts: MergeCounts, what: str) -> str:
         parts.append(f"{counted(counts.written, 'row')} written")
     if counts.below_floor:
         parts.append(f"{counted(counts.below_floor, 'key')} not inserted, at or below the floor of a purge")
+    if counts.bytes:
+        parts.append(f"{counted(counts.bytes, 'byte')} processed")
     if counts.disputed:
         parts.append(f"{counted(counts.disputed, 'change')} with the position of another change but other content")
     return "; ".join(parts)

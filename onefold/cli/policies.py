@@ -54,15 +54,18 @@ def init(context: click.Context, named: NamedTables, no_samples: bool, project: 
     """
     from onefold.settings.checked_form import SCHEMA
     from onefold.settings.schema_check import modeline
+    from onefold.views.plain import knowing_plain
     from onefold.views.policy_check import SAMPLES, draft_policies
     from onefold.views.policy_report import draft_lines
 
     settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
+    settings = knowing_plain(warehouse, named.dataset, named.table, settings)
 
     def work(base: TableId) -> tuple[TableId, Sequence[DraftedColumn]]:
         return base, draft_policies(warehouse, base, settings, samples=0 if no_samples else SAMPLES)
 
-    results = each(warehouse, named, settings.names_in(named.dataset), work, progress=False)
+    plain = settings.plain_in(named.dataset)
+    results = each(warehouse, named, settings.names_in(named.dataset), work, progress=False, plain=plain)
     if as_json:
         echo_json([one.as_dict() if isinstance(one, Failure) else _draft_as_dict(*one) for one in results])
     else:
@@ -83,17 +86,20 @@ def check(context: click.Context, named: NamedTables, project: str | None, as_js
     Exits with 2 if there are such columns. Warns of policies that name no table or no column of DATASET. --verbose shows
     what the clean view shows of each column, and which policy says so.
     """
+    from onefold.views.plain import knowing_plain
     from onefold.views.policy_check import check_policies
     from onefold.views.policy_report import check_lines, decision_lines
     from onefold.views.unused_policies import policy_warnings
 
     settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
+    settings = knowing_plain(warehouse, named.dataset, named.table, settings)
     results = each(
         warehouse,
         named,
         settings.names_in(named.dataset),
         lambda base: check_policies(warehouse, base, settings),
         progress=False,
+        plain=settings.plain_in(named.dataset),
     )
     checked = [one for one in results if not isinstance(one, Failure)]
     known = [one.table.table for one in results] if named.is_dataset else None
@@ -183,12 +189,12 @@ def authorize(context: click.Context, dataset: str, dry_run: bool, project: str 
     found = authorize_views(AccessClients(name).lists, name, datasets, dry_run=dry_run)
     warnings = [warning for one in found for warning in one.warnings]
     if as_json:
-        echo_json([{"dataset": one.dataset, "views": datasets.views, "new": one.is_new} for one in found], warnings=warnings)
+        echo_json([{"dataset": one.dataset, "views": one.views, "new": one.is_new} for one in found], warnings=warnings)
         return OK
     for warning in warnings:
         say("yellow", f"Warning: {warning}")
     now = ("would authorize" if dry_run else "now authorizes", "authorizes already")
-    print_lines(*(f"{one.dataset} {now[not one.is_new]} the views of {datasets.views}" for one in found))
+    print_lines(*(f"{one.dataset} {now[not one.is_new]} the views of {one.views}" for one in found))
     return OK
 
 

@@ -25,14 +25,17 @@ from onefold.settings.environment import Settings
 def publish(
     context: click.Context,
     named: NamedTables,
-    version: str,
+    version: str | None,
     to: str | None,
     topic: str | None,
     dry_run: bool,
     project: str | None,
     as_json: bool,
 ) -> int:
-    """Publish a test message that VERSION of TABLE is new, to Pub/Sub or its emulator (PUBSUB_EMULATOR_HOST)."""
+    """Publish a test message that VERSION of TABLE is new, to Pub/Sub or its emulator (PUBSUB_EMULATOR_HOST).
+
+    Without VERSION the message says that TABLE may have changed, which may be a table without versions.
+    """
     from onefold.adapters.pubsub import PubSub
     from onefold.adapters.send_event import send_event
     from onefold.messages.table_created import table_message
@@ -61,8 +64,8 @@ def publish(
     return OK
 
 
-def _version_problems(settings: Settings, dataset: str, table: str, version: str) -> list[str]:
-    """Return why the functions would refuse a message about a version of a table."""
-    named = (("dataset", dataset), ("table", table), ("version", version))
+def _version_problems(settings: Settings, dataset: str, table: str, version: str | None) -> list[str]:
+    """Return why the functions would refuse a message about a table, or about a version of a table."""
+    named = given(("dataset", dataset), ("table", table), ("version", version))
     problems = [problem for kind, text in named for problem in problems_of_name(kind, text)]
-    return problems or settings.names_in(dataset).problems(table, version)
+    return problems or (settings.names_in(dataset).problems(table, version) if version else [])

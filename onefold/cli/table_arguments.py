@@ -135,19 +135,20 @@ def _run(command: Callable[..., int], *arguments: Any, named: NamedTables, **opt
 
 
 def table_and_version(command: Command) -> Command:
-    """Give a command the arguments `DATASET.TABLE VERSION` and `--dataset`; its function gets `named` and `version`."""
+    """Give a command the arguments `DATASET.TABLE [VERSION]` and `--dataset`; its function gets `named` and `version`."""
 
-    @click.argument("words", metavar="DATASET.TABLE VERSION", nargs=-1)
+    @click.argument("words", metavar="DATASET.TABLE [VERSION]", nargs=-1)
     @click.option(DATASET.word, metavar=DATASET.metavar, help=DATASET.help)
     @functools.wraps(command)
     def with_version(
         *arguments: Any, words: tuple[str, ...], dataset: str | None, project: str | None, **options: Any
     ) -> Any:
         path = click.get_current_context().command_path
-        found = named_tables(words[:-1], dataset, path) if len(words) > 1 else ()
+        version = words[-1] if len(words) > 1 else None
+        found = named_tables(words[:-1] if version else words, dataset, path) if words else ()
         if len(found) != 1 or not found[0].table:
-            raise click.UsageError(f"Expected a table and a version, as `{path} shop.customer abc`.")
-        return command(*arguments, named=found[0], version=words[-1], project=project_of(found[0], project), **options)
+            raise click.UsageError(f"Expected a table, and a version if one is new, as `{path} shop.customer abc`.")
+        return command(*arguments, named=found[0], version=version, project=project_of(found[0], project), **options)
 
     return with_version  # type: ignore[return-value]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +16,7 @@ from onefold.core.errors import NotFound, NoVersions
 from onefold.core.names import TableId
 from onefold.core.versioned_names import SkippedTable
 from onefold.ports.warehouse import StoredView
+from onefold.schema.plain_table import PlainTable
 from onefold.settings.environment import Settings
 from onefold.settings.unknown_keys import near_name
 
@@ -38,6 +39,7 @@ class Checked:
         left_over_current: those whose current views are still there.
         warnings: settings of tables that the dataset does not have.
         near: the nearest known name, as a question, where the dataset lacks the table or does not exist.
+        plain: the plain change tables, where the command names many tables.
     """
 
     dataset: TableId
@@ -47,12 +49,14 @@ class Checked:
     left_over_current: tuple[TableId, ...] = ()
     warnings: tuple[str, ...] = ()
     near: str = ""
+    plain: Mapping[str, PlainTable] = field(default_factory=dict)
 
 
 def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
     """List a dataset, and find what no single table shows. A dataset that does not exist is reported by the command."""
     from onefold.refresh.left_over import left_over_tables, unknown_tables
-    from onefold.views.current_kind import left_over_current
+    from onefold.views.left_over import left_over_current
+    from onefold.views.plain import with_plain_tables
 
     dataset, table = named.dataset, named.table
     place = TableId(warehouse.project, dataset, table or "")
@@ -70,7 +74,9 @@ def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
         return Checked(place, named, left_out, left_over_current=current, near="" if table in bases else near)
     left_over = tuple(base for base in left_over_tables(warehouse, dataset, settings, tables) if named.holds(base.table))
     unknown = () if named.match else tuple(unknown_tables(settings, dataset, tables))
-    return Checked(place, named, left_out, left_over, current, unknown)
+    known = with_plain_tables(warehouse, dataset, settings)
+    plain = {name: one for name in known.plain_in(dataset) if (one := known.plain_table(place.sibling(name)))}
+    return Checked(place, named, left_out, left_over, current, unknown, plain=plain)
 
 
 def work_on(
@@ -101,15 +107,20 @@ def work_on(
         Plans and failures: first those of unified views, then of current, then of clean ones.
 
     Raises:
-        NotFound: the dataset has neither versioned tables nor views of former ones.
+        NotFound: the dataset has neither versioned nor plain change tables, nor views of former ones.
     """
     from onefold.views.table_views import KINDS, TableViews
 
+    settings = settings.with_plain(checked.dataset.dataset or "", checked.plain)
     views = TableViews(warehouse, settings, lambda kind, _: work(kind), _no_note if silent else _note)
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
 
     def work_on_table(base: TableId) -> None:
+        has_versions = False
         for result in views.bring_up_to_date(base, former=base in checked.left_over_current):
+            has_versions = has_versions or result.kind == "unified"
+            if result.skipped and result.kind == "current" and not has_versions and not silent:
+                say("yellow", f"Skipped: {result.skipped}")
             made = _reported(result, warehouse, checked, settings)
             if isinstance(made, Failure):
                 if not silent:
@@ -121,7 +132,8 @@ def work_on(
     left_over = dict.fromkeys((*checked.left_over, *checked.left_over_current))
     try:
         names = settings.names_in(checked.dataset.dataset)
-        each(warehouse, checked.named, names, work_on_table, progress=progress and not checked.named.table)
+        shows = progress and not checked.named.table
+        each(warehouse, checked.named, names, work_on_table, progress=shows, plain=tuple(checked.plain))
     except NotFound:
         if not left_over:
             raise

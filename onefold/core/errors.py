@@ -18,6 +18,7 @@ OnefoldError
  +- NotFound            no version, no dataset: final
  |   +- NoVersions          a table without a version that a view could read
  |   +- NoCleanViews        there is no dataset for the clean views of a dataset
+ |   +- NoOwnDataset        there is no dataset for the base and the views of a plain change table
  +- ViewNameTaken       something else has the name of the view
  +- Rejected            the outside system refused for good
  |   +- PolicyTagsDenied    a write would drop policy tags that the account may not set again
@@ -131,6 +132,10 @@ class NotFound(OnefoldError):
 
 class NoCleanViews(NotFound):
     """A dataset whose clean views nobody wants yet: the dataset for the clean views does not exist."""
+
+
+class NoOwnDataset(NotFound):
+    """The dataset does not exist in which the base and the current view of a plain change table lie."""
 
 
 class NoVersions(NotFound):

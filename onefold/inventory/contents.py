@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from onefold.changelog.metadata import METADATA
 from onefold.check.log import CHECK_TABLE, CHECKED_AT
 from onefold.core.errors import AccessDenied, NotFound
 from onefold.core.names import TableId, table_name
+from onefold.merge.base_table import log_of
+from onefold.merge.plain import found_plain
 from onefold.ports.listing import ListedTable, ListingWarehouse, StoredSize
 from onefold.pull.load.run_log import LOG_TABLE
+from onefold.refresh.labels import TABLE_LABEL
+from onefold.schema.plain_table import PlainTable
 from onefold.settings.environment import Settings
+from onefold.views.current_kind import current_owner
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class Contents:
         checks: the last check, by base name.
         read: the datasets whose views are known; of another one nobody knows which views it has.
         warnings: what could not be read, and why.
+        plain: its plain change tables, by name.
     """
 
     tables: Mapping[str, ListedTable]
@@ -49,6 +56,7 @@ class Contents:
     checks: Mapping[str, LastCheck] = field(default_factory=dict)
     read: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = ()
+    plain: Mapping[str, PlainTable] = field(default_factory=dict)
 
     @property
     def labels(self) -> dict[str, Mapping[str, str]]:
@@ -68,6 +76,8 @@ def read_contents(warehouse: ListingWarehouse, dataset: str, settings: Settings)
         NotFound: the dataset does not exist.
     """
     tables = {table.name: table for table in warehouse.list_dataset(dataset)}
+    plain = _plain_tables(warehouse, dataset, settings, tables)
+    settings = settings.with_plain(dataset, plain)
     warnings: list[str] = []
     views, read = dict(_views(warehouse.project, dataset, tables.values())), {dataset}
     for other in view_datasets(settings, TableId(warehouse.project, dataset, "table"), tables):
@@ -87,7 +97,27 @@ def read_contents(warehouse: ListingWarehouse, dataset: str, settings: Settings)
         _last_checks(log(CHECK_TABLE, checks_query)),
         frozenset(read),
         tuple(warnings),
+        plain,
     )
+
+
+def _plain_tables(
+    warehouse: ListingWarehouse, dataset: str, settings: Settings, tables: Mapping[str, ListedTable]
+) -> dict[str, PlainTable]:
+    """Return the plain change tables of a dataset; what lies beside a table is told by names and labels alone."""
+
+    def beside(names: Collection[str]) -> frozenset[str]:
+        ids = [TableId(warehouse.project, dataset, name) for name in names]
+        return frozenset(id_.table for id_ in ids if log_of(id_).table in tables or _has_view(id_, settings, tables))
+
+    labels = {name: table.labels for name, table in tables.items() if not table.is_view}
+    return found_plain(dataset, settings, labels, warehouse.column_types(dataset, METADATA) if labels else {}, beside)
+
+
+def _has_view(table: TableId, settings: Settings, tables: Mapping[str, ListedTable]) -> bool:
+    view = settings.current_view_of(table)
+    found = tables.get(view.table) if view.dataset == table.dataset else None
+    return found is not None and found.labels.get(TABLE_LABEL) == current_owner(table)
 
 
 def view_datasets(settings: Settings, table: TableId, tables: Mapping[str, ListedTable]) -> list[str]:
@@ -105,7 +135,8 @@ def view_datasets(settings: Settings, table: TableId, tables: Mapping[str, Liste
     pulled = LOG_TABLE in tables or bool(settings.sources)
     full = [f"{table.dataset}__views_full"] if pulled else []
     clean = [settings.clean_view_of(table).dataset]
-    return [name for name in dict.fromkeys([*named, *full, *clean]) if name and name != table.dataset]
+    plain = [settings.current_view_of(table.sibling(name)).dataset for name in settings.plain_in(table.dataset or "")]
+    return [name for name in dict.fromkeys([*named, *full, *clean, *plain]) if name and name != table.dataset]
 
 
 def loads_query(log: TableId) -> str:

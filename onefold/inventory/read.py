@@ -52,6 +52,7 @@ def read_inventory(warehouse: Any, asked: Mapping[str, Sequence[str]], settings:
     warnings: list[str] = []
     for dataset, patterns in asked.items():
         contents = read_contents(warehouse, dataset, settings)
+        settings = settings.with_plain(dataset, contents.plain)
         warnings += contents.warnings
         known = list(summaries(warehouse, dataset, contents, settings))
         if "*" in patterns:

@@ -16,7 +16,8 @@ from onefold.core.names import TableId
 from onefold.core.text import counted, shown_list
 from onefold.merge.base_table import POSITION, BaseTable, merge_statement, repeated_keys_query
 from onefold.merge.change_query import changes_query, count_query, in_statements, snapshot_query
-from onefold.merge.merge_log import MergeCounts, Zones, floor_sql, floor_statement, no_rebuild_since
+from onefold.merge.merge_log import floor_sql, floor_statement, no_rebuild_since
+from onefold.merge.merge_state import MergeCounts, Zones
 from onefold.merge.plan import MergePlan, log
 from onefold.merge.positions_check import check_positions
 from onefold.merge.schema_evolution import zones_of
@@ -39,7 +40,7 @@ def merge_changes(warehouse: BaseWarehouse, plan: MergePlan) -> MergeCounts:
     for group in in_statements(plan.changes, plan.base, plan.rules):
         counts += _merge_rows(warehouse, plan, changes_query(group, plan.base, plan.rules))
         counts += count_rows(warehouse, plan, changes_query(group, plan.base, plan.rules, only_keys=True), with_unknown=True)
-    log(warehouse, plan, "merge", plan.versions, counts)
+    log(warehouse, plan, plan.merge_kind, plan.versions, counts)
     return counts
 
 
@@ -65,7 +66,7 @@ def merge_rows(
     if plan.state.floor:
         done = replace(done, below_floor=count_rows(warehouse, plan, rows).below_floor)
     check_not_replaced(warehouse, plan)
-    log(warehouse, plan, "merge", versions, done)
+    log(warehouse, plan, plan.merge_kind if versions else "merge", versions, done)
     return done
 
 
@@ -222,4 +223,4 @@ def check_not_replaced(warehouse: BaseWarehouse, plan: MergePlan) -> None:
 
 def _merge_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergeCounts:
     done = warehouse.execute(merge_statement(plan.base, rows, plan.schema_plan.dropped))
-    return MergeCounts(written=done.rows, inserted=done.inserted, updated=done.updated)
+    return MergeCounts(written=done.rows, inserted=done.inserted, updated=done.updated, bytes=done.bytes)

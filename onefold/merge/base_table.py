@@ -49,21 +49,28 @@ class BaseTable:
     table: the table whose latest rows it holds.
     columns: the source's columns in their unified types.
     keys: the names of the columns that are the key, spelled as in `columns`.
+    dataset: the dataset of the base and its log; None where they lie beside the table.
     """
 
     table: TableId
     columns: tuple[Column, ...]
     keys: tuple[str, ...]
+    dataset: str | None = None
+
+    @property
+    def place(self) -> TableId:
+        """The name of the table in the dataset of its base."""
+        return TableId(self.table.project, self.dataset or self.table.dataset, self.table.table)
 
     @property
     def id(self) -> TableId:
         """The name of the base table."""
-        return base_table(self.table)
+        return base_table(self.place)
 
     @property
     def log(self) -> TableId:
         """The name of the log of its merges."""
-        return log_of(self.table)
+        return log_of(self.place)
 
     @property
     def stored(self) -> tuple[Column, ...]:
@@ -86,13 +93,14 @@ class BaseTable:
         return fold_case(name) in map(fold_case, self.keys)
 
 
-def base_of(table: TableId, columns: Sequence[Column], keys: Sequence[str]) -> BaseTable:
+def base_of(table: TableId, columns: Sequence[Column], keys: Sequence[str], dataset: str | None = None) -> BaseTable:
     """Return the base of a table, with its keys spelled as the columns are.
 
     Args:
         table: the table whose latest rows the base holds.
         columns: the unified schema of its versions, metadata included.
         keys: the columns that are the key, in any spelling.
+        dataset: as in `BaseTable`.
 
     Raises:
         SchemaConflict: everything that keeps the table from having a base.
@@ -114,7 +122,7 @@ def base_of(table: TableId, columns: Sequence[Column], keys: Sequence[str]) -> B
     if problems:
         raise SchemaConflict(problems)
     spelled = tuple(dict.fromkeys(source.only(keys).names))
-    return BaseTable(table, source, spelled)
+    return BaseTable(table, source, spelled, dataset)
 
 
 def log_of(table: TableId) -> TableId:

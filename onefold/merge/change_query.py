@@ -17,6 +17,7 @@ from onefold.core.names import TableId, fold_case, quote, quote_text, time_liter
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, same_key
 from onefold.merge.change_tables import ChangeTable
 from onefold.merge.merge_log import floor_sql
+from onefold.merge.reading import condition_sql, item_sql
 from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import is_at_or_below
@@ -161,10 +162,12 @@ def snapshot_query(snapshot: TableId, columns: Sequence[Column], base: BaseTable
     if problems:
         raise SchemaConflict(problems)
     items = _items(copied, base.columns, rules, None)
-    return _select([*items, f"{quote_text(position)} AS {POSITION}", f"FALSE AS {DELETED}"], snapshot)
+    return _select([*items, f"{quote_text(position)} AS {POSITION}", f"FALSE AS {DELETED}"], snapshot.quoted)
 
 
-def window_sql(row: str, since: datetime | None, until: datetime | None = None, type_: Type = _TIMESTAMP) -> str | None:
+def window_sql(
+    row: str, since: datetime | None, until: datetime | None = None, type_: Type = _TIMESTAMP, column: str = LANDED_AT
+) -> str | None:
     """Return a condition for rows that landed between these times, or without a time; None where there is no bound.
 
     Args:
@@ -172,25 +175,30 @@ def window_sql(row: str, since: datetime | None, until: datetime | None = None, 
         since: the first time of landing that is read.
         until: the first time of landing that is not read any more.
         type_: the type of the times of landing. A date or a text is read in UTC, as the Spark job does in files.
+        column: the column with the time of landing.
 
     Examples:
         >>> from datetime import UTC
         >>> window_sql("v.", datetime(2024, 1, 1, tzinfo=UTC))
         "v.`_landed_at` >= TIMESTAMP '2024-01-01 00:00:00.000000+00' OR v.`_landed_at` IS NULL"
     """
-    landed = f"{row}{quote(LANDED_AT)}"
+    landed = f"{row}{quote(column)}"
     time = landed if type_ == _TIMESTAMP else f"CAST({landed} AS TIMESTAMP)"
     bounds = [f"{time} {sign} {time_literal(bound)}" for sign, bound in ((">=", since), ("<", until)) if bound]
     return f"{' AND '.join(bounds)} OR {landed} IS NULL" if bounds else None
 
 
 def table_window(row: str, source: ChangeTable) -> str | None:
-    """Return the condition of `window_sql` for the window of a change table.
+    """Return the condition of `window_sql` for the window of a change table; of a plain one, that of the way it is read.
 
     Args:
         row: the alias of the row with a dot, or an empty text.
         source: the change table.
     """
+    if source.way == "landed" and source.reading and (column := source.reading.landed):
+        return window_sql(row, source.since, None, column.type, column.name)
+    if source.way:
+        return condition_sql(row, source.way, source.since)
     landed_at = source.version.schema.get(LANDED_AT)
     return window_sql(row, source.since, source.until, landed_at.type if landed_at else _TIMESTAMP)
 
@@ -207,7 +215,7 @@ def _branch(source: ChangeTable, columns: Sequence[Column], rules: TableRules, *
         *([f"{is_of_unknown_type('v')} AS {UNKNOWN_TYPE}"] if with_unknown else []),
     ]
     window = table_window("v.", source)
-    return _select(items, source.id) + (f"\nWHERE {window}" if window else "")
+    return _select(items, item_sql(source.id, source.way, source.since)) + (f"\nWHERE {window}" if window else "")
 
 
 def _items(landed: Schema, columns: Sequence[Column], rules: TableRules, version: str | None) -> Iterator[str]:
@@ -222,5 +230,5 @@ def _items(landed: Schema, columns: Sequence[Column], rules: TableRules, version
         yield f"{value} AS {quote(column.name)}"
 
 
-def _select(items: Sequence[str], table: TableId) -> str:
-    return f"SELECT\n  {(',' + chr(10) + '  ').join(items)}\nFROM {table.quoted} AS v"
+def _select(items: Sequence[str], item: str) -> str:
+    return f"SELECT\n  {(',' + chr(10) + '  ').join(items)}\nFROM {item} AS v"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from onefold.changelog.metadata import LANDED_AT, METADATA, has_metadata, is_pulled, metadata_of, metadata_problems
+from onefold.changelog.plain_tables import is_current_already
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
-from onefold.merge.merge_log import MergeState
+from onefold.merge.merge_state import MergeState
+from onefold.merge.reading import Reading, Way, read_reading
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
@@ -23,12 +25,23 @@ _TIMESTAMP = Scalar("TIMESTAMP")
 
 @dataclass(frozen=True)
 class ChangeTable:
-    """A change table in one version, and the times of landing between which it is read; None for no bound."""
+    """A change table in one version, and the times of landing between which it is read; None for no bound.
+
+    Attributes:
+        id: its name.
+        version: its version; that of a plain change table has no name.
+        since: the first time that is read.
+        until: the first time that is not read any more.
+        reading: of a plain change table, what tells which of its rows are new; None where all of them are read.
+        way: of a plain change table, how it is read from `since` on.
+    """
 
     id: TableId
     version: Version
     since: datetime | None = None
     until: datetime | None = None
+    reading: Reading | None = None
+    way: Way | None = None
 
     def windowed(self, state: MergeState, overlap: timedelta) -> ChangeTable:
         """Return the table, to be read from where the last merge of this version started, less the overlap.
@@ -40,9 +53,14 @@ class ChangeTable:
             state: what the log says.
             overlap: how much of the last window is read again, for rows that became visible late.
         """
-        start = state.start_of(self.version.id) if tells_landing(self.version.columns) else None
-        same_table = start and (self.version.created is None or self.version.created <= start)
-        return ChangeTable(self.id, self.version, start - overlap if start and same_table else None)
+        tells = self.reading or tells_landing(self.version.columns)
+        start = state.start_of(self.version.id) if tells else None
+        if start and self.version.created and self.version.created > start:
+            start = None
+        if self.reading:
+            way, since = self.reading.since(start, overlap)
+            return replace(self, since=since, until=None, way=way)
+        return ChangeTable(self.id, self.version, start - overlap if start else None)
 
 
 def tells_landing(columns: Sequence[Column]) -> bool:
@@ -127,6 +145,29 @@ def changes_in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRul
     return sources
 
 
+def with_readings(
+    warehouse: BaseWarehouse, found: Iterable[ChangeTable], state: MergeState, rules: TableRules, now: datetime
+) -> list[ChangeTable]:
+    """Return plain change tables with what tells which of their rows are new.
+
+    Args:
+        warehouse: where the tables are.
+        found: the change tables.
+        state: what the log says.
+        rules: the settings of the table.
+        now: the warehouse's time.
+    """
+    return [
+        replace(
+            one,
+            reading=read_reading(
+                warehouse, one.id, rules.landed_column, state.start_of(one.version.id), now, state.whole_at
+            ),
+        )
+        for one in found
+    ]
+
+
 def is_single(found: Sequence[Version]) -> bool:
     """Return whether a change table without versions was found, whose version has no name."""
     return len(found) == 1 and not found[0].id
@@ -157,8 +198,15 @@ def check_has_changes(table: TableId, found: Iterable[ChangeTable], rules: Table
         rules: the settings of the table.
 
     Raises:
-        NotFound: services write the rows without change metadata, which is no error in a merge of many tables.
+        NotFound: services write the rows without change metadata, or Datastream keeps one row for each key. Neither is an
+            error in a merge of many tables.
     """
+    found = list(found)
+    if any(is_current_already(one.version.columns) for one in found):
+        raise NotFound(
+            f"{table} is current already, with one row for each key: there is nothing to merge. Datastream keeps it so; "
+            "`onefold current` writes a view without the metadata"
+        )
     if are_direct((one.version for one in found), rules):
         raise NotFound(
             f"{table} has nothing to merge: no version in use has {METADATA}, by which a row is a change. Its current view "

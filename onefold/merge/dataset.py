@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
+from onefold.changelog.metadata import METADATA
 from onefold.core.errors import NotFound
 from onefold.core.names import TableId
-from onefold.merge.merge_log import MergeState
+from onefold.core.versioned_names import VersionedNames
+from onefold.merge.merge_state import MergeState
 from onefold.merge.stored_base import read_base, read_log
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.settings.environment import Settings
@@ -42,26 +44,26 @@ class Candidate:
 def find_candidates(
     warehouse: BaseWarehouse, dataset: str, settings: Settings, match: str | None = None
 ) -> tuple[Candidate, ...]:
-    """Return the tables of a dataset that have versions, by name.
+    """Return the tables of a dataset that have versions, and its plain change tables, by name.
 
     Args:
         warehouse: lists the tables of the dataset.
         dataset: the dataset.
-        settings: those of the installation, with the naming of versioned tables.
+        settings: those of the installation, with the naming of versioned tables, and the plain change tables of the dataset.
         match: a pattern of base names, with `*`, `?` and `[...]` as in a shell; None for all.
 
     Raises:
-        NotFound: the dataset has no versioned table, or none that matches.
+        NotFound: the dataset has neither a versioned table nor a plain change table, or none that matches.
     """
     labels = warehouse.list_labels(dataset)
     tables, names = set(labels), settings.names_in(dataset).resolved(labels)
     versions: dict[str, dict[str, str]] = {}
     for name in sorted(tables):
-        if (split := names.split(name)) and (match is None or fnmatchcase(split[0], match)):
+        split = (name, "") if settings.plain_table(TableId(None, dataset, name)) else names.split(name)
+        if split and (match is None or fnmatchcase(split[0], match)):
             versions.setdefault(split[0], {})[split[1]] = name
     if not versions:
-        which = f"whose base name matches {match!r}" if match is not None else names.described
-        raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables {which}: correct its name")
+        raise NotFound(no_candidates(f"{warehouse.project}.{dataset}", names, match))
     found = []
     for base in sorted(versions):
         table = TableId(warehouse.project, dataset, base)
@@ -69,6 +71,21 @@ def find_candidates(
         changes = {"": base} if base in tables else versions[base]
         found.append(Candidate(table, {version: table.sibling(name) for version, name in changes.items()}))
     return tuple(found)
+
+
+def no_candidates(dataset: str, names: VersionedNames, match: str | None = None) -> str:
+    """Return the error about a dataset without a table that could be worked on.
+
+    Args:
+        dataset: its full name.
+        names: the naming of versioned tables there.
+        match: the pattern of the names that were asked for; None for all.
+    """
+    which = f"whose base name matches {match!r}" if match is not None else names.described
+    return (
+        f"dataset {dataset} has no versioned tables {which}, and no table with {METADATA}.change_type: correct its name, or "
+        "declare the `keys` of its tables in onefold.yaml"
+    )
 
 
 def has_new_rows(warehouse: BaseWarehouse, candidate: Candidate, settings: Settings) -> bool:
@@ -84,11 +101,12 @@ def has_new_rows(warehouse: BaseWarehouse, candidate: Candidate, settings: Setti
     Raises:
         SchemaConflict: the name of the base belongs to something else.
     """
-    base = read_base(warehouse, candidate.table)
+    rules = settings.rules_for(candidate.table)
+    place, retired = rules.base_place(candidate.table), rules.retired
+    base = read_base(warehouse, place)
     if base is None:
         return True
-    state = read_log(warehouse, candidate.table, base)
-    retired = settings.rules_for(candidate.table).retired
+    state = read_log(warehouse, place, base)
     used = {version: id_ for version, id_ in candidate.changes.items() if version not in retired}
     return any(_is_newer(warehouse, version, id_, state) for version, id_ in used.items())
 

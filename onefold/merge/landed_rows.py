@@ -14,7 +14,7 @@ from typing import Any
 from onefold.core.names import quote_text
 from onefold.merge.change_query import MAX_TABLES, window_sql
 from onefold.merge.change_tables import ChangeTable, tells_landing
-from onefold.merge.merge_log import LandedRows, MergeState
+from onefold.merge.merge_state import LandedRows, MergeState
 from onefold.ports.warehouse import BaseWarehouse
 
 

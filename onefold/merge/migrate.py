@@ -82,7 +82,7 @@ def _with_first_log(warehouse: BaseWarehouse, plan: MergePlan, settings: Setting
 
     Another merge may have made a base and logged it meanwhile, by other keys, so that the plan has to be made again.
     """
-    if read_base(warehouse, plan.base.table) is not None:
+    if read_base(warehouse, plan.base.place) is not None:
         return plan_merge(warehouse, plan.base.table, settings, plan.base.keys)
     return with_base(warehouse, plan, None)
 

@@ -8,16 +8,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, cast
 
 from onefold.core.errors import InvalidInput, KeyUnknown, NotFound
 from onefold.core.names import TableId, fold_case
 from onefold.core.text import shown_list
 from onefold.merge.base_table import BaseTable, base_of
-from onefold.merge.change_tables import ChangeTable, changes_in_use, check_changes, check_has_changes, find_changes
+from onefold.merge.change_tables import (
+    ChangeTable,
+    changes_in_use,
+    check_changes,
+    check_has_changes,
+    find_changes,
+    with_readings,
+)
 from onefold.merge.keys import captured_keys
 from onefold.merge.landed_rows import count_landed
-from onefold.merge.merge_log import TIME_QUERY, Kind, LandedRows, MergeCounts, MergeState, Zones, append_statement
+from onefold.merge.merge_log import TIME_QUERY, append_statement
+from onefold.merge.merge_state import Kind, LandedRows, MergeCounts, MergeState, Zones
+from onefold.merge.plain import check_own_dataset, declared_key
+from onefold.merge.reading import described
 from onefold.merge.schema_evolution import SchemaPlan, plan_schema, zones_of
 from onefold.merge.stored_base import read_base, read_log
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
@@ -85,6 +95,18 @@ class MergePlan:
         return tuple(source.version.id for source in self.changes)
 
     @property
+    def merge_kind(self) -> Kind:
+        """What the log calls a merge by this plan: that of a plain change table is named by the way the table is read."""
+        way = self.changes[0].way
+        return cast("Kind", f"merge_{way}") if way else "merge"
+
+    @property
+    def reads(self) -> str:
+        """How a plain change table is read, in words for people; empty for versions."""
+        source = self.changes[0]
+        return described(source.id, source.way, source.since) if source.way else ""
+
+    @property
     def zones(self) -> Zones:
         """The columns whose values depend on the time zone in which this plan reads or converts them, with that zone."""
         landed = [landed_version(source.version, self.rules).schema for source in self.changes]
@@ -104,8 +126,8 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
         table: a change table, or the base name of versioned ones.
         settings: those of the installation; the rules of the table are read from them.
         keys: the columns whose values identify a row of the source. By default those in onefold.yaml; else those of the
-            base, which the tenants of a captured table still have to have; else those on which the tenants agree; else
-            those in the log.
+            base, which the tenants of a captured table still have to have; else those that a plain change table declares;
+            else those on which the tenants agree; else those in the log.
 
     Raises:
         NotFound: there is no change table, or none that holds changes.
@@ -114,15 +136,19 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
             name of the base belongs to something else.
     """
     rules = settings.rules_for(table)
-    stored = read_base(warehouse, table)
-    state = read_log(warehouse, table, stored)
+    check_own_dataset(warehouse, table, settings)
+    stored = read_base(warehouse, rules.base_place(table))
+    state = read_log(warehouse, rules.base_place(table), stored)
     started_at: datetime = state.now or warehouse.fetch(TIME_QUERY)[0]["now"]
     found = find_changes(warehouse, table, rules)
     check_has_changes(table, found, rules)
+    if settings.plain_table(table):
+        found = with_readings(warehouse, found, state, rules, started_at)
     used = changes_in_use(table, found, rules)
     landed, state = count_landed(warehouse, used, state, started_at - timedelta(minutes=rules.overlap_minutes))
     windows = _windows(used, state, rules)
-    named = keys or rules.keys or captured_keys(warehouse, table, windows, state.keys if stored else ())
+    named = keys or rules.keys or declared_key(warehouse, table, settings)
+    named = named or captured_keys(warehouse, table, windows, state.keys if stored else ())
     named = chosen_keys(table, named, state, has_base=stored is not None)
     return replace(make_plan(table, rules, named, stored, state, found, started_at), landed=landed)
 
@@ -154,7 +180,7 @@ def make_plan(
     sources = changes_in_use(table, found, rules)
     check_changes(sources, keys)
     former = stored.columns if stored else ()
-    base = base_of(table, fold([one.version for one in sources], rules, former, table), keys)
+    base = base_of(table, fold([one.version for one in sources], rules, former, table), keys, rules.base_dataset)
     windows, schema = _windows(sources, state, rules), _schema_plan(base, stored, state, found, rules)
     return MergePlan(base, stored, state, tuple(found), windows, schema, rules, started_at)
 
@@ -170,9 +196,8 @@ def with_base(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable | N
         plan: a plan that was made before.
         stored: the base as it is now.
     """
-    table = plan.base.table
-    state = replace(read_log(warehouse, table, stored), reloaded=plan.state.reloaded)
-    renewed = make_plan(table, plan.rules, plan.base.keys, stored, state, plan.found, plan.started_at)
+    state = replace(read_log(warehouse, plan.base.place, stored), reloaded=plan.state.reloaded)
+    renewed = make_plan(plan.base.table, plan.rules, plan.base.keys, stored, state, plan.found, plan.started_at)
     return replace(renewed, brought_up=plan.brought_up, landed=plan.landed)
 
 
@@ -190,7 +215,10 @@ def chosen_keys(table: TableId, named: Sequence[str], state: MergeState, has_bas
         InvalidInput: the keys are not those of the base.
     """
     if not named and not state.keys:
-        raise KeyUnknown(f"{table}: name the columns of the key with --keys, or as `keys` of the table in onefold.yaml")
+        line = f"tables: {{{table.dataset}.{table.table}: {{keys: [COLUMN]}}}}"
+        raise KeyUnknown(
+            f"{table}: name the columns of the key with --keys, or as `keys` of the table in onefold.yaml: `{line}`"
+        )
     if named and has_base and state.keys and {*map(fold_case, named)} != {*map(fold_case, state.keys)}:
         raise InvalidInput(
             f"{table}: the keys {shown_list(named)} are not those that its base was made with, {shown_list(state.keys)}; "
@@ -224,9 +252,9 @@ def keys_of(
     rules = settings.rules_for(table)
     named = keys or rules.keys
     if not named:
-        sources = changes_in_use(table, find_changes(warehouse, table, rules), rules)
-        windows = _windows(sources, state, rules)
-        named = captured_keys(warehouse, table, windows, state.keys if has_base else ())
+        windows = _windows(changes_in_use(table, find_changes(warehouse, table, rules), rules), state, rules)
+        base_keys = state.keys if has_base else ()
+        named = declared_key(warehouse, table, settings) or captured_keys(warehouse, table, windows, base_keys)
     return chosen_keys(table, named, state, has_base)
 
 

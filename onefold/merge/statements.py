@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onefold.core.names import TableId
+from onefold.core.text import counted
 from onefold.merge.apply import snapshot_rows
 from onefold.merge.base_table import merge_statement
 from onefold.merge.change_query import changes_query, in_statements
 from onefold.merge.migrate import first_statements
-from onefold.merge.plan import plan_merge
+from onefold.merge.plan import MergePlan, plan_merge
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.settings.environment import Settings
 
@@ -43,4 +44,14 @@ def statements(
     copied = [snapshot_rows(warehouse, plan, snapshot, at)] if snapshot else []
     groups = in_statements(plan.changes, plan.base, plan.rules)
     rows = [*copied, *(changes_query(group, plan.base, plan.rules) for group in groups)]
-    return [*first_statements(plan, rebuild), *(merge_statement(plan.base, some, dropped) for some in rows)]
+    merges = (f"{_note(warehouse, plan, some)}{merge_statement(plan.base, some, dropped)}" for some in rows)
+    return [*first_statements(plan, rebuild), *merges]
+
+
+def _note(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> str:
+    """Return a comment on how a plain change table is read, and the bytes of that as far as the warehouse tells."""
+    if not plan.reads:
+        return ""
+    size = warehouse.check_query(rows)
+    read = "" if size is None else f", {counted(size, 'byte')}"
+    return f"-- {plan.reads}{read}\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId
 from onefold.merge.base_table import DELETED, POSITION, base_table, log_of
-from onefold.merge.merge_log import LOG_COLUMNS, MergeState, read_state, state_query
+from onefold.merge.merge_log import LOG_COLUMNS, state_query
+from onefold.merge.merge_state import MergeState, read_state
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import absent_columns
 from onefold.schema.columns import Schema

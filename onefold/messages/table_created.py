@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onefold.core.errors import InvalidMessage
-from onefold.core.names import LEAF_PREFIX, problems_of_name
+from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, problems_of_name
 from onefold.core.versioned_names import NamesIn, VersionedNames, default_names
 from onefold.messages.envelope import json_object, table_problems
 
@@ -41,13 +41,23 @@ class DatasetHint:
 
 
 @dataclass(frozen=True)
+class PlainHint:
+    """A table that is no version was created or changed: it may be a plain change table, which its columns tell."""
+
+    dataset: str
+    table: str
+    project: str | None = None
+    """As in `TableHint`."""
+
+
+@dataclass(frozen=True)
 class OtherTable:
-    """A view, or a table that is not a versioned table: there is nothing to do."""
+    """A view, or a table of Onefold's own: there is nothing to do."""
 
     resource: str
 
 
-Event = TableHint | DatasetHint | OtherTable
+Event = TableHint | DatasetHint | PlainHint | OtherTable
 
 
 def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
@@ -128,8 +138,10 @@ def _audit_entry(payload: Any, names_in: NamesIn) -> Event:
         # The entry of a deletion has no labels, so that it does not tell whose version the table was.
         return DatasetHint(match["dataset"], match["project"])
     split = names.resolved({match["table"]: _labels(metadata)}).split(match["table"])
-    if not split or _is_view(metadata):
+    if _is_view(metadata) or match["table"].startswith((TEMPORARY_PREFIX, LEAF_PREFIX)):
         return OtherTable(match["table"])
+    if not split:
+        return _plain_hint(match, is_deletion="tableDeletion" in metadata)
     base, version = split
     named = (("project", match["project"]), ("dataset", match["dataset"]), ("table", base), ("version", version))
     problems = [problem for kind, name in named for problem in problems_of_name(kind, name)]
@@ -138,6 +150,13 @@ def _audit_entry(payload: Any, names_in: NamesIn) -> Event:
     # The hint names a version only for a new table: a view that already reads the version is up to date then, but not after
     # ALTER TABLE or DROP TABLE.
     return TableHint(match["dataset"], base, version if "tableCreation" in metadata else None, match["project"])
+
+
+def _plain_hint(resource: re.Match[str], is_deletion: bool) -> Event:
+    """Return a hint about a table that is no version; no hint about one that is gone, or whose name SQL does not take."""
+    project, dataset, table = resource["project"], resource["dataset"], resource["table"]
+    is_usable = not problems_of_name("dataset", dataset) and not problems_of_name("table", table)
+    return PlainHint(dataset, table, project) if is_usable and not is_deletion else OtherTable(table)
 
 
 def _labels(metadata: Mapping[str, Any]) -> Mapping[str, str]:

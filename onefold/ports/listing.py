@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from onefold.schema.types import Type
+
 
 @dataclass(frozen=True)
 class ListedTable:
@@ -63,6 +65,9 @@ class ListingWarehouse(Protocol):
             NotFound: the dataset does not exist.
             AccessDenied: the account may not read the sizes.
         """
+
+    def column_types(self, dataset: str, column: str) -> Mapping[str, Type]:
+        """Return the type of a column in each table of a dataset that has it, as `BaseWarehouse` does; one query."""
 
     def fetch(self, sql: str) -> list[dict[str, Any]]:
         """Run a query, and return its rows by column."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from onefold.core.errors import ViewChanged
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.columns import Column
+from onefold.schema.types import Type
 from onefold.schema.versions import Version
 
 
@@ -169,15 +170,21 @@ class StoredTable:
     clustering: tuple[str, ...] = ()
     primary_key: tuple[str, ...] = ()
     """The key that the table declares, which the warehouse does not check."""
+    ingestion_partition: str | None = None
+    """How long a partition by the time of arrival is: HOUR, DAY, MONTH or YEAR; None without such partitions."""
 
 
 @dataclass(frozen=True)
 class WriteResult:
-    """The number of rows that a statement wrote, inserted and updated; None where the warehouse does not report it."""
+    """The number of rows that a statement wrote, inserted and updated, and of bytes that it processed.
+
+    None where the warehouse does not report a number.
+    """
 
     rows: int | None = None
     inserted: int | None = None
     updated: int | None = None
+    bytes: int | None = field(default=None, compare=False)
 
 
 class BaseWarehouse(Warehouse, Protocol):
@@ -189,8 +196,19 @@ class BaseWarehouse(Warehouse, Protocol):
     def written_at(self, id_: TableId) -> datetime | None:
         """Return when a table was last written; None where that is unknown, or there is no table of this name."""
 
+    def time_travel(self, dataset: str) -> timedelta | None:
+        """Return how long the warehouse keeps what was appended to tables of a dataset; None where it keeps nothing."""
+
     def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:
         """Return the keys that tables of one dataset declare; a table without a declared key is left out."""
+
+    def column_types(self, dataset: str, column: str) -> Mapping[str, Type]:
+        """Return the type of a column in each table of a dataset that has it, by table; views and clones are left out.
+
+        Args:
+            dataset: the dataset.
+            column: the name of the column in lower case; names are compared without case.
+        """
 
     def create_table(
         self,
@@ -215,8 +233,10 @@ class BaseWarehouse(Warehouse, Protocol):
     def add_columns(self, id_: TableId, columns: Sequence[Column]) -> None:
         """Add columns, NULL in every row; a column that exists stays as it is."""
 
-    def check_query(self, sql: str) -> None:
-        """Check that the warehouse can run a query, without running the query.
+    def check_query(self, sql: str) -> int | None:
+        """Check that the warehouse can run a query, without running it, and return the bytes that it would process.
+
+        None where the warehouse does not tell.
 
         Raises:
             Rejected: the warehouse cannot run the query.

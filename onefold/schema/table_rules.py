@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
 from onefold.schema.types import Type
@@ -29,6 +30,8 @@ class TableRules:
             landing of a row until the row can be read.
         current: whether messages keep the current view of the table.
         names: the naming of the versioned tables in the table's dataset.
+        landed_column: the column of a plain change table that holds when a row came; None where it has no such column.
+        base_dataset: the dataset of the base of a plain change table; None where the base lies beside the change tables.
     """
 
     conversions: Literal["lossless", "classic"] = "lossless"
@@ -43,6 +46,17 @@ class TableRules:
     units: tuple[tuple[str, str], ...] = ()
     mixed_numbers: Literal["STRING", "FLOAT64"] = "STRING"
     order_by: tuple[str, ...] = ()
+    landed_column: str | None = None
+    base_dataset: str | None = None
+
+    def base_place(self, table: TableId) -> TableId:
+        """Return the name of a table in the dataset of its base.
+
+        Examples:
+            >>> str(TableRules(base_dataset="shop__onefold").base_place(TableId("p", "shop", "orders")))
+            'p.shop__onefold.orders'
+        """
+        return TableId(table.project, self.base_dataset or table.dataset, table.table)
 
     @property
     def keeps_current(self) -> bool:

@@ -14,6 +14,7 @@ from onefold.core.names import KEY_TABLE, TableId, problems_of_name
 from onefold.core.problems import Problem
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.column_policy import ColumnPolicies
+from onefold.schema.plain_table import DEFAULT_DATASET, PlainTable
 from onefold.schema.table_rules import TableRules
 from onefold.settings.batches import FOLDER, BatchSettings, batch_problems, read_batch_settings
 from onefold.settings.captures import CaptureSettings
@@ -38,6 +39,7 @@ class Settings:
         clean_datasets: those of them that have a dataset of clean views; None where nobody has told.
         view_dataset: the template of the dataset of a view.
         view_name: the template of the name of a view.
+        plain_dataset: the template of the dataset of the base and the current view of a plain change table.
         large_records: the folder of captured rows that are too large for a message.
         metrics_port: the port of capture's metrics.
         differences: `log` where a compare job only logs differences.
@@ -51,6 +53,7 @@ class Settings:
             No variable sets it: a person's command has it, and a deployment does not.
         policies: the policies of columns, by which clean views are kept; None for no clean views.
         captures: the settings of captured sources, by name.
+        plain: the plain change tables that a list of their dataset has shown, by `dataset.table`. No variable sets it.
     """
 
     project: str | None = None
@@ -58,6 +61,7 @@ class Settings:
     clean_datasets: frozenset[str] | None = None
     view_dataset: str = "{dataset}"
     view_name: str = "{table}_unified"
+    plain_dataset: str = DEFAULT_DATASET
     topic_table_created: str | None = None
     topic_schema_changes: str | None = None
     topic_change_records: str | None = None
@@ -77,11 +81,26 @@ class Settings:
     keep_view_settings: bool = False
     policies: ColumnPolicies | None = None
     captures: Mapping[str, CaptureSettings] = field(default_factory=dict)
+    plain: Mapping[str, PlainTable] = field(default_factory=dict)
 
     def rules_for(self, base: TableId) -> TableRules:
         """Return the rules of a table, given the dataset and the base name."""
         rules = self.tables.get(f"{base.dataset}.{base.table}") or self.tables.get(base.table) or self.rules
-        return replace(rules, names=self.names_in(base.dataset))
+        plain = self.plain_table(base)
+        return replace(rules, names=self.names_in(base.dataset), base_dataset=plain.dataset if plain else None)
+
+    def plain_table(self, base: TableId) -> PlainTable | None:
+        """Return what is known of a plain change table; None for any other table."""
+        return self.plain.get(f"{base.dataset}.{base.table}")
+
+    def plain_in(self, dataset: str) -> tuple[str, ...]:
+        """Return the names of the plain change tables of a dataset that are known."""
+        named = (name.partition(".") for name in self.plain)
+        return tuple(table for its_dataset, _, table in named if its_dataset == dataset)
+
+    def with_plain(self, dataset: str, tables: Mapping[str, PlainTable]) -> Settings:
+        """Return the settings with what is known of plain change tables of a dataset, by their names."""
+        return replace(self, plain={**self.plain, **{f"{dataset}.{name}": table for name, table in tables.items()}})
 
     def names_in(self, dataset: str | None) -> VersionedNames:
         """Return the naming of versioned tables in a dataset."""
@@ -112,11 +131,16 @@ class Settings:
         return load.mode if load else None
 
     def current_view_of(self, base: TableId) -> TableId:
-        """Return the current view of a base name: where the unified view is; of a pulled table the full view."""
+        """Return the current view of a base name: where the unified view is; of a pulled table the full view.
+
+        The view of a plain change table is where its base is, unless ONEFOLD_VIEW_DATASET names a dataset of views.
+        """
         if self.pull_of(base):
             return full_view(base)
         names = {"dataset": base.dataset or "", "table": base.table}
         dataset = self.view_dataset.format(**names) if base.dataset else None
+        if (plain := self.plain_table(base)) and dataset == base.dataset:
+            dataset = plain.dataset
         return TableId(base.project, dataset, self.current_name.format(**names))
 
     def clean_view_of(self, base: TableId) -> TableId:
@@ -191,6 +215,7 @@ def _from_environment(environ: Mapping[str, str]) -> Settings:
         clean_datasets=_datasets(environ, "ONEFOLD_CLEAN_DATASETS"),
         view_dataset=environ.get("ONEFOLD_VIEW_DATASET") or Settings.view_dataset,
         view_name=environ.get("ONEFOLD_VIEW_NAME") or Settings.view_name,
+        plain_dataset=environ.get("ONEFOLD_PLAIN_DATASET") or Settings.plain_dataset,
         topic_table_created=environ.get("ONEFOLD_TOPIC_TABLE_CREATED") or None,
         topic_schema_changes=environ.get("ONEFOLD_TOPIC_SCHEMA_CHANGES") or None,
         topic_change_records=environ.get("ONEFOLD_TOPIC_CHANGE_RECORDS") or None,

@@ -1,4 +1,4 @@
-"""The templates of the datasets and names of views: ONEFOLD_VIEW_DATASET and ONEFOLD_VIEW_NAME."""
+"""The templates of datasets and names: ONEFOLD_VIEW_DATASET, ONEFOLD_VIEW_NAME and ONEFOLD_PLAIN_DATASET."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def template_problems(settings: Settings) -> Iterator[Problem]:
     templates = (
         ("ONEFOLD_VIEW_DATASET", settings.view_dataset, "dataset"),
         ("ONEFOLD_VIEW_NAME", settings.view_name, "table"),
+        ("ONEFOLD_PLAIN_DATASET", settings.plain_dataset, "dataset"),
     )
     wrong = [(variable, template) for variable, template, _ in templates if not _is_template(template)]
     for variable, template in wrong:
@@ -32,6 +33,12 @@ def template_problems(settings: Settings) -> Iterator[Problem]:
         name = template.format(dataset="dataset", table="table")
         yield from (Problem(text, file=variable) for text in problems_of_name(kind, name))
     yield from _shared_view_problems(settings)
+    plain = settings.plain_dataset
+    if "{dataset}" not in plain or "{table}" in plain:
+        yield Problem(
+            f"ONEFOLD_PLAIN_DATASET {plain!r} must hold {{dataset}} and not {{table}}: the bases and views of a dataset's "
+            "plain change tables lie in one dataset"
+        )
 
 
 def view_name_problems(template: str, naming: Iterable[VersionedNames]) -> Iterator[Problem]:

@@ -21,7 +21,7 @@ from onefold.settings.yaml_types import read_targets, type_problems, with_inheri
 _MACHINE_ZONES = frozenset({"localtime", "Factory"})
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
 _OWN_TABLES = ("customer_base", "customer_merges", "customer_current", "customer_unified")
-_INHERITED = ("conversions", "time_zone", "version_column", "mixed_numbers", "overlap_minutes", "current")
+_INHERITED = ("conversions", "time_zone", "version_column", "mixed_numbers", "overlap_minutes", "current", "landed_column")
 
 Body = Mapping[str, Any]
 

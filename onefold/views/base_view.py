@@ -48,7 +48,7 @@ class CurrentViewOverBase:
         if stored is None or (migration == "none" if plan.stored else not base_noted(stored.query)):
             return
         if plan.stored and plan.schema_plan.retyped and (migration == "convert" or plan.state.floor is not None):
-            copy = copy_of(plan.base.table)
+            copy = copy_of(plan.base.place)
             former = self.warehouse.read_table(copy)
             if former and former.created < plan.stored.created:  # of a base that was replaced since
                 self.warehouse.execute(f"DROP TABLE IF EXISTS {copy.quoted}")
@@ -66,7 +66,7 @@ class CurrentViewOverBase:
             return
         if stored and base_noted(stored.query) not in ("", base_note(plan.stored)):
             self.after_merge(plan)
-        copy = copy_of(plan.base.table)
+        copy = copy_of(plan.base.place)
         if (stored and copy.quoted in stored.query) or self._is_left(plan):
             self.warehouse.execute(f"DROP TABLE IF EXISTS {copy.quoted}")
 
@@ -83,7 +83,7 @@ class CurrentViewOverBase:
 
         A copy that is younger than the plan belongs to another merge, which runs now and has not written the view yet.
         """
-        copy = copy_of(plan.base.table)
+        copy = copy_of(plan.base.place)
         found = self.warehouse.read_table(copy)
         if found is None or found.created >= plan.started_at:
             return False

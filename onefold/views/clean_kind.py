@@ -88,6 +88,9 @@ class CleanKind:
         return True
 
     def read_versions(self) -> tuple[Version, ...]:
+        if self.settings.plain_table(self.base):
+            stored = self.warehouse.read_columns(self.base)
+            return (Version("", stored),) if stored else ()
         return self.warehouse.read_versions(self.base, self.settings.names_in(self.base.dataset))
 
     def build(

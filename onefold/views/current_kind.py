@@ -7,7 +7,7 @@ writes. A comment in the text holds the key, so that the key of a captured table
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import ClassVar
@@ -16,7 +16,7 @@ from onefold.changelog.key_columns import check_change_table, key_type_problems
 from onefold.changelog.metadata import DAY, LANDED_AT, METADATA, is_pulled, source_columns
 from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, SchemaConflict, ViewNameTaken
 from onefold.core.names import TableId
-from onefold.merge.base_table import base_table, log_of
+from onefold.merge.base_table import base_table
 from onefold.merge.change_tables import (
     ChangeTable,
     are_direct,
@@ -28,13 +28,13 @@ from onefold.merge.change_tables import (
 )
 from onefold.merge.keys import captured_keys, is_captured, still_key
 from onefold.merge.landed_rows import count_landed
-from onefold.merge.merge_log import MergeState
+from onefold.merge.merge_state import MergeState
+from onefold.merge.plain import check_own_dataset, declared_key
 from onefold.merge.plan import chosen_keys, make_plan
 from onefold.merge.stored_base import is_base, read_log
 from onefold.ports.warehouse import BaseWarehouse, StoredTable, StoredView
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.labels import TABLE_LABEL, fingerprint_of, owner_digest
-from onefold.refresh.left_over import ViewNames, left_over_of_kind
 from onefold.refresh.stored_settings import SettingChange, setting_changes, settings_comment
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Column, Schema
@@ -43,7 +43,15 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, fold
 from onefold.settings.environment import Settings
 from onefold.views.clean_refresh import tighten_clean
-from onefold.views.current_text import RENDERER, CurrentText, is_disputed, left_out, remembered_keys
+from onefold.views.current_text import (
+    RENDERER,
+    AlreadyCurrentText,
+    CurrentText,
+    columns_comment,
+    is_disputed,
+    left_out,
+    remembered_keys,
+)
 from onefold.views.direct_rows import DirectText, check_direct, with_version
 from onefold.views.within_limits import build_within_limits
 
@@ -75,7 +83,7 @@ class CurrentKind:
 
     @property
     def owner(self) -> str:
-        return _owner(self.base)
+        return current_owner(self.base)
 
     @property
     def fingerprint(self) -> str:
@@ -111,14 +119,19 @@ class CurrentKind:
         Raises:
             KeyUnknown: a message asks for a view that does not exist, and the key is not known; or the table is pulled, and
                 the settings do not name its source.
+            NoOwnDataset: there is no dataset for the view of a plain change table.
             SchemaConflict: everything that keeps the table from having a latest state.
             LimitExceeded: the text is too long.
         """
         self._check_source(found, stored)
+        if stored is None and self.id.dataset == self.settings.rules_for(self.base).base_dataset:
+            check_own_dataset(self.warehouse, self.base, self.settings)
         columns = self._columns(found, versions, stored)
         text = replace(self._text(found, columns, stored), without=self._without(found))
         # The form of the versions' text is chosen so that the text around it fits, too.
         settings, of_unified = self._settings_comment(), settings_comment(self._rules(found))
+        if is_single(found) and self.settings.plain_table(self.base):
+            settings += columns_comment(columns)
         around = len(text.around("")) + len(settings) - len(of_unified) + (stored.reserved if stored else 0)
         view = build_within_limits(self.id, self.base, versions, self._rules(found), around, columns)
         # The settings come first in every view, so that they can be read from its text.
@@ -178,14 +191,15 @@ class CurrentKind:
 
     def _text(
         self, found: Sequence[Version], columns: tuple[Column, ...], stored: StoredView | None
-    ) -> CurrentText | DirectText:
+    ) -> CurrentText | DirectText | AlreadyCurrentText:
         rules = self.settings.rules_for(self.base)
         changes = tuple(change_tables(self.base, found, rules))
         if are_direct(found, rules):
             return self._direct_text(columns, changes, stored)
-        table = self.warehouse.read_table(base_table(self.base))
+        place = rules.base_place(self.base)
+        table = self.warehouse.read_table(base_table(place))
         base = table if table and is_base(table) else None
-        state = read_log(self.warehouse, self.base, base) if base else MergeState()
+        state = read_log(self.warehouse, place, base) if base else MergeState()
         keys = self._known_keys(changes, base, state, stored)
         used = changes_in_use(self.base, changes, rules)
         self._check(columns, used, keys, stored)
@@ -260,8 +274,8 @@ class CurrentKind:
         self, changes: Sequence[ChangeTable], base: StoredTable | None, state: MergeState, remembered: tuple[str, ...]
     ) -> tuple[str, ...]:
         rules = self.settings.rules_for(self.base)
-        if self.keys or rules.keys:
-            return self.keys or rules.keys
+        if named := self.keys or rules.keys or declared_key(self.warehouse, self.base, self.settings):
+            return named
         overlap = timedelta(minutes=rules.overlap_minutes)
         windows = [source.windowed(state, overlap) for source in changes_in_use(self.base, changes, rules)]
         try:
@@ -272,29 +286,6 @@ class CurrentKind:
             return remembered
 
 
-def left_over_current(
-    warehouse: BaseWarehouse, dataset: str, settings: Settings, tables: Collection[str]
-) -> tuple[TableId, ...]:
-    """Return the base names whose last versioned table was dropped, and whose current view is still there.
-
-    A base that is still there does not keep the view: without the versions it cannot be read.
-
-    Args:
-        warehouse: as for `left_over_tables`.
-        dataset: as for `left_over_tables`.
-        settings: as for `left_over_tables`.
-        tables: as for `left_over_tables`.
-    """
-    names = ViewNames(
-        settings.current_name,
-        settings.current_view_of,
-        _owner,
-        own_tables=lambda table: (base_table(table).table, log_of(table).table),
-        of_plain_tables=True,
-    )
-    found = left_over_of_kind(warehouse, dataset, settings, tables, names)
-    return tuple(table for table in found if settings.rules_for(table).current)
-
-
-def _owner(table: TableId) -> str:
+def current_owner(table: TableId) -> str:
+    """Return the value of the label of a table's current view."""
     return owner_digest(f"{table} current")

@@ -98,11 +98,33 @@ class CurrentText:
         return current_query_above_floor(plan.base, stored.columns, changes, self.columns, zone, self._read_from(plan))
 
     def _read_from(self, plan: MergePlan) -> TableId:
-        return copy_of(plan.base.table) if self.copied else plan.base.id
+        return copy_of(plan.base.place) if self.copied else plan.base.id
 
     def _outer(self, query: str) -> str:
         left_out = ", ".join(map(quote, self.without))
         return f"SELECT o.* EXCEPT ({left_out})\nFROM (\n{query}\n) AS o" if left_out else query
+
+
+@dataclass(frozen=True)
+class AlreadyCurrentText:
+    """The text of a view of the rows of a table that is current already.
+
+    Attributes:
+        left_out: the names of the columns that people do not read.
+        without: as in `CurrentText`.
+    """
+
+    left_out: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+    def around(self, changes: TableId | str) -> str:
+        """Return the text of the view.
+
+        Args:
+            changes: the table, or the text that converts its columns.
+        """
+        item = changes.quoted if isinstance(changes, TableId) else f"(\n{changes}\n)"
+        return f"SELECT r.* EXCEPT ({', '.join(map(quote, (*self.left_out, *self.without)))})\nFROM {item} AS r"
 
 
 def keys_comment(keys: Sequence[str]) -> str:
@@ -158,8 +180,17 @@ def base_noted(query: str) -> str:
 
 def base_note(stored: StoredTable) -> str:
     """Return a digest of the columns of a base, by which a merge sees that a view does not read a new column yet."""
-    columns = [(column.name, str(column.type)) for column in stored.columns]
-    return hashlib.sha256(json.dumps(columns).encode()).hexdigest()[:12]
+    return _columns_digest(stored.columns)
+
+
+def columns_comment(columns: Sequence[Column]) -> str:
+    """Return the comment of a view that reads all columns of a table: without a new text, BigQuery shows no new column."""
+    return f"-- columns: {_columns_digest(columns)}\n"
+
+
+def _columns_digest(columns: Sequence[Column]) -> str:
+    named = [(column.name, str(column.type)) for column in columns]
+    return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:12]
 
 
 def copy_of(table: TableId) -> TableId:
@@ -179,7 +210,7 @@ def _is_copied(warehouse: BaseWarehouse, plan: MergePlan) -> bool:
     """
     if plan.stored is None or not plan.schema_plan.retyped:
         return False
-    copy = warehouse.read_table(copy_of(plan.base.table))
+    copy = warehouse.read_table(copy_of(plan.base.place))
     return copy is not None and copy.created >= plan.stored.created
 
 

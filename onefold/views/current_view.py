@@ -75,7 +75,7 @@ def current_query_over_base(
         read_from: a copy of the base that is read in its place; None for the base itself.
     """
     # A union goes by position, so the base gets the order and the spelling of the changes, fields of structs included.
-    base = base_of(base.table, columns, base.keys)
+    base = base_of(base.table, columns, base.keys, base.dataset)
     newest = indent(_newest(base, _CHANGES, columns, since), "  ").replace(_CHANGES, _item(changes))
     names = [quote(column.name) for column in base.columns]
     rows = f"(\n{indent(_base_rows(read_from or base.id, base, stored, zone), '  ')}\n)"
@@ -114,7 +114,7 @@ def current_query_above_floor(
         zone: the time zone in which a DATETIME is read.
         read_from: the base itself, or a copy of it.
     """
-    base = base_of(base.table, columns, base.keys)
+    base = base_of(base.table, columns, base.keys, base.dataset)
     newest = indent(_newest(base, _CHANGES, columns, None), "  ").replace(_CHANGES, _item(changes))
     known = free_name("_known", base.columns)
     keys = ", ".join(converted(column, Schema(stored), zone) for column in base.key_columns)

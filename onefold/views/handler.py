@@ -1,4 +1,4 @@
-"""Handles messages about versioned tables: refreshes the unified, current and clean views, and announces their changes."""
+"""Handles messages about versioned and plain change tables: refreshes their views, and announces the changes of views."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onefold.core.names import TableId
 from onefold.core.text import counted, cut
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
-from onefold.messages.table_created import DatasetHint, OtherTable, TableHint, parse_event, table_message
+from onefold.messages.table_created import DatasetHint, OtherTable, PlainHint, TableHint, parse_event, table_message
 from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.refresh.announce import announce, view_of
@@ -24,7 +24,8 @@ from onefold.refresh.write import refresh
 from onefold.schema.diff import highest_severity
 from onefold.settings.environment import Settings
 from onefold.views.clean import waiting_columns
-from onefold.views.current_kind import left_over_current
+from onefold.views.left_over import left_over_current
+from onefold.views.plain import with_plain_table, with_plain_tables
 from onefold.views.table_views import Kind, TableViews, ViewResult
 
 # Google Cloud, Cloud Logging, "Quotas and limits": 256 KB an entry. The topic has all changes, and the field
@@ -57,25 +58,37 @@ class TableCreatedHandler:
 
     def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
         event = parse_event(delivery.data, self.settings.names_in)
+        settings = self.settings
+        if isinstance(event, PlainHint):
+            settings = self._knowing(event)
+            if not settings.plain_in(event.dataset):
+                event = OtherTable(event.table)
         if isinstance(event, OtherTable):
-            message_log.log("DEBUG", f"{event.resource} is not a versioned table", "ignored", table=event.resource)
+            message_log.log("DEBUG", f"{event.resource} is no change table", "ignored", table=event.resource)
             return
         message_log.fields |= {name: getattr(event, name, None) for name in ("dataset", "table", "version")}
-        self._check_allowed(event)
+        if problems := self._refusals(event):
+            raise InvalidMessage(problems)
         if isinstance(event, DatasetHint):
             self._fan_out(event.dataset, message_log)
         else:
             base = TableId(self.warehouse.project, event.dataset, event.table)
-            self._refresh_views(base, event.version, message_log)
+            self._refresh_views(base, getattr(event, "version", None), message_log, settings)
 
-    def _check_allowed(self, event: TableHint | DatasetHint) -> None:
+    def _knowing(self, event: PlainHint) -> Settings:
+        """Return the settings, which know the table where it is a plain change table that this function serves."""
+        if self._refusals(event):
+            return self.settings
+        return with_plain_table(self.warehouse, TableId(self.warehouse.project, event.dataset, event.table), self.settings)
+
+    def _refusals(self, event: TableHint | DatasetHint | PlainHint) -> list[str]:
+        """Return why this function does not serve the dataset of a message."""
         problems = []
         if self.settings.datasets is not None and event.dataset not in self.settings.datasets:
             problems.append(f"dataset {event.dataset} is not among ONEFOLD_DATASETS: add it there")
         if event.project and event.project != self.warehouse.project:
             problems.append(f"project {event.project} is not {self.warehouse.project}, which this function serves")
-        if problems:
-            raise InvalidMessage(problems)
+        return problems
 
     def _fan_out(self, dataset: str, message_log: MessageLog) -> None:
         """Publish a message per table, without a version, so that each view is computed without a shortcut.
@@ -87,8 +100,9 @@ class TableCreatedHandler:
         if not topic:
             raise InvalidMessage("a message for a whole dataset needs ONEFOLD_TOPIC_TABLE_CREATED to be set")
         labels = self.warehouse.list_labels(dataset)
-        tables, settings = tuple(labels), self.settings.with_listed(dataset, labels)
-        bases = bases_of(tables, settings.names_in(dataset))
+        known = with_plain_tables(self.warehouse, dataset, self.settings)
+        tables, settings = tuple(labels), known.with_listed(dataset, labels)
+        bases = [*bases_of(tables, settings.names_in(dataset)), *settings.plain_in(dataset)]
         self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
         message_log.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
         self._check_dataset(dataset, settings, tables, message_log)
@@ -116,7 +130,7 @@ class TableCreatedHandler:
         if unknown := list(unknown_tables(settings, dataset, tables)):
             message_log.log("WARNING", "\n".join(unknown), "unknown_tables", warnings=unknown)
 
-    def _refresh_views(self, base: TableId, version: str | None, message_log: MessageLog) -> None:
+    def _refresh_views(self, base: TableId, version: str | None, message_log: MessageLog, settings: Settings) -> None:
         """Bring all views up to date, and log what became of each.
 
         Raises:
@@ -131,10 +145,10 @@ class TableCreatedHandler:
             if event == "no_clean":
                 self._log_without_clean(severity, base.sibling(""), message_log, text)
             else:
-                message_log.log(severity, text, event, view=str(self.settings.clean_view_of(base)))
+                message_log.log(severity, text, event, view=str(settings.clean_view_of(base)))
 
         errors: list[OnefoldError] = []
-        views = TableViews(self.warehouse, self.settings, work, say)
+        views = TableViews(self.warehouse, settings, work, say)
         for result in views.bring_up_to_date(base, version, without_clean=self._without_clean):
             if result.error:
                 errors.append(result.error)

@@ -19,6 +19,7 @@ from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Column, Schema
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
+from onefold.views.already_current import AlreadyCurrentKind
 from onefold.views.current_kind import CurrentKind
 from onefold.views.within_limits import build_within_limits
 
@@ -70,7 +71,7 @@ class NewestLoadKind(CurrentKind):
 def kind_of(
     warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: tuple[str, ...] = (), *, by_itself: bool = False
 ) -> CurrentKind:
-    """Return the kind of a table's current view: that of the newest load for a table that is loaded full.
+    """Return the kind of a table's current view: a table that is loaded full, or is current already, has its own.
 
     Args:
         warehouse: where the tables are.
@@ -79,7 +80,9 @@ def kind_of(
         keys: the columns of the key, where somebody named them.
         by_itself: whether a message asks for the view.
     """
+    plain = settings.plain_table(table)
     kind = NewestLoadKind if settings.pull_mode_of(table) == "full" else CurrentKind
+    kind = AlreadyCurrentKind if plain and plain.mode == "current" else kind
     return kind(warehouse, table, settings, keys, by_itself)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from onefold.changelog.metadata import source_columns
 from onefold.core.errors import NotFound
 from onefold.core.names import TableId, fold_case, quote
+from onefold.merge.change_tables import read_change_versions
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.refresh.landed_note import all_landed
 from onefold.schema.column_policy import ColumnPolicies
@@ -57,7 +58,7 @@ def check_policies(warehouse: BaseWarehouse, base: TableId, settings: Settings) 
         NotFound: there is no version of the table.
     """
     rules = settings.rules_for(base)
-    found = warehouse.read_versions(base, settings.names_in(base.dataset))
+    found = read_change_versions(warehouse, base, rules.names)
     versions = active_versions(found, rules)
     if not versions:
         raise NotFound(f"there is no version of {base}: correct the name")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from onefold.core.names import TableId
 from onefold.merge.apply import merge_changes, merge_snapshot, purge
-from onefold.merge.merge_log import MergeCounts
+from onefold.merge.merge_state import MergeCounts
 from onefold.merge.migrate import prepare
 from onefold.merge.plan import BroughtUp, MergePlan
 from onefold.ports.warehouse import BaseWarehouse

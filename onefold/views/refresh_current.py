@@ -86,7 +86,8 @@ def plan_current(warehouse: BaseWarehouse, table: TableId, keys: Sequence[str], 
     """
     if not settings.rules_for(table).current:
         raise NoCurrentView(f"{table} has no current view: onefold.yaml sets `current: false` for it")
-    return _done(plan_refresh(kind_of(warehouse, table, settings, tuple(keys))), table)
+    kind = kind_of(warehouse, table, settings, tuple(keys))
+    return _done(plan_refresh(kind), kind)
 
 
 def keep_current(
@@ -130,17 +131,17 @@ def _brought_up_to_date(
             raise result.error
     if results[0].plan is None:
         raise KeyUnknown(results[0].skipped)
-    return _done(results[0].plan, kind.base)
+    return _done(results[0].plan, kind)
 
 
-def _done(plan: ViewPlan, table: TableId) -> CurrentView:
+def _done(plan: ViewPlan, kind: CurrentKind) -> CurrentView:
     """Return what a refresh did.
 
     Raises:
         NotFound: there was nothing to write.
     """
     if plan.view is None:
-        raise NotFound(f"there is no version of {table}: correct the name")
-    base = base_table(table)
+        raise NotFound(f"there is no version of {kind.base}: correct the name")
+    base = base_table(kind.settings.rules_for(kind.base).base_place(kind.base))
     reads_base = f"FROM {base.quoted} " in plan.view.query and not left_out(plan.view.query)
-    return CurrentView(plan.view.id, table, plan.view.query, plan.action, base if reads_base else None, plan)
+    return CurrentView(plan.view.id, kind.base, plan.view.query, plan.action, base if reads_base else None, plan)

@@ -1,12 +1,24 @@
-"""All views of a table, brought up to date in their order: unified, current, clean. All that writes views calls this."""
+"""All views of a table, brought up to date in their order: unified, current, clean. All that writes views calls this.
+
+A plain change table has no versions, and so no unified view.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from onefold.core.errors import KeyUnknown, NoCleanViews, NoCurrentView, NotFound, OnefoldError, SettingsChanged
+from onefold.core.errors import (
+    KeyUnknown,
+    NoCleanViews,
+    NoCurrentView,
+    NoOwnDataset,
+    NotFound,
+    NoVersions,
+    OnefoldError,
+    SettingsChanged,
+)
 from onefold.core.names import TableId
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.refresh.kind import ViewKind
@@ -16,6 +28,7 @@ from onefold.views.clean_kind import CleanKind
 from onefold.views.clean_refresh import Say, keeps_clean
 from onefold.views.current_kind import CurrentKind
 from onefold.views.newest_load import kind_of
+from onefold.views.plain import with_plain_table
 from onefold.views.unified_kind import UnifiedKind
 
 Work = Callable[[ViewKind, str | None], ViewPlan]
@@ -65,7 +78,8 @@ class TableViews:
         """Yield what becomes of each view. A view that fails does not keep the others from their turn.
 
         Where there is no version, the current view is left as it is, and the clean view has its turn: what it reads may be
-        left, and policies may have changed. A unified view with other settings keeps all views as they are.
+        left, and policies may have changed. A unified view with other settings keeps all views as they are. A table without
+        versions is looked at: a plain change table has its current and its clean view.
 
         Args:
             base: the base name of the versioned tables.
@@ -73,8 +87,14 @@ class TableViews:
             former: whether the current view has its turn also where there is no version, because it is left over.
             without_clean: tables that are known to have no clean view; where nothing changes, none is looked for.
         """
+        if self.settings.plain_table(base):
+            yield from self._current(base, None, without_clean)
+            return
         unified = self._result("unified", base, lambda: self.work(UnifiedKind(self.warehouse, base, self.settings), version))
         error = unified.error
+        if isinstance(error, NoVersions) and version is None and (known := self._knowing(base)):
+            yield from known.bring_up_to_date(base, without_clean=without_clean)
+            return
         yield unified
         del unified  # its plan has all versions, which the next view reads again
         if isinstance(error, SettingsChanged):
@@ -85,6 +105,11 @@ class TableViews:
             if not (result.kind == "clean" and isinstance(error, NotFound) and isinstance(result.error, NotFound)):
                 yield result
             del result
+
+    def _knowing(self, base: TableId) -> TableViews | None:
+        """Return the views of an installation that knows a table as a plain change table; None where it is none."""
+        settings = with_plain_table(self.warehouse, base, self.settings)
+        return replace(self, settings=settings) if settings.plain_table(base) else None
 
     def bring_current_up_to_date(
         self, kind: CurrentKind, version: str | None = None, without_clean: Collection[TableId] = ()
@@ -126,7 +151,7 @@ class TableViews:
     def _result(self, kind: Kind, base: TableId, work: Callable[[], ViewPlan | None]) -> ViewResult:
         try:
             return ViewResult(kind, base, work())
-        except (KeyUnknown, NoCurrentView, NoCleanViews) as error:
+        except (KeyUnknown, NoCurrentView, NoCleanViews, NoOwnDataset) as error:
             return ViewResult(kind, base, skipped=str(error))
         except OnefoldError as error:
             return ViewResult(kind, base, error=error)

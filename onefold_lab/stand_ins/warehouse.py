@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from google.api_core import exceptions as api
@@ -18,6 +18,7 @@ from requests.adapters import HTTPAdapter
 
 from onefold.adapters.bigquery.errors import EMULATOR, message_of, translated
 from onefold.adapters.bigquery.schema import columns_of, rest_field
+from onefold.adapters.bigquery.tables import is_plain_table
 from onefold.adapters.bigquery.versions import version_row, versions_from_rows
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import LANDED_AT
@@ -28,7 +29,7 @@ from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.warehouse import StoredView, ViewDraft
 from onefold.schema.bigquery import absent_columns
 from onefold.schema.columns import Column, Schema
-from onefold.schema.types import Scalar, parse_type
+from onefold.schema.types import Scalar, Type, parse_type
 from onefold.schema.versions import Version
 from onefold_lab.stand_ins.definitions import definition_of
 from onefold_lab.stand_ins.listing import EmulatedListing
@@ -89,6 +90,12 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
         tables = (self._client.get_table(item) for item in self._list(str(base.dataset)) if _is_version(base, item, names))
         return versions_from_rows(map(version_row, tables), base, names)
 
+    def column_types(self, dataset: str, column: str) -> Mapping[str, Type]:
+        self._calls.add()
+        tables = (self._client.get_table(item) for item in self._client.list_tables(f"{self.project}.{dataset}"))
+        found = {one.table_id: Schema(columns_of(one.schema)).get(column) for one in tables if is_plain_table(one)}
+        return {name: one.type for name, one in found.items() if one}
+
     def written_at(self, id_: TableId) -> datetime | None:
         """Return when the newest row landed, because the emulator never changes a table's time of modification."""
         columns = Schema(self.read_columns(id_) or ())
@@ -96,6 +103,10 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
             return None
         newest: datetime | None = self.fetch(f"SELECT MAX({LANDED_AT}) AS newest FROM {id_.quoted}")[0]["newest"]
         return newest or self.table_created(id_)
+
+    def time_travel(self, dataset: str) -> timedelta | None:  # noqa: ARG002
+        """Return None: the emulator knows neither APPENDS nor what was appended when."""
+        return None
 
     def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:
         """Return the declared keys from `tables.get`, because the emulator's INFORMATION_SCHEMA has no constraints.
@@ -136,13 +147,14 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
                 return [f"dataset {self.project}.{dataset} does not exist at {EMULATOR}; run: {command}"]
         return []
 
-    def check_query(self, sql: str) -> None:
+    def check_query(self, sql: str) -> int | None:
         """Check a query by running it without rows, because the emulator's dry run does not ask DuckDB.
 
         Raises:
             Rejected: the emulator cannot run the query.
         """
         self._readable_columns(f"a query on {self.project}", sql)
+        return None
 
     def _list(self, dataset: str) -> list[Any]:
         """Return all tables and views.

@@ -40,6 +40,22 @@ def test_clean_views_are_authorized_and_every_entry_is_kept(apis: AccessApis) ->
     assert ([one.is_new for one in again], apis.datasets.writes) == ([False, False], 2)
 
 
+def test_the_views_of_plain_change_tables_are_read_through_their_own_dataset(apis: AccessApis) -> None:
+    shop(apis)
+    apis.datasets.put("shop__onefold", OWNERS)
+    found = authorize_views(apis.lists, PROJECT, DATASETS)
+    assert [(one.dataset, one.views) for one in found] == [
+        ("shop", "shop__views_clean"),
+        ("shop__keys", "shop__views_clean"),
+        ("shop__onefold", "shop__views_clean"),
+        ("shop", "shop__onefold"),
+    ]
+    own = {"dataset": {"dataset": {"projectId": PROJECT, "datasetId": "shop__onefold"}, "targetTypes": ["VIEWS"]}}
+    assert apis.datasets.entries("shop") == [OWNERS, UNTIL, VIEW, CLEAN, own]
+    assert apis.datasets.entries("shop__onefold") == [OWNERS, CLEAN]
+    assert not any(one.is_new for one in authorize_views(apis.lists, PROJECT, DATASETS))
+
+
 def test_changes_by_others_and_lost_answers_are_not_lost(apis: AccessApis) -> None:
     shop(apis)
     other = {"role": "READER", "userByEmail": "ada@example.com"}

@@ -56,7 +56,8 @@ def test_the_version_is_printed(run: Run) -> None:
         (["refresh", "shop"], "Expected one of TABLE and --all"),
         (["refresh", "shop", "customer", "--all"], "Expected one of TABLE and --all"),
         (["plan", "shop", "--quiet", "-v"], "--verbose and --quiet exclude each other"),
-        (["publish", "shop.customer"], "Expected a table and a version, as `onefold publish shop.customer abc`"),
+        (["publish"], "Expected a table, and a version if one is new, as `onefold publish shop.customer abc`"),
+        (["publish", "shop", "customer"], "Expected a table, and a version if one is new"),
         (["publish", "shop", "customer", "a.b"], "version 'a.b' is not a valid name"),
         (["publish", "shop", "customer", "a_b"], "customer_v_a_b is no version a_b of customer: expected a table named as "),
         (

@@ -28,7 +28,8 @@ def test_merge_creates_a_base_and_current_reads_it(run: Run, dataset: EmulatedDa
     base = f"local.{dataset.name}.customer_base"
     assert (merged.code, merged.out) == (
         0,
-        f"{base}: made, since there was none\n{base}: 3 changes of 2 keys read; 2 rows written\n",
+        f"{base}: made, since there was none\nlocal.{dataset.name}.customer is read whole\n"
+        f"{base}: 3 changes of 2 keys read; 2 rows written\n",
     )
     current = run("current", f"{dataset.name}.customer")
     assert f"created, over local.{dataset.name}.customer_base and local.{dataset.name}.customer" in current.out

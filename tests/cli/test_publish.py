@@ -138,3 +138,9 @@ def test_publish_names_the_emulator_that_does_not_answer(run: Run, monkeypatch: 
     assert (outcome.code, outcome.out) == (1, "")
     assert "no answer from 127.0.0.1:9" in outcome.err
     assert "start the Pub/Sub emulator there, or unset PUBSUB_EMULATOR_HOST" in outcome.err
+
+
+def test_without_a_version_the_message_says_that_the_table_may_have_changed(run: Run, function: LocalFunction) -> None:
+    sent = run("publish", "shop.orders", "--function", function.url, "--json")
+    assert (sent.code, sent.result["message"]) == (0, {"dataset": "shop", "table": {"name": "orders"}})
+    assert len(function.requests) == 1

@@ -50,7 +50,7 @@ def test_a_table_that_fails_stops_no_other_and_is_told(run: Run, shop: EmulatedD
         (("merge", "shop.a", "shop.b", "--from-snapshot", "t"), "--from-snapshot is for one table"),
         (("current", "shop.a", "shop.b*", "--keys", "id"), "--keys is for one table"),
         (("refresh", "shop.a", "shop.b", "--all"), "Expected one of TABLE and --all"),
-        (("publish", "shop.a", "shop.b", "abc"), "Expected a table and a version"),
+        (("publish", "shop.a", "shop.b", "abc"), "Expected a table, and a version if one is new"),
     ],
 )
 def test_what_is_for_one_table_is_refused(run: Run, words: tuple[str, ...], told: str) -> None:

@@ -27,6 +27,8 @@ NOT_SET = {
     "ONEFOLD_CONFIG",
     # Standard output of a function is no terminal, so its log is JSON.
     "ONEFOLD_LOG",
+    # A deployment keeps the default.
+    "ONEFOLD_PLAIN_DATASET",
     # The variables of capture, which is not a function.
     "ONEFOLD_SOURCE_PASSWORD",
     "ONEFOLD_HEARTBEAT",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from onefold.changelog.metadata import METADATA_FIELDS, metadata_type
 from onefold.check.log import CHECK_TABLE
 from onefold.core.errors import AccessDenied, NotFound
 from onefold.core.names import TableId
@@ -16,13 +17,18 @@ from onefold.inventory.contents import read_contents
 from onefold.inventory.read import read_inventory
 from onefold.inventory.summary import TableSummary, summaries
 from onefold.ports.listing import ListedTable, StoredSize
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.pull.load.run_log import LOG_TABLE
 from onefold.refresh.creations import creations_label
 from onefold.refresh.labels import CREATED_LABEL, LABEL, TABLE_LABEL, fingerprint_of, owner_digest
+from onefold.schema.plain_table import PlainTable
 from onefold.schema.table_rules import TableRules
+from onefold.schema.types import Type
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
+from onefold.views.current_kind import CurrentKind
 
+ORDERS = TableId("p", "shop", "orders")
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = T0 + timedelta(days=1)
 
@@ -36,6 +42,7 @@ class Listed:
     logs: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
     denied: bool = False
     hidden: str = ""
+    metadata: Mapping[str, Type] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     project: str = "p"
 
@@ -52,6 +59,10 @@ class Listed:
         if self.denied:
             raise AccessDenied(f"sizes of {dataset}: no right")
         return self.sizes
+
+    def column_types(self, dataset: str, column: str) -> Mapping[str, Type]:
+        self.calls.append(f"{column} of {dataset}")
+        return self.metadata
 
     def fetch(self, sql: str) -> list[dict[str, Any]]:
         (log,) = [name for name in self.logs if f".{name}`" in sql]
@@ -174,5 +185,35 @@ def test_the_number_of_calls_does_not_depend_on_the_number_of_tables(count: int)
     listed = Listed({"shop": (*tables, *map(table, logs)), "shop__views_clean": ()}, logs=logs)
     assert len(read_inventory(listed, {"shop": ["*", "t0*"]}, Settings()).tables) == count
     assert listed.calls == [
-        "list shop", "list shop__views_full", "list shop__views_clean", "sizes shop", "log _loads", "log _checks",
+        "list shop", "datastream_metadata of shop", "list shop__views_full", "list shop__views_clean", "sizes shop",
+        "log _loads", "log _checks",
     ]  # fmt: skip
+
+
+def plain_current(dataset: str, settings: Settings) -> ListedTable:
+    """The current view of `orders`, as Onefold writes it where the settings say."""
+    labels = {TABLE_LABEL: owner_digest("p.shop.orders current")}
+    kind = CurrentKind(
+        cast("BaseWarehouse", None), ORDERS, settings.with_plain("shop", {"orders": PlainTable("changes", dataset)})
+    )
+    return ListedTable("orders_current", True, NOW, {**labels, LABEL: kind.fingerprint})
+
+
+def test_a_plain_change_table_has_its_current_view_in_a_dataset_of_its_own() -> None:
+    view = plain_current("shop__onefold", Settings())
+    listed = Listed(
+        {"shop": (table("orders"),), "shop__onefold": (view,)}, metadata={"orders": metadata_type(METADATA_FIELDS)}
+    )
+    (entry,) = read_inventory(listed, {"shop": ["*"]}, Settings()).tables
+    assert (entry.kind, [(str(one.id), one.state) for one in entry.views]) == (
+        "plain",
+        [("p.shop__onefold.orders_current", "up to date")],
+    )
+
+
+def test_a_current_view_beside_a_plain_change_table_is_found_there() -> None:
+    listed = Listed(
+        {"shop": (table("orders"), plain_current("shop", Settings()))}, metadata={"orders": metadata_type(METADATA_FIELDS)}
+    )
+    (entry,) = read_inventory(listed, {"shop": ["orders*"]}, Settings()).tables
+    assert [(str(one.id), one.state) for one in entry.views] == [("p.shop.orders_current", "up to date")]

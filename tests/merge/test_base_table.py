@@ -21,7 +21,8 @@ from onefold.merge.apply import expired_tombstones, purge_statement
 from onefold.merge.base_table import POSITION, BaseTable, base_of, merge_statement, repeated_keys_query, same_key, winners
 from onefold.merge.change_query import changes_query, count_query
 from onefold.merge.change_tables import ChangeTable
-from onefold.merge.merge_log import LOG_COLUMNS, MergeCounts, append_statement, floor_statement, state_query
+from onefold.merge.merge_log import LOG_COLUMNS, append_statement, floor_statement, state_query
+from onefold.merge.merge_state import MergeCounts
 from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
 from onefold.schema.bigquery import add_statement, create_statement
 from onefold.schema.columns import Column

@@ -16,7 +16,7 @@ from onefold.core.names import TableId
 from onefold.merge.base_table import base_of, merge_statement
 from onefold.merge.change_query import MAX_TABLES, changes_query, in_statements, snapshot_query, window_sql
 from onefold.merge.change_tables import ChangeTable, change_tables, changes_in_use, check_changes
-from onefold.merge.merge_log import MergeState
+from onefold.merge.merge_state import MergeState
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar, parse_type

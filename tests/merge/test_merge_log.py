@@ -10,15 +10,8 @@ from typing import Any
 import pytest
 
 from onefold.core.names import TableId, time_literal
-from onefold.merge.merge_log import (
-    MergeCounts,
-    MergeState,
-    append_statement,
-    floor_statement,
-    no_rebuild_since,
-    read_state,
-    state_query,
-)
+from onefold.merge.merge_log import append_statement, floor_statement, no_rebuild_since, state_query
+from onefold.merge.merge_state import MergeCounts, MergeState, read_state
 from onefold.schema.columns import Column
 from onefold.schema.types import Scalar
 
@@ -84,6 +77,18 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
 def test_a_row_that_comes_twice_says_the_same_as_once() -> None:
     rows = [NOW, entry("merge", 1, '["a"]')]
     assert read_state([*rows, rows[1]], TIME) == read_state(rows, TIME)
+
+
+def test_what_read_a_plain_table_whole_is_known_for_the_very_base_only() -> None:
+    rows = [
+        entry("merge_whole", 1, '[""]'),
+        entry("merge_appends", 2, '[""]'),
+        entry("merge_whole", 3, "[]"),
+        entry("rebuild", 4, '[""]', created=TIME - timedelta(days=1)),
+    ]
+    assert read_state([NOW, *rows], TIME).whole_at == TIME + timedelta(days=1)
+    assert read_state([NOW, rows[1]], TIME).whole_at is None
+    assert read_state([NOW, *rows], TIME).start_of("") == TIME + timedelta(days=2)
 
 
 def test_only_a_snapshot_leaves_rows_that_no_change_table_has() -> None:

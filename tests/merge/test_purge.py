@@ -14,7 +14,7 @@ from onefold.changelog.position import Position
 from onefold.core.errors import NotFound, SchemaConflict, TryAgain
 from onefold.core.names import TableId
 from onefold.merge.apply import merge_rows, merge_snapshot, purge
-from onefold.merge.merge_log import MergeCounts
+from onefold.merge.merge_state import MergeCounts
 from onefold.ports.warehouse import WriteResult
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 

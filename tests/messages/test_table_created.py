@@ -13,7 +13,7 @@ from support.in_memory import audit_entry, event_body, push_body
 
 from onefold.core.errors import InvalidMessage
 from onefold.messages.envelope import read_delivery
-from onefold.messages.table_created import DatasetHint, Event, OtherTable, TableHint, parse_event, table_message
+from onefold.messages.table_created import DatasetHint, Event, OtherTable, PlainHint, TableHint, parse_event, table_message
 
 MESSAGE = table_message("shop", "customer", "abc")
 
@@ -115,11 +115,15 @@ def test_a_written_message_is_parsed_to_the_same_hint(version: str | None) -> No
         (audit_entry("customer_v_abc", "tableDeletion"), TableHint("shop", "customer", None, "my-project")),
         (audit_entry("customer_v_abc", "tableChange"), TableHint("shop", "customer", None, "my-project")),
         (audit_entry("customer_v_abc", "tableChange", view=True), OtherTable("customer_v_abc")),
-        (audit_entry("customer_unified", "tableChange"), OtherTable("customer_unified")),
+        (audit_entry("orders", "tableChange"), PlainHint("shop", "orders", "my-project")),
+        (audit_entry("orders", project="other"), PlainHint("shop", "orders", "other")),
+        (audit_entry("orders", "tableDeletion"), OtherTable("orders")),
+        (audit_entry("orders", view=True), OtherTable("orders")),
+        (audit_entry("onefold_tmp_copy_orders_base"), OtherTable("onefold_tmp_copy_orders_base")),
         (audit_entry("customer_vip_v_abc"), TableHint("shop", "customer_vip", "abc", "my-project")),
         (audit_entry("customer_v_abc", view=True), OtherTable("customer_v_abc")),
-        (audit_entry("customer_unified"), OtherTable("customer_unified")),
-        (audit_entry("customer_v_backup_old"), OtherTable("customer_v_backup_old")),
+        (audit_entry("customer_v_backup_old"), PlainHint("shop", "customer_v_backup_old", "my-project")),
+        (audit_entry("a table with spaces"), OtherTable("a table with spaces")),
         (audit_entry("a table with spaces", "tableDeletion"), OtherTable("a table with spaces")),
     ],
 )

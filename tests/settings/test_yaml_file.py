@@ -16,7 +16,10 @@ TOP = (
     "captures, conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, policies, sources, tables, "
     "time_zone, version_column, version_pattern"
 )
-BELOW = "conversions, current, keys, mixed_numbers, order_by, overlap_minutes, retire, time_zone, types, version_column"
+BELOW = (
+    "conversions, current, keys, landed_column, mixed_numbers, order_by, overlap_minutes, retire, time_zone, types, "
+    "version_column"
+)
 ZONE = "a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 OVERLAP = "overlap_minutes: expected a whole number, 0 or more, got"
 

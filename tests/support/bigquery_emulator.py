@@ -59,6 +59,8 @@ def dataset(emulator_host: str, monkeypatch: pytest.MonkeyPatch) -> EmulatedData
     """An empty dataset, in an environment that leads to the emulator."""
     monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", emulator_host)
     monkeypatch.setenv("ONEFOLD_PROJECT", DEFAULT_PROJECT)
+    # Bases and views of plain change tables lie beside them, but in the tests of where they lie.
+    monkeypatch.setenv("ONEFOLD_PLAIN_DATASET", "{dataset}")
     client = emulator_client(DEFAULT_PROJECT)
     name = f"shop_{next(_numbers)}"
     client.create_dataset(name)

@@ -15,7 +15,8 @@ It honours:
 - tables.testIamPermissions knows rights on tables, and with `fails_open` says yes to each;
 - a dry run of `CREATE TABLE` takes `bigquery.jobs.create` in the project and `bigquery.tables.create` in a dataset that is
   there; reading a table takes `bigquery.tables.get`, which is asked for before the table is looked for;
-- jobs.query for the one query of INFORMATION_SCHEMA that the library sends, in pages where `rows_per_page` says so;
+- jobs.query for the two queries of INFORMATION_SCHEMA that the library sends (versions, and the types of one column), in
+  pages where `rows_per_page` says so;
 - tables that the metadata do not show yet (`hidden`), faults to answer with (`fail`), and a hook around each request.
 
 A view that reads nothing has the columns that its text names as `CAST(NULL AS type) AS name`.
@@ -63,9 +64,16 @@ _METADATA = re.compile(
     r"AND c\.ordinal_position IS NOT NULL AND c\.is_hidden = 'NO'\n"
     r"GROUP BY t\.table_name, t\.creation_time"
 )
+_COLUMN = re.compile(
+    r"SELECT c\.table_name, c\.data_type\n"
+    r"FROM `[^.`]+\.(?P<dataset>\w+)`\.INFORMATION_SCHEMA\.TABLES AS t "
+    r"JOIN `[^.`]+\.(?P=dataset)`\.INFORMATION_SCHEMA\.COLUMNS AS c ON c\.table_name = t\.table_name\n"
+    r"WHERE t\.table_type = 'BASE TABLE' AND LOWER\(c\.column_name\) = '(?P<column>\w+)'"
+)
 _READS = re.compile(r"\bFROM `[^.`]+\.(?P<dataset>[^.`]+)\.(?P<table>[^`]+)`")
 _NULLS = re.compile(r"\bCAST\(NULL AS (\w+)\) AS (\w+)")
 _ROW = (("table_name", "STRING"), ("creation_time", "TIMESTAMP"), ("columns", "STRING"))
+_COLUMN_ROW = (("table_name", "STRING"), ("data_type", "STRING"))
 _REST_NAMES = {"INT64": "INTEGER", "FLOAT64": "FLOAT", "BOOL": "BOOLEAN"}
 _FIRST_CREATION = 1_700_000_000
 
@@ -125,6 +133,7 @@ class FakeBigQuery:
         self._numbers = itertools.count(1)
         self._problems: list[tuple[str, _Error | Exception]] = []
         self._results: dict[str, list[Resource]] = {}
+        self._shapes: dict[str, tuple[tuple[str, str], ...]] = {}
 
     # What a test says and asks
 
@@ -379,11 +388,16 @@ class FakeBigQuery:
 
     def _query(self, call: _Call) -> tuple[int, Any]:
         self.queries.append(call.body["query"])
-        match = _METADATA.fullmatch(call.body["query"])
-        if not match or call.body["useLegacySql"]:
-            raise _Error(400, "invalidQuery", "Syntax error: the fake knows one query only")
-        rows = list(self._metadata_rows(match["dataset"], match["pattern"].replace("\\\\", "\\")))
+        match, column = _METADATA.fullmatch(call.body["query"]), _COLUMN.fullmatch(call.body["query"])
+        if not (match or column) or call.body["useLegacySql"]:
+            raise _Error(400, "invalidQuery", "Syntax error: the fake knows two queries only")
         job = f"job-{next(self._numbers)}"
+        if match:
+            rows = list(self._metadata_rows(match["dataset"], match["pattern"].replace("\\\\", "\\")))
+        else:
+            assert column
+            rows = list(self._column_rows(column["dataset"], column["column"]))
+            self._shapes[job] = _COLUMN_ROW
         self._results[job] = rows
         return 200, self._page(job, 0, call.body.get("maxResults"))
 
@@ -399,7 +413,7 @@ class FakeBigQuery:
         rows, start = self._results[job], int(start)
         stop = start + min(self.rows_per_page or len(rows), int(most or 0) or len(rows))
         more = {"pageToken": str(stop)} if stop < len(rows) else {}
-        schema = {"fields": [{"name": name, "type": kind, "mode": "NULLABLE"} for name, kind in _ROW]}
+        schema = {"fields": [{"name": name, "type": kind, "mode": "NULLABLE"} for name, kind in self._shapes.get(job, _ROW)]}
         page = {"jobComplete": True, "schema": schema, "totalRows": str(len(rows)), "rows": rows[start:stop]}
         return self._described(job, {**page, **more})
 
@@ -413,6 +427,12 @@ class FakeBigQuery:
             columns = ",".join(json.dumps(column, ensure_ascii=False) for column in resource["_types"])
             cells = (name, str(resource["_created"] * 1_000_000), columns)
             yield {"f": [{"v": cell} for cell in cells]}
+
+    def _column_rows(self, dataset: str, column: str) -> Iterator[Resource]:
+        for name, resource in self._dataset(dataset).items():
+            for named, type_ in resource.get("_types", ()):
+                if resource["type"] == "TABLE" and name not in self.hidden and named.lower() == column:
+                    yield {"f": [{"v": name}, {"v": type_}]}
 
 
 def rest_field(name: str, type_: Type) -> Resource:

@@ -14,7 +14,7 @@ from support.changelogs import Row, land_changes, oracle
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
 from onefold.merge.apply import merge_changes
-from onefold.merge.merge_log import MergeCounts
+from onefold.merge.merge_state import MergeCounts
 from onefold.merge.migrate import prepare
 from onefold.merge.plan import MergePlan
 from onefold.ports.warehouse import BaseWarehouse, StoredView, ViewDraft, WriteResult

@@ -12,7 +12,7 @@ from onefold.changelog.metadata import LANDED_AT, METADATA
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_of
 from onefold.merge.change_tables import ChangeTable
-from onefold.merge.merge_log import MergeState
+from onefold.merge.merge_state import MergeState
 from onefold.merge.plan import make_plan
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.columns import Column

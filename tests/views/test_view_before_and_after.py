@@ -257,4 +257,5 @@ def test_a_change_of_an_unknown_type_is_an_upsert_that_is_counted(run: Run, data
         "2 changes with a change_type other than INSERT, UPDATE-INSERT, DELETE, UPDATE-DELETE counted as upserts" in warning
     )
     assert rows_of(dataset, columns="id") == [(0,), (1,), (2,)]
-    assert run("merge", f"{dataset.name}.customer", "--json").result["unknown_types"] == 2
+    land_changes(dataset, "supplier", {"id": "INT64", "name": "STRING"}, changes)
+    assert run("merge", f"{dataset.name}.supplier", "--keys", "id", "--json").result["unknown_types"] == 2

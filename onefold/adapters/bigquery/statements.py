@@ -31,15 +31,17 @@ class BigQueryStatements(BigQueryClient):
     def execute(self, sql: str) -> WriteResult:
         return write_result(self._run(sql))
 
-    def check_query(self, sql: str) -> None:
-        """Check a query by a dry run, which costs nothing.
+    def check_query(self, sql: str) -> int | None:
+        """Check a query by a dry run, which costs nothing, and return the bytes that it would process.
 
         Raises:
             Rejected: BigQuery refuses the query.
             NotFound: the query names a table that does not exist.
         """
         with translated(f"a query on {self.project}"):
-            self._call(self._client.query, sql, job_config=dry_run_config())
+            job: bigquery.QueryJob = self._call(self._client.query, sql, job_config=dry_run_config())
+            size: int | None = job.total_bytes_processed
+            return size
 
     def dataset_problems(self, dataset: str) -> list[str]:
         """Return what keeps tables from being created in a dataset and read, each with its remedy. Creates nothing.
@@ -99,8 +101,9 @@ def write_result(job: bigquery.QueryJob) -> WriteResult:
     """Return how many rows a job wrote; the emulator's statistics have no more than their number."""
     statistics = job.dml_stats
     if statistics is None:
-        return WriteResult(job.num_dml_affected_rows)
-    return WriteResult(job.num_dml_affected_rows, statistics.inserted_row_count, statistics.updated_row_count)
+        return WriteResult(job.num_dml_affected_rows, bytes=job.total_bytes_processed)
+    inserted, updated = statistics.inserted_row_count, statistics.updated_row_count
+    return WriteResult(job.num_dml_affected_rows, inserted, updated, job.total_bytes_processed)
 
 
 def dry_run_config() -> bigquery.QueryJobConfig:

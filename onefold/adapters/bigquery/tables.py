@@ -16,14 +16,17 @@ from onefold.adapters.bigquery.schema import columns_of, rest_field
 from onefold.adapters.bigquery.statements import BigQueryStatements
 from onefold.changelog.declared_keys import declared_keys_query
 from onefold.core.errors import NotFound, Rejected
-from onefold.core.names import TEMPORARY_PREFIX, TableId
+from onefold.core.names import TEMPORARY_PREFIX, TableId, quote, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.bigquery import add_statement
 from onefold.schema.columns import Column
+from onefold.schema.types import Type, parse_landed_type
 
 TEMPORARY_FOR = timedelta(hours=24)
 """A temporary table of a process that is killed is gone after this time."""
+# BigQuery, "Time travel", https://cloud.google.com/bigquery/docs/time-travel, 2026-11.
+DEFAULT_TRAVEL_HOURS = 168
 
 
 class BigQueryTables(BigQueryStatements):
@@ -45,7 +48,14 @@ class BigQueryTables(BigQueryStatements):
         if table is None or table.table_type != "TABLE":
             return None
         clustering = tuple(table.clustering_fields or ())
-        return StoredTable(columns_of(table.schema), table.created, clustering, _primary_key(table))
+        return StoredTable(
+            columns_of(table.schema), table.created, clustering, _primary_key(table), _ingestion_partition(table)
+        )
+
+    def time_travel(self, dataset: str) -> timedelta | None:
+        with translated(f"dataset {dataset}"):
+            found: bigquery.Dataset = self._call(self._client.get_dataset, dataset)
+        return timedelta(hours=int(found.max_time_travel_hours or DEFAULT_TRAVEL_HOURS))
 
     def written_at(self, id_: TableId) -> datetime | None:
         table = self._get(id_)
@@ -67,6 +77,11 @@ class BigQueryTables(BigQueryStatements):
     def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:
         by_name = {id_.table: id_ for id_ in tables}
         return {by_name[row["table_name"]]: tuple(row["columns"]) for row in self.fetch(declared_keys_query(tables))}
+
+    def column_types(self, dataset: str, column: str) -> Mapping[str, Type]:
+        with translated(f"dataset {dataset}"):
+            rows = self._query(column_types_query(self.project, dataset, column))
+            return {row["table_name"]: parse_landed_type(row["data_type"]) for row in rows}
 
     def list_bases(self, dataset: str, names: VersionedNames = DEFAULT_NAMES) -> tuple[str, ...]:
         labels = self.list_labels(dataset)
@@ -156,6 +171,28 @@ class BigQueryTables(BigQueryStatements):
             )
             file = io.BytesIO(lines.encode())
             self._client.load_table_from_file(file, str(id_), job_config=config, timeout=TIMEOUT).result()
+
+
+def column_types_query(project: str, dataset: str, column: str) -> str:
+    """Return the query for the type of a column in each table of a dataset that has it: `table_name` and `data_type`.
+
+    Args:
+        project: the project of the dataset.
+        dataset: the dataset.
+        column: the name of the column in lower case.
+    """
+    schema = f"{quote(f'{project}.{dataset}')}.INFORMATION_SCHEMA"
+    return (
+        "SELECT c.table_name, c.data_type\n"
+        f"FROM {schema}.TABLES AS t JOIN {schema}.COLUMNS AS c ON c.table_name = t.table_name\n"
+        f"WHERE t.table_type = 'BASE TABLE' AND LOWER(c.column_name) = {quote_text(column)}"
+    )
+
+
+def _ingestion_partition(table: bigquery.Table) -> str | None:
+    """Return the length of ingestion-time partitions: those that name no column."""
+    partitioning = table.time_partitioning
+    return str(partitioning.type_) if partitioning and not partitioning.field else None
 
 
 def _primary_key(table: bigquery.Table) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from onefold.merge.apply import merge_rows
 from onefold.merge.base_table import BaseTable, base_table
 from onefold.merge.change_query import UNKNOWN_TYPE, finished_changes_query, table_window
 from onefold.merge.change_tables import ChangeTable, changes_in_use, find_changes
-from onefold.merge.merge_log import MergeCounts, MergeState
+from onefold.merge.merge_state import MergeCounts, MergeState
 from onefold.merge.migrate import prepare, rebuild_from
 from onefold.merge.plan import MergePlan, keys_of, plan_merge
 from onefold.ports.warehouse import BaseWarehouse
@@ -36,6 +36,7 @@ from onefold.spark.reconcile.report import JobReport
 from onefold.spark.values.casts import can_convert
 from onefold.views.base_view import CurrentViewOverBase
 from onefold.views.clean_refresh import keeps_clean
+from onefold.views.plain import with_plain_table
 
 
 @dataclass(frozen=True)
@@ -65,17 +66,19 @@ class TableLog:
         """
         target = Schema(unified)
         inconvertible = [column.name for column in self.columns if not self._can_convert(column, target)]
-        if not inconvertible and not self._has_version_column(target):
+        # The connector filters by columns only: neither by `_PARTITIONTIME`, nor by what was appended when.
+        is_table = self.changes.way is None or self.changes.since is None
+        if is_table and not inconvertible and not self._has_version_column(target):
             where = table_window("", self.changes)
             rows = self.tables.read(self.changes.id, self.columns, where=where)
             return LandedFrame(self.name, rows.frame, rows.columns)
-        if self.arguments.format != "datastream":
+        if inconvertible and self.arguments.format != "datastream":
             names = shown_list(inconvertible)
             raise InvalidInput(f"{self.name}: {names} cannot be converted outside of BigQuery: cast them first")
         base = BaseTable(self.changes.id, tuple(unified), self.arguments.keys)
         query = finished_changes_query(self.changes, base, self.rules)
         columns = (*base.stored, Column(UNKNOWN_TYPE, Scalar("BOOL")))
-        rows = self.tables.read_query(query, self.changes.id, columns)
+        rows = self.tables.read_query(query, self.rules.base_place(self.changes.id), columns)
         return LandedFrame(self.name, rows.frame, rows.columns, finished=True)
 
     def _can_convert(self, column: Column, unified: Schema) -> bool:
@@ -127,14 +130,14 @@ class BigQueryBases:
         Without a window, a base in BigQuery needs only the rows that are not merged into it yet.
         """
         table = self._id(uri)
-        rules = self._settings.rules_for(table)
         if arguments.base is not None and arguments.base.table is not None:
             # A plan that was made to find the keys is used once: the job has written nothing since.
             plan, self._keys_plan = self._keys_plan, None
             self._plan = plan or self._make_plan(table, self._id(arguments.base), arguments)
-            found: Sequence[ChangeTable] = self._plan.changes
+            rules, found = self._plan.rules, self._plan.changes
         else:
-            found = changes_in_use(table, find_changes(self._warehouse, table, rules), rules)
+            rules = self._settings.rules_for(table)
+            found = tuple(changes_in_use(table, find_changes(self._warehouse, table, rules), rules))
         return [TableLog(_in_window(changes, arguments), rules, arguments, self._tables) for changes in found]
 
     def base_columns(self, uri: Uri) -> Schema | None:  # noqa: ARG002
@@ -170,8 +173,12 @@ class BigQueryBases:
         return replace(_report(done, winners, plan), brought_up=ready.brought_up)
 
     def _make_plan(self, table: TableId, base: TableId, arguments: ReconcileArguments) -> MergePlan:
-        if base != base_table(table) or len(arguments.changes) > 1:
-            raise InvalidInput(f"--base {base}: name {base_table(table)}, the base of {table}, and no other changes")
+        self._settings = with_plain_table(self._warehouse, table, self._settings)
+        self._view = replace(self._view, settings=self._settings)
+        # A message names the base beside the table, wherever the base of a plain change table lies.
+        own = base_table(self._settings.rules_for(table).base_place(table))
+        if base not in (own, base_table(table)) or len(arguments.changes) > 1:
+            raise InvalidInput(f"--base {base}: name {own}, the base of {table}, and no other changes")
         if arguments.format != "datastream":
             raise InvalidInput(f"--base {base}: a base in BigQuery takes changes in the format datastream")
         return plan_merge(self._warehouse, table, self._settings, arguments.keys)
@@ -209,7 +216,8 @@ def _in_window(changes: ChangeTable, arguments: ReconcileArguments) -> ChangeTab
     if arguments.whole and arguments.mode == "merge":
         return changes
     start, end = (bound if isinstance(bound, datetime) else None for bound in (arguments.start, arguments.end))
-    return replace(changes, since=start, until=end)
+    # A window names times of landing, which no other way of reading a plain change table knows.
+    return replace(changes, since=start, until=end, way=changes.way if arguments.whole else None)
 
 
 def _report(merged: MergeCounts, winners: Winners, plan: JobPlan) -> JobReport:

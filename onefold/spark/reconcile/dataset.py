@@ -27,6 +27,7 @@ from onefold.spark.job import summary
 from onefold.spark.reconcile.bigquery import BigQueryBases
 from onefold.spark.reconcile.job import reconcile
 from onefold.spark.reconcile.report import JobReport
+from onefold.views.plain import with_plain_tables
 
 Done = TypeVar("Done")
 
@@ -91,14 +92,16 @@ def reconcile_dataset(
         announce: publishes changes of unified views, as for `onefold.refresh.write.refresh`.
 
     Raises:
-        NotFound: the dataset has no versioned table that matches.
+        NotFound: the dataset has neither a versioned table nor a plain change table that matches.
         TryAgain: an error that may pass.
     """
+    settings = with_plain_tables(warehouse, arguments.dataset, settings)
     candidates = find_candidates(warehouse, arguments.dataset, settings, arguments.match)
 
     def merge(table: TableId) -> JobReport:
+        base = base_table(settings.rules_for(table).base_place(table))
         with StagingTables(spark, warehouse.client) as tables:
-            return reconcile(spark, _arguments_of(table), BigQueryBases(warehouse, tables, settings, announce))
+            return reconcile(spark, _arguments_of(table, base), BigQueryBases(warehouse, tables, settings, announce))
 
     def work(candidate: Candidate) -> MergedTableReport:
         return _report(candidate.table, lambda: has_new_rows(warehouse, candidate, settings), merge)
@@ -107,9 +110,8 @@ def reconcile_dataset(
         return DatasetReport(f"{warehouse.project}.{arguments.dataset}", tuple(threads.map(work, candidates)))
 
 
-def _arguments_of(table: TableId) -> ReconcileArguments:
-    changes, base = (Uri(f"bigquery:{id_}", id_) for id_ in (table, base_table(table)))
-    return ReconcileArguments((changes,), base)
+def _arguments_of(table: TableId, base: TableId) -> ReconcileArguments:
+    return ReconcileArguments((Uri(f"bigquery:{table}", table),), Uri(f"bigquery:{base}", base))
 
 
 def _report(table: TableId, is_due: Callable[[], bool], merge: Callable[[TableId], JobReport]) -> MergedTableReport:

@@ -1,0 +1,88 @@
+"""Plain change tables, to merge: their names among those of a dataset, their keys, and the dataset of their bases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
+
+from onefold.changelog.plain_tables import plain_modes
+from onefold.core.errors import AccessDenied, NoOwnDataset, NotFound
+from onefold.core.names import TableId
+from onefold.ports.warehouse import BaseWarehouse
+from onefold.schema.plain_table import PlainTable
+from onefold.schema.types import Type
+from onefold.settings.environment import Settings
+
+Beside = Callable[[Collection[str]], frozenset[str]]
+
+
+class ListsViews(Protocol):
+    """Where the views of a dataset are listed."""
+
+    def list_views(self, dataset: str) -> tuple[str, ...]:
+        """Return the names of all views of a dataset.
+
+        Raises:
+            NotFound: the dataset does not exist.
+        """
+
+
+def declared_key(warehouse: BaseWarehouse, table: TableId, settings: Settings) -> tuple[str, ...]:
+    """Return the key that a plain change table declares in BigQuery, which does not check it; empty for any other table.
+
+    Args:
+        warehouse: where the table is.
+        table: the table.
+        settings: those that know the table.
+    """
+    stored = warehouse.read_table(table) if settings.plain_table(table) else None
+    return stored.primary_key if stored else ()
+
+
+def check_own_dataset(warehouse: ListsViews, table: TableId, settings: Settings) -> None:
+    """Check that there is the dataset in which the base and the current view of a plain change table lie.
+
+    Args:
+        warehouse: where it has to be.
+        table: the table.
+        settings: those that know the table.
+
+    Raises:
+        NoOwnDataset: there is none; the error names the command that creates it.
+    """
+    plain = settings.plain_table(table)
+    if plain is None or plain.dataset == table.dataset:
+        return
+    try:
+        warehouse.list_views(plain.dataset)
+    except (NotFound, AccessDenied) as error:  # to an account without rights, a dataset that is not there is a refusal
+        raise NoOwnDataset(
+            f"{table} gets no base and no current view: dataset {plain.dataset} does not exist, or the account may not read "
+            f"it; run: bq --location=LOCATION mk --dataset {table.project}:{plain.dataset}, in the location of "
+            f"{table.dataset}. ONEFOLD_PLAIN_DATASET names another one"
+        ) from error
+
+
+def found_plain(
+    dataset: str, settings: Settings, labels: Mapping[str, Mapping[str, str]], types: Mapping[str, Type], beside: Beside
+) -> dict[str, PlainTable]:
+    """Return the plain change tables of a dataset, by name.
+
+    Args:
+        dataset: the dataset.
+        settings: those of the installation.
+        labels: the labels of all tables of the dataset that are not views, by name.
+        types: the type of `datastream_metadata` in each table that has the column.
+        beside: called with the names of tables; returns those whose base or current view lies beside them.
+    """
+    names = settings.names_in(dataset).resolved(labels)
+    modes = plain_modes(tuple(labels), types, names, declared_tables(settings, dataset))
+    own = settings.plain_dataset.format(dataset=dataset)
+    stay = beside([*modes]) if modes and own != dataset else frozenset()
+    return {name: PlainTable(mode, dataset if name in stay else own) for name, mode in modes.items()}
+
+
+def declared_tables(settings: Settings, dataset: str) -> frozenset[str]:
+    """Return the names of the tables in a dataset whose keys onefold.yaml declares."""
+    named = (name.rpartition(".") for name, rules in settings.tables.items() if rules.keys)
+    return frozenset(table for its_dataset, _, table in named if its_dataset in ("", dataset))

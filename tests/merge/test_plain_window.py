@@ -1,0 +1,84 @@
+"""A merge of a plain change table reads only what is new, whichever way it finds that, and loses no late row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from support.appended_tables import PlainShop
+from support.bigquery_emulator import EmulatedDataset
+from support.changelogs import Row, change
+
+from onefold.merge.reading import Way
+
+DAY = timedelta(days=1)
+HISTORY = 30
+WAYS: dict[Way, tuple[timedelta | None, str | None]] = {
+    "partition": (7 * DAY, "DAY"),
+    "appends": (7 * DAY, None),
+    "source_timestamp": (None, None),
+}
+
+
+def at(time: datetime) -> int:
+    return int(time.timestamp() * 1000)
+
+
+def changes(first: int, last: int, time: datetime) -> Sequence[Row]:
+    """One change for each sequence; every seventh deletes its key, and has no more than the key."""
+    return [
+        change("DELETE", f"{number:X}", timestamp=at(time), id=number % 9)
+        if number % 7 == 0
+        else change("UPDATE-INSERT", f"{number:X}", timestamp=at(time), id=number % 9, name=f"n{number}")
+        for number in range(first, last)
+    ]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_rows_that_a_merge_reads_do_not_grow_with_history(dataset: EmulatedDataset, way: Way) -> None:
+    shop, now = PlainShop(dataset, *WAYS[way]), datetime.now(UTC)
+    shop.land(changes(0, HISTORY, now - 3 * DAY), now - 3 * DAY)
+    first = shop.merge()
+    assert (first.plan.changes[0].way, first.counts.changes) == ("whole", HISTORY)
+    for number in range(2):
+        shop.land(changes(HISTORY + number, HISTORY + number + 1, now), None if number else now)
+        done = shop.merge()
+        assert (done.plan.changes[0].way, done.counts.changes) == (way, number + 1)
+        assert shop.base() == shop.expected()
+        assert shop.current() == shop.expected()
+
+
+@pytest.mark.parametrize("way", ["partition", "appends"])
+def test_a_row_that_is_late_by_days_comes_into_the_base_with_the_next_merge(dataset: EmulatedDataset, way: Way) -> None:
+    shop, now = PlainShop(dataset, *WAYS[way]), datetime.now(UTC)
+    shop.land(changes(0, 5, now), now)
+    shop.merge()
+    shop.land(changes(5, 6, now - 9 * DAY), now)
+    shop.merge()
+    assert shop.base() == shop.expected()
+
+
+def test_by_the_time_of_the_source_a_row_that_is_late_by_days_is_in_the_view_at_once_and_in_the_base_within_a_day(
+    dataset: EmulatedDataset,
+) -> None:
+    shop, now = PlainShop(dataset, *WAYS["source_timestamp"]), datetime.now(UTC)
+    shop.land(changes(0, 5, now), now)
+    shop.merge()
+    shop.land(changes(5, 6, now - 9 * DAY), now)
+    assert shop.merge().plan.changes[0].way == "source_timestamp"
+    assert shop.base() != shop.expected()
+    assert shop.current() == shop.expected()
+    shop.forget_whole_reads()
+    assert shop.merge().plan.changes[0].way == "whole"
+    assert shop.base() == shop.expected()
+
+
+def test_after_the_time_travel_window_the_whole_table_is_read_and_the_view_does_not_mind(dataset: EmulatedDataset) -> None:
+    shop, now = PlainShop(dataset, travel=timedelta(minutes=90)), datetime.now(UTC)
+    shop.land(changes(0, 5, now), now - 3 * DAY)
+    shop.merge()
+    shop.land(changes(5, 8, now), now)
+    assert shop.current() == shop.expected()
+    assert shop.merge().plan.changes[0].way == "whole"
+    assert shop.base() == shop.expected()
