@@ -13,7 +13,7 @@ NOT_CHECKED = "not checked"
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """Something about a table that a person has to know.
 
     Attributes:
@@ -66,6 +66,6 @@ class RowCheck:
     examples: str
     remedy: str
 
-    def finding(self, table: TableId, count: int) -> Finding:
+    def finding(self, table: TableId, count: int) -> AuditFinding:
         """Return the finding of a number that is not 0."""
-        return Finding(table, self.name, self.severity, f"{self.text}: {count:,}", self.remedy, self.examples, count)
+        return AuditFinding(table, self.name, self.severity, f"{self.text}: {count:,}", self.remedy, self.examples, count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from onefold.core.text import counted, size_text
-from onefold.existing.audit.finding import Finding
+from onefold.existing.audit.finding import AuditFinding
 from onefold.existing.audit.run import Audited
 from onefold.schema.diff import Severity
 
@@ -50,7 +50,7 @@ def _lines(dataset: str, audited: Sequence[Audited], size: int) -> Iterator[str]
             yield from (_section(finding) for finding in findings)
 
 
-def _section(finding: Finding) -> str:
+def _section(finding: AuditFinding) -> str:
     lines = [
         f"\n### {_escaped(finding.table.table)}: {finding.check}",
         f"\n{_escaped(finding.text)}.",

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from onefold.core.names import quote
 from onefold.core.text import shown_list, size_text
-from onefold.existing.audit.finding import Finding
+from onefold.existing.audit.finding import AuditFinding
 from onefold.existing.discover import Discovered
 from onefold.existing.table import ROW
 from onefold.schema.diff import Severity
@@ -18,7 +18,7 @@ LARGE = 1_000_000_000
 """The bytes from which reading a whole table for each merge is a warning."""
 
 
-def metadata_findings(found: Iterable[Discovered]) -> Iterator[Finding]:
+def metadata_findings(found: Iterable[Discovered]) -> Iterator[AuditFinding]:
     """Yield what metadata tell about the tables of a dataset.
 
     Args:
@@ -33,19 +33,19 @@ def metadata_findings(found: Iterable[Discovered]) -> Iterator[Finding]:
         yield from _behind(one, newest.get(one.found.tool))
 
 
-def _no_key(one: Discovered) -> Iterator[Finding]:
+def _no_key(one: Discovered) -> Iterator[AuditFinding]:
     if not one.found.key:
-        yield Finding(
+        yield AuditFinding(
             one.id, "no key", Severity.WARNING, "nothing tells which columns identify a row, so no check is by key",
             f"declare it in onefold.yaml, `tables: {{{one.id.dataset}.{one.id.table}: {{keys: [COLUMN]}}}}`, or in BigQuery",
         )  # fmt: skip
 
 
-def _variants(one: Discovered) -> Iterator[Finding]:
+def _variants(one: Discovered) -> Iterator[AuditFinding]:
     for column, others in one.found.variants.items():
         present = " OR ".join(f"{ROW}.{quote(name)} IS NOT NULL" for name in others)
         shown = ", ".join(f"{ROW}.{quote(name)}" for name in (column, *others))
-        yield Finding(
+        yield AuditFinding(
             one.id, "variants", Severity.WARNING,
             f"values of {column} are also in {shown_list(others)}: a query of {column} alone does not see them",
             "the query of `onefold discover --json` joins them again, by their least common type",
@@ -53,25 +53,25 @@ def _variants(one: Discovered) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _reads_everything(one: Discovered) -> Iterator[Finding]:
+def _reads_everything(one: Discovered) -> Iterator[AuditFinding]:
     if one.found.rows != "history" or one.table.partition or one.found.active:
         return
     size = one.table.size
     text = "no partition: each merge, and each query of the latest rows, reads the whole history"
-    yield Finding(
+    yield AuditFinding(
         one.id, "reads everything", Severity.WARNING if size and size >= LARGE else Severity.INFO,
         text if size is None else f"{text}, {size_text(size)} now",
         "partition the table by the time of ingestion where its tool can; a base of Onefold needs new rows only",
     )  # fmt: skip
 
 
-def _behind(one: Discovered, newest: datetime | None) -> Iterator[Finding]:
+def _behind(one: Discovered, newest: datetime | None) -> Iterator[AuditFinding]:
     written = one.table.written_at
     if written is None or newest is None or newest - written < BEHIND:
         return
     has_stopped = newest - written >= STOPPED
     days = (newest - written).days
-    yield Finding(
+    yield AuditFinding(
         one.id, "stopped" if has_stopped else "behind", Severity.WARNING if has_stopped else Severity.INFO,
         f"last written {written:%Y-%m-%d %H:%M} UTC, {days} days before the table that {one.found.tool} wrote last",
         "look at the tool whether it still replicates the table, or whether the source has no changes",

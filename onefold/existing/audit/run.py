@@ -8,7 +8,7 @@ from typing import Any
 
 from onefold.changelog.key_columns import key_type_problems
 from onefold.core.errors import OnefoldError
-from onefold.existing.audit.finding import NOT_CHECKED, Finding, RowCheck
+from onefold.existing.audit.finding import NOT_CHECKED, AuditFinding, RowCheck
 from onefold.existing.audit.metadata_checks import metadata_findings
 from onefold.existing.audit.row_checks import row_checks
 from onefold.existing.discover import Discovered
@@ -43,7 +43,7 @@ class Audited:
     """A table with its findings, the worst first."""
 
     one: Discovered
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of `--json`."""
@@ -76,7 +76,7 @@ def run_audit(
         planned: the checks.
         done: is called with the number of tables that are through.
     """
-    by_metadata: dict[str, list[Finding]] = {}
+    by_metadata: dict[str, list[AuditFinding]] = {}
     for finding in metadata_findings(audit.one for audit in planned):
         by_metadata.setdefault(finding.table.table, []).append(finding)
     audited = []
@@ -99,7 +99,7 @@ def _planned(warehouse: ExistingWarehouse, one: Discovered) -> TableAudit:
         return replace(audit, refusal=str(error))
 
 
-def _findings(warehouse: ExistingWarehouse, audit: TableAudit) -> list[Finding]:
+def _findings(warehouse: ExistingWarehouse, audit: TableAudit) -> list[AuditFinding]:
     if audit.refusal:
         return [_not_checked(audit, audit.refusal)]
     if not audit.checks:
@@ -112,7 +112,7 @@ def _findings(warehouse: ExistingWarehouse, audit: TableAudit) -> list[Finding]:
     return [check.finding(audit.one.id, count) for check, count in zip(audit.checks, counts, strict=True) if count]
 
 
-def _not_checked(audit: TableAudit, reason: str) -> Finding:
+def _not_checked(audit: TableAudit, reason: str) -> AuditFinding:
     remedy = "correct what the error names, such as a right or a key, and run the audit again"
     text = f"its rows were not checked: {' '.join(reason.split())}"
-    return Finding(audit.one.id, NOT_CHECKED, Severity.WARNING, text, remedy, audit.query)
+    return AuditFinding(audit.one.id, NOT_CHECKED, Severity.WARNING, text, remedy, audit.query)
