@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.batches.source_arguments import CheckArguments
-from onefold.cli.common import CHANGES, OK, as_json, print_lines, raise_problems, read_settings, run_each
+from onefold.cli.common import CHANGES, OK, as_json, print_lines, raise_problems, read_settings
 from onefold.cli.common_options import SOURCE, is_typed
 from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.job_options import job_options
 from onefold.cli.output import echo_json
+from onefold.cli.runs import run_each
 from onefold.cli.sources import unknown_source
 from onefold.cli.table_arguments import dry_run_option, say_former
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from onefold.cli.common_options import JSON, PROJECT
 from onefold.cli.named_tables import NamedTables
-from onefold.cli.output import ENDS, is_quiet, note_json, one_document, output_console, show_traceback
+from onefold.cli.output import is_quiet, note_json, output_console, show_traceback
 from onefold.cli.unforeseen import as_onefold_error
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 from onefold.core.names import TableId, check_names
@@ -225,30 +225,6 @@ def _all_bases(warehouse: Any, named: NamedTables, names: VersionedNames, plain:
         near = near_name(named.match or "", found)
         raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned table that matches {named.match}{near}")
     return matching
-
-
-def run_each(runs: Iterable[Callable[[], int]]) -> int:
-    """Run a command once for each word that names tables, and return the worst exit code. An error stops no other run."""
-    first, *others = runs
-    if not others:
-        return first()
-    with one_document() as errors:
-        codes = [_code_of(run, errors) for run in (first, *others)]
-    return ERROR if ERROR in codes else max(codes)
-
-
-def _code_of(run: Callable[[], int], errors: list[str]) -> int:
-    try:
-        return run()
-    except ENDS:
-        raise
-    except Exception as unknown:  # noqa: BLE001 no error of a run stops the others
-        show_traceback(unknown)
-        lines = str(as_onefold_error(unknown)).splitlines()
-        errors += lines
-        for line in shown_lines(lines):
-            say("red", f"Error: {line}")
-        return ERROR
 
 
 def done(base: TableId, work: Callable[[TableId], Any]) -> Any:

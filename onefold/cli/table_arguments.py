@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 
 import click
 
-from onefold.cli.common import near_of_opened, run_each, say
+from onefold.cli.common import near_of_opened, say
 from onefold.cli.common_options import DATASET, is_typed
 from onefold.cli.named_tables import NamedTables
+from onefold.cli.runs import run_each
 from onefold.core.errors import NotFound
 from onefold.core.names import is_pattern
 
