@@ -55,7 +55,7 @@ class Checked:
 def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
     """List a dataset, and find what no single table shows. A dataset that does not exist is reported by the command."""
     from onefold.refresh.left_over import left_over_tables, unknown_tables
-    from onefold.views.left_over import left_over_current
+    from onefold.views.left_over import left_over_current, with_gone_plain
     from onefold.views.plain import with_plain_tables
 
     dataset, table = named.dataset, named.table
@@ -74,7 +74,8 @@ def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
         return Checked(place, named, left_out, left_over_current=current, near="" if table in bases else near)
     left_over = tuple(base for base in left_over_tables(warehouse, dataset, settings, tables) if named.holds(base.table))
     unknown = () if named.match else tuple(unknown_tables(settings, dataset, tables))
-    known = with_plain_tables(warehouse, dataset, settings)
+    known = with_gone_plain(warehouse, dataset, with_plain_tables(warehouse, dataset, settings), tables)
+    current += tuple(place.sibling(name) for name in known.plain_in(dataset) if name not in tables and named.holds(name))
     plain = {name: one for name in known.plain_in(dataset) if (one := known.plain_table(place.sibling(name)))}
     return Checked(place, named, left_out, left_over, current, unknown, plain=plain)
 
@@ -133,7 +134,8 @@ def work_on(
     try:
         names = settings.names_in(checked.dataset.dataset)
         shows = progress and not checked.named.table
-        each(warehouse, checked.named, names, work_on_table, progress=shows, plain=tuple(checked.plain))
+        there = [name for name in checked.plain if checked.dataset.sibling(name) not in left_over]
+        each(warehouse, checked.named, names, work_on_table, progress=shows, plain=there)
     except NotFound:
         if not left_over:
             raise

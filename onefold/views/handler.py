@@ -24,7 +24,7 @@ from onefold.refresh.write import refresh
 from onefold.schema.diff import highest_severity
 from onefold.settings.environment import Settings
 from onefold.views.clean import waiting_columns
-from onefold.views.left_over import left_over_current
+from onefold.views.left_over import left_over_current, with_gone_plain
 from onefold.views.plain import with_plain_table, with_plain_tables
 from onefold.views.table_views import Kind, TableViews, ViewResult
 
@@ -117,8 +117,10 @@ class TableCreatedHandler:
             message_log: the log of the message.
         """
         unified = left_over_tables(self.warehouse, dataset, settings, tables)
-        current = left_over_current(self.warehouse, dataset, settings, tables)
-        views = [*map(str, map(settings.view_of, unified)), *map(str, map(settings.current_view_of, current))]
+        known = with_gone_plain(self.warehouse, dataset, settings, tables)
+        gone = [TableId(self.warehouse.project, dataset, name) for name in known.plain_in(dataset) if name not in tables]
+        current = (*left_over_current(self.warehouse, dataset, settings, tables), *gone)
+        views = [*map(str, map(settings.view_of, unified)), *map(str, map(known.current_view_of, current))]
         if views:
             message_log.log(
                 "WARNING",

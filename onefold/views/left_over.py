@@ -1,13 +1,15 @@
-"""The current views whose tables are gone."""
+"""The current views whose tables are gone: beside the tables, and of plain change tables in the dataset of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from onefold.core.errors import AccessDenied
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table, log_of
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.refresh.left_over import ViewNames, left_over_of_kind
+from onefold.schema.plain_table import PlainTable
 from onefold.settings.environment import Settings
 from onefold.views.current_kind import current_owner
 
@@ -34,3 +36,27 @@ def left_over_current(
     )
     found = left_over_of_kind(warehouse, dataset, settings, tables, names)
     return tuple(table for table in found if settings.rules_for(table).current)
+
+
+def with_gone_plain(warehouse: BaseWarehouse, dataset: str, settings: Settings, tables: Collection[str]) -> Settings:
+    """Return the settings with the plain change tables that are gone, and whose current view is still there.
+
+    Args:
+        warehouse: as for `left_over_tables`.
+        dataset: the dataset of the tables.
+        settings: those that know the plain change tables that are there.
+        tables: as for `left_over_tables`.
+    """
+    own = settings.plain_dataset.format(dataset=dataset)
+    if own == dataset or settings.current_view_of(TableId(warehouse.project, dataset, "table")).dataset != dataset:
+        return settings
+
+    def view_of(table: TableId) -> TableId:
+        return TableId(table.project, own, settings.current_view_of(table).table)
+
+    names = ViewNames(settings.current_name, view_of, current_owner, of_plain_tables=True)
+    try:
+        gone = left_over_of_kind(warehouse, dataset, settings, tables, names)
+    except AccessDenied:  # BigQuery's answer for a dataset that does not exist, to an account without rights
+        return settings
+    return settings.with_plain(dataset, {table.table: PlainTable("changes", own) for table in gone})

@@ -126,3 +126,15 @@ def test_the_plan_of_a_merge_says_how_the_table_is_read(run: Run, mydb: Emulated
     shown = run("merge", f"{mydb.name}.orders", "--dry-run")
     assert f"-- local.{mydb.name}.orders is read whole\nMERGE INTO `local.{own.name}.orders_base`" in shown.out
     assert names(own) == set()
+
+
+def test_the_view_of_a_table_that_is_gone_is_left_over_and_pruned(
+    run: Run, mydb: EmulatedDataset, own: EmulatedDataset
+) -> None:
+    assert run("current", f"{mydb.name}.*").code == 0
+    mydb.run(f"DROP TABLE {mydb.quoted('orders')}")
+    planned = run("plan", f"{mydb.name}.*")
+    assert f"local.{own.name}.orders_current is left over" in planned.out
+    assert planned.out.splitlines()[-1] == "1 up to date, 0 to change, 1 left over"
+    assert run("refresh", f"{mydb.name}.*", "--prune", "--yes").code == 0
+    assert names(own) == {"stock_current"}

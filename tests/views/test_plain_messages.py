@@ -139,3 +139,11 @@ def test_a_table_of_the_merge_mode_without_a_key_gets_no_view(
     (line,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert line["event"] == "no_current"
     assert "has no key at the source" in line["message"]
+
+
+def test_the_nightly_check_names_the_view_of_a_table_that_is_gone(plain: MemoryHandler) -> None:
+    plain.handle(push_body(audit_entry("orders")))
+    plain.cloud.drop("orders")
+    plain.handle(push_body(b'{"dataset": "shop"}'))
+    (left,) = [line for line in plain.lines() if line["event"] == "views_left_over"]
+    assert left["views"] == [f"my-project.{OWN}.orders_current"]
