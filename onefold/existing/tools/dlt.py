@@ -7,8 +7,10 @@ https://dlthub.com/docs/general-usage/merge-loading, 2026-11.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -107,12 +109,21 @@ _DISPOSITIONS: Mapping[str, Rows] = {"append": "history", "merge": "current", "r
 
 
 def _tables_of(schema: str) -> dict[str, dict[str, Any]]:
+    """Return the tables of a stored schema, which is compressed where the destination's texts are short."""
     try:
-        content = json.loads(schema)
+        content = json.loads(_unpacked(schema))
     except ValueError:
         return {}
     tables = content.get("tables") if isinstance(content, dict) else None
     return {name: one for name, one in (tables or {}).items() if isinstance(one, dict)}
+
+
+def _unpacked(schema: str) -> str:
+    """Return the JSON of a schema: dlt/destinations/job_client_impl.py, `_row_to_schema_info` (release 1.31)."""
+    try:
+        return zlib.decompress(base64.b64decode(schema, validate=True)).decode()
+    except (ValueError, zlib.error):
+        return schema
 
 
 TOOL = Tool(_TOOL, recognise, Notes(VERSIONS, schemas_query, read_schemas))
