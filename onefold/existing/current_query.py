@@ -79,7 +79,7 @@ def _tie_break(table: ExistingTable, found: Recognised) -> str:
 
 def _columns(table: ExistingTable, found: Recognised, *added: str) -> str:
     if found.image:
-        return f"{found.image}.*"
+        return ", ".join(f"{found.image}.{quote(name)} AS {quote(name)}" for name in found.fields)
     left_out = [*table.present(*found.metadata), *(name for names in found.variants.values() for name in names), *added]
     united = [f"{_united(table, name, others)} AS {quote(name)}" for name, others in found.variants.items()]
     except_ = f" EXCEPT ({', '.join(map(quote, left_out))})" if left_out else ""

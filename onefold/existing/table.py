@@ -113,6 +113,7 @@ class Recognised:
         newest: a column whose greatest value in the table replaces all rows of lower ones.
         lost: TRUE for a row with a value that the tool set to NULL.
         image: the struct that holds the columns of the source; empty where they are columns of the table.
+        fields: the fields of this struct.
         metadata: the columns that the tool added.
         variants: columns that hold values of another type of another column, by the other column.
         notes: what a person has to know before using the table.
@@ -132,6 +133,7 @@ class Recognised:
     newest: str = ""
     lost: str = ""
     image: str = ""
+    fields: tuple[str, ...] = ()
     metadata: tuple[str, ...] = ()
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

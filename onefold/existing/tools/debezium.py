@@ -25,8 +25,9 @@ _POSITIONS = ("lsn", "commit_lsn", "change_lsn", "event_serial_no", "scn", "pos"
 
 def recognise(table: ExistingTable) -> Recognised | None:
     """Return what a table is, if it holds Debezium's events: an envelope, or columns that the flattening adds."""
-    if table.has("op", "after", "source") and isinstance(_type(table, "source"), Struct):
-        return _envelope(table)
+    row = _type(table, "after")
+    if table.has("op", "source") and isinstance(row, Struct) and isinstance(_type(table, "source"), Struct):
+        return _envelope(table, row)
     if not table.present("__op", "__deleted"):
         return None
     if _INTERMEDIATE.fullmatch(table.name):
@@ -42,14 +43,15 @@ def recognise(table: ExistingTable) -> Recognised | None:
     )  # fmt: skip
 
 
-def _envelope(table: ExistingTable) -> Recognised:
+def _envelope(table: ExistingTable, row: Struct) -> Recognised:
     has_before = isinstance(_type(table, "before"), Struct)
     after = column("after")
     metadata = table.present("before", "after", "source", "op", "ts_ms", "ts_us", "ts_ns", "transaction")
     return Recognised(
         _TOOL, "envelope", "history", "certain", "it has op, after and source, as an event of Debezium",
         table.key, _order_of_source(table), f"{column('op')} = 'd'",
-        image=f"IFNULL({after}, {column('before')})" if has_before else after, metadata=metadata,
+        image=f"IFNULL({after}, {column('before')})" if has_before else after,
+        fields=tuple(field.name for field in row.fields), metadata=metadata,
         notes=("the columns of the source are fields of after; of a deletion, of before",),
     )  # fmt: skip
 
