@@ -10,12 +10,13 @@ from onefold.core.errors import Rejected
 from onefold.core.text import reason_of
 from onefold.existing.table import ExistingTable, Recognised
 from onefold.existing.tool import Tool
-from onefold.existing.tools import airbyte, dataflow, datastream, debezium, dlt, fivetran, peerdb, plain, stitch
+from onefold.existing.tools import airbyte, dataflow, datastream, debezium, dlt, fivetran, onefold, peerdb, plain, stitch
 
 GROUP = "onefold.tools"
 """The group of entry points of other distributions; each names a `Tool`."""
 _KNOWN = (
-    datastream.TOOL, dataflow.TOOL, airbyte.TOOL, fivetran.TOOL, dlt.TOOL, debezium.TOOL, peerdb.TOOL, stitch.TOOL,
+    onefold.TOOL, datastream.TOOL, dataflow.TOOL, airbyte.TOOL, fivetran.TOOL, dlt.TOOL, debezium.TOOL, peerdb.TOOL,
+    stitch.TOOL,
 )  # fmt: skip
 
 

@@ -78,9 +78,17 @@ def test_what_a_tool_keeps_for_itself_is_not_for_people(name: str, columns: dict
     assert recognise(ExistingTable(name, schema(columns))).rows == "own"
 
 
-def test_tables_that_onefold_captured_are_not_datastream_s() -> None:
+def test_tables_that_onefold_writes_are_its_own() -> None:
     captured = "STRUCT<uuid STRING, source_timestamp INT64, change_type STRING, primary_key ARRAY<STRING>>"
-    assert recognise(ExistingTable("t", schema({"datastream_metadata": captured}))).tool == "plain"
+    base = {**SOURCE, "_position": "STRING", "_deleted": "BOOL"}
+    siblings = frozenset({"t_base", "t_merges"})
+    tables = (
+        ExistingTable("t_v_1", schema({"datastream_metadata": captured})),
+        ExistingTable("t_base", schema(base)),
+        ExistingTable("t_merges", schema({"started_at": "TIMESTAMP"}), siblings=siblings),
+    )
+    assert [(found.tool, found.rows) for found in map(recognise, tables)] == [("Onefold", "own")] * 3
+    assert recognise(ExistingTable("t_merges", schema({"started_at": "TIMESTAMP"}))).tool == "plain"
 
 
 def test_variants_of_dlt_belong_to_the_column_that_they_continue() -> None:

@@ -57,11 +57,11 @@ def _reads_everything(one: Discovered) -> Iterator[AuditFinding]:
     if one.found.rows != "history" or one.table.partition or one.found.active:
         return
     size = one.table.size
-    text = "no partition: each merge, and each query of the latest rows, reads the whole history"
+    text = "no partition: a MERGE of what is new, and each query of the latest rows, reads the whole history"
     yield AuditFinding(
         one.id, "reads everything", Severity.WARNING if size and size >= LARGE else Severity.INFO,
         text if size is None else f"{text}, {size_text(size)} now",
-        "partition the table by the time of ingestion where its tool can; a base of Onefold needs new rows only",
+        "partition the table by the time of ingestion where its tool can; Onefold merges of Datastream's tables what is new",
     )  # fmt: skip
 
 

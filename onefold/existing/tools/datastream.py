@@ -18,8 +18,8 @@ _INGESTED = "_PARTITIONTIME"
 def recognise(table: ExistingTable) -> Recognised | None:
     """Return what a table is, if Datastream wrote it: it has `datastream_metadata`, whose fields tell the mode."""
     fields = metadata_of(table.columns)
-    if not (fields.get("uuid") and fields.get("source_timestamp")) or fields.get("primary_key"):
-        return None  # capture of Onefold notes the primary key in each row
+    if not (fields.get("uuid") and fields.get("source_timestamp")):
+        return None
     if fields.get("change_type"):
         return _changes(table) if not any(metadata_problems(table.name, table.columns)) else None
     if fields.get("is_deleted"):
