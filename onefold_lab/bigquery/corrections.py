@@ -170,7 +170,7 @@ def _correct_views() -> None:
 def _correct_tables() -> None:
     """Return declared primary keys, list labels, allow all names that BigQuery allows, and follow renamed tables.
 
-    A list of tables has all of them, and none of a dataset that is missing.
+    A list of tables has all of them. Tables of a dataset that is missing are neither listed nor made.
     """
     from bqemulator.api.routes import tables
     from bqemulator.catalog import ddl_sync
@@ -187,18 +187,30 @@ def _correct_tables() -> None:
     _replace(dropped, functools.partial(sync_renamed_table, dropped))
     listing = tables.list_tables
 
-    def list_tables(project_id: str, dataset_id: str, ctx: Any, maxResults: int = 0) -> dict[str, Any]:  # noqa: ARG001, N803
-        """List all tables in one answer, as the server has no further pages.
+    def check_dataset(project_id: str, dataset_id: str, ctx: Any) -> None:
+        """Check that a dataset exists.
 
         Raises:
-            resource_not_found: the dataset does not exist.
+            resource_not_found: it does not.
         """
         if ctx.catalog.get_dataset(project_id, dataset_id) is None:
             raise resource_not_found(ResourceRef("dataset", project_id, dataset_id))
+
+    def list_tables(project_id: str, dataset_id: str, ctx: Any, maxResults: int = 0) -> dict[str, Any]:  # noqa: ARG001, N803
+        """List all tables in one answer, as the server has no further pages."""
+        check_dataset(project_id, dataset_id, ctx)
         found: dict[str, Any] = listing(project_id, dataset_id, ctx, sys.maxsize)
         return found
 
+    insert = tables.insert_table
+
+    async def insert_table(project_id: str, dataset_id: str, request: Any, ctx: Any) -> dict[str, Any]:
+        check_dataset(project_id, dataset_id, ctx)
+        made: dict[str, Any] = await insert(project_id, dataset_id, request, ctx)
+        return made
+
     _reroute(tables, listing, list_tables, tables.router.get("/projects/{project_id}/datasets/{dataset_id}/tables"))
+    _reroute(tables, insert, insert_table, tables.router.post("/projects/{project_id}/datasets/{dataset_id}/tables"))
     only_ascii = sql_identifiers._validate_sql_id
 
     def valid(value: str, kind: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -156,14 +157,23 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
         self._readable_columns(f"a query on {self.project}", sql)
         return None
 
+    def create_table(self, id_: TableId, *arguments: Any, **options: Any) -> None:
+        with self._naming(str(id_.dataset)):
+            super().create_table(id_, *arguments, **options)
+
     def _list(self, dataset: str) -> list[Any]:
-        """Return all tables and views.
+        with self._naming(dataset):
+            return super()._list(dataset)
+
+    @contextmanager
+    def _naming(self, dataset: str) -> Iterator[None]:
+        """Give the error about a missing dataset the command that creates it.
 
         Raises:
-            NotFound: the dataset does not exist; the text has the command that creates it.
+            NotFound: the dataset does not exist, or something else.
         """
         try:
-            return super()._list(dataset)
+            yield
         except NotFound as error:
             raise NotFound("; ".join(self.dataset_problems(dataset)) or str(error)) from error
 

@@ -32,7 +32,7 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
 
 
 def check_shown(shown: list[str]) -> None:
-    shredded, loaded, schemas, second, view, again = shown
+    _, shredded, loaded, schemas, second, view, again = shown
     run, *bad = [json.loads(line) for line in shredded.splitlines()]
     assert (run["tables"], run["bad"]) == ({"com_acme_ad_click_1": 1}, {"invalid": 1, "newer_version": 1})
     assert [(row["kind"], len(row["reasons"])) for row in bad] == [("invalid", 2), ("newer_version", 1)]

@@ -32,9 +32,10 @@ def reader(mariadb: DatabaseServer, tmp_path: Path) -> Iterator[Reader]:
 
 
 def test_the_commands_of_the_page_run(reader: Reader) -> None:
-    described, *first, second, third, last = (text for text in reader.read(PAGE) if text)
+    described, *first, second, third, last, checked = (text for text in reader.read(PAGE) if text)
     check_description(described)
     check_pulls("".join(first), second, third + last)
+    assert "fraud_laptop_models: 2 same, 0 fixed, 0 different, 0 skipped, 0 failed" in checked
 
 
 def check_description(shown: str) -> None:

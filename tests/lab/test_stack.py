@@ -7,10 +7,15 @@ from pathlib import Path
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 
-from onefold.core.errors import InvalidSettings
+from onefold.adapters.connect import connect
+from onefold.core.errors import InvalidSettings, NotFound
+from onefold.core.names import TableId
+from onefold.schema.columns import Column
+from onefold.schema.types import Scalar
 from onefold.settings.environment import load_settings
 from onefold.sink.handler import check_sink_settings
 from onefold_lab.stack import FUNCTIONS, SHOWN, create_datasets, function_settings
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 
 def test_the_functions_have_every_setting_that_they_need(tmp_path: Path) -> None:
@@ -37,6 +42,20 @@ def test_the_functions_have_the_settings_of_the_terminal(tmp_path: Path, monkeyp
 def test_wrong_settings_are_an_error_before_anything_starts(tmp_path: Path) -> None:
     with pytest.raises(InvalidSettings, match="ONEFOLD_VIEW"):
         function_settings({"ONEFOLD_VIEW_NAME": "{x}"}, tmp_path)
+
+
+def test_tables_of_a_missing_dataset_are_an_error_with_the_command_that_creates_it(dataset: EmulatedDataset) -> None:
+    assert dataset.host
+    warehouse, table = connect(DEFAULT_PROJECT), TableId(DEFAULT_PROJECT, "nowhere", "customer")
+    for call in (
+        lambda: warehouse.list_tables("nowhere"),
+        lambda: warehouse.list_views("nowhere"),
+        lambda: warehouse.list_dataset("nowhere"),
+        lambda: warehouse.read_versions(table),
+        lambda: warehouse.create_table(table, [Column("id", Scalar("INT64"))]),
+    ):
+        with pytest.raises(NotFound, match=r"nowhere does not exist at .*; run: onefold local start --dataset nowhere"):
+            call()
 
 
 def test_datasets_are_created_at_the_host_that_is_named(dataset: EmulatedDataset) -> None:
