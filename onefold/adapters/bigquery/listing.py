@@ -35,7 +35,7 @@ class BigQueryListing(BigQueryTables):
 def dataset_query(project: str, dataset: str) -> str:
     """Return the query for all tables and views of a dataset: one row for each.
 
-    Texts of views may be 1 MB each, so BigQuery takes from them what they read: as `refresh.tables_read` does.
+    Texts of views may have 256K characters each, so BigQuery takes from them what they read: as `refresh.tables_read` does.
     """
     schema = f"{quote(f'{project}.{dataset}')}.INFORMATION_SCHEMA"
     reads = r"r'\bFROM `(?:[^`]*\.)?([^`.]+)`'"
