@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
-from onefold.cli.common import CHANGES, OK, as_json, project, say
+from onefold.cli.common import CHANGES, OK, as_json, progress_line, project, say
 from onefold.cli.common_options import DATASET
 from onefold.cli.existing_dataset import dataset_argument, read_existing
-from onefold.cli.output import echo_json
+from onefold.cli.output import echo_json, output_console
 from onefold.core.text import counted, size_text
 
 if TYPE_CHECKING:
@@ -44,19 +44,27 @@ def audit(
     DATASET is shop, or 'shop.order_*' for some of its tables. It says first what it reads, and changes nothing.
     """
     from onefold.existing.audit.markdown import report
-    from onefold.existing.audit.run import plan_audit, run_audit
+    from onefold.existing.audit.run import plan_audit
 
     warehouse, listed, found = read_existing(context, named, dataset, project, "onefold audit")
     planned = plan_audit(warehouse, found)
     _say_cost(planned)
-    audited = [] if dry_run else run_audit(warehouse, planned)
+    audited = [] if dry_run else _audited(warehouse, planned)
     if as_json:
         echo_json([one.as_dict() for one in audited], warnings=listed.warnings)
     elif markdown or not sys.stdout.isatty():
         click.echo("" if dry_run else report(str(listed.place.dataset), audited, sum(one.size for one in planned)), nl=False)
     elif not dry_run:
-        _show(Console(highlight=False, emoji=False), audited)
+        _show(output_console(), audited)
     return CHANGES if any(one.findings for one in audited) else OK
+
+
+def _audited(warehouse: Any, planned: Sequence[TableAudit]) -> list[Audited]:
+    """Run the checks, and show on a terminal how many tables are through."""
+    from onefold.existing.audit.run import run_audit
+
+    with progress_line("checking") as tell:
+        return run_audit(warehouse, planned, lambda done: tell(f"checked {done:,} of {counted(len(planned), 'table')}"))
 
 
 def _say_cost(planned: Sequence[TableAudit]) -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 from onefold.cli.common import OK, as_json, project, say
 from onefold.cli.common_options import DATASET
 from onefold.cli.existing_dataset import dataset_argument, read_existing
-from onefold.cli.output import echo_json
+from onefold.cli.output import echo_json, output_console
 from onefold.core.errors import InvalidInput
 from onefold.core.text import counted, reason_of, shown_list
 
@@ -55,7 +55,7 @@ def discover(
     if as_json:
         echo_json([one.as_dict() for one in found], warnings=listed.warnings)
         return OK
-    _show(Console(highlight=False, emoji=False), own_last(found))
+    _show(output_console(), own_last(found))
     say(
         "dim",
         f"wrote {output}: read it, then run `onefold settings check`" if output else "--output NEW drafts onefold.yaml",

@@ -83,6 +83,18 @@ def test_the_report_is_markdown_without_a_terminal_and_a_dry_run_prints_none(run
     assert (looked.code, looked.out, "in 4 queries" in looked.err or "in 5 queries" in looked.err) == (0, "", True)
 
 
+def test_a_terminal_shows_each_finding_with_its_query(
+    run: Run, others: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    done = run("audit", f"{others.name}.customers")
+    assert (done.code, "#" in done.out) == (2, False)
+    assert (
+        "\x1b[31mCRITICAL\x1b[0m duplicates: keys with more than one row, in a table of one row for each key: 1" in done.out
+    )
+    assert "      GROUP BY r.`id`" in done.out
+
+
 def test_a_dataset_without_a_finding_exits_with_0(run: Run, dataset: EmulatedDataset, tmp_path: Path) -> None:
     dataset.land("customers", {"id": "INT64", "_fivetran_synced": "TIMESTAMP"}, "1, NULL", "2, NULL")
     (tmp_path / "onefold.yaml").write_text(f"tables: {{{dataset.name}.customers: {{keys: [id]}}}}\n")
