@@ -47,16 +47,18 @@ def _select(id_: TableId, table: ExistingTable, found: Recognised, condition: st
     return f"SELECT {_columns(table, found)}\nFROM {id_.quoted} AS {ROW}{where}"
 
 
-def latest_rows(id_: TableId, table: ExistingTable, found: Recognised) -> str:
+def latest_rows(id_: TableId, found: Recognised, tie_break: str = "") -> str:
     """Return an item of FROM with all rows `r` of a history; `_onefold_rank` is 1 in the last row of each key.
 
     Args:
         id_: the full name of the table.
-        table: the table.
         found: what it is, with a key and an order.
+        tie_break: the last value of the order; without it, which of equal changes is the last one is not said.
     """
     by_key = ", ".join(map(found.key_sql, found.key))
-    order = ",\n      ".join(f"{part} DESC" for part in [*(term.sql for term in found.order), _tie_break(table, found)])
+    # Of equal changes a deletion is the earlier one, as everywhere in Onefold.
+    parts = [*(term.sql for term in found.order), f"NOT ({found.deleted})" if found.deleted else "", tie_break]
+    order = ",\n      ".join(f"{part} DESC" for part in parts if part)
     newest = only_newest(id_, found)
     # The outer row has the same alias, so that conditions on a row hold for it as they are.
     return (
@@ -68,7 +70,7 @@ def latest_rows(id_: TableId, table: ExistingTable, found: Recognised) -> str:
 
 def _latest(id_: TableId, table: ExistingTable, found: Recognised) -> str:
     is_deleted = f" AND NOT ({found.deleted})" if found.deleted else ""
-    rows = latest_rows(id_, table, found)
+    rows = latest_rows(id_, found, _tie_break(table, found))
     return f"SELECT {_columns(table, found, RANK)}\nFROM {rows}\nWHERE {ROW}.{RANK} = 1{is_deleted}"
 
 

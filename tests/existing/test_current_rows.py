@@ -182,3 +182,10 @@ def test_stitch_shows_the_greatest_sequence_of_each_key_in_the_newest_version(
     rows = [f"{one.values}, {one.place}, {AT}, {version(one)}, {mark(one)}" for one in changes]
     newest = max(map(version, changes))
     assert current_rows(dataset, columns, rows) == last_of_each_key([one for one in changes if version(one) == newest])
+
+
+@pytest.mark.parametrize("tool", ["Airbyte of PostgreSQL", "Debezium, flattened"])
+def test_of_a_deletion_and_a_row_with_the_same_place_the_row_is_shown(dataset: EmulatedDataset, tool: str) -> None:
+    columns, row = ROW_FOR_EACH_CHANGE[tool]
+    same = [Change(7, 1, deleted=True), Change(7, 1, deleted=False)]
+    assert current_rows(dataset, columns, list(map(row, same))) == [(1, "n7")]

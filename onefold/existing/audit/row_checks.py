@@ -80,7 +80,7 @@ def _of_order(one: Discovered) -> Iterator[RowCheck]:
     if found.landed and not (first.column and quote(first.column) in found.landed):
         yield _late(one)
     if found.key_change:
-        rows = latest_rows(one.id, one.table, found)
+        rows = latest_rows(one.id, found)
         yield _counted(
             "ghosts of changed keys", Severity.WARNING,
             "keys that were changed away, which a query that leaves out change_type DELETE alone still shows",
@@ -120,7 +120,7 @@ def _of_deletions(one: Discovered) -> Iterator[RowCheck]:
             f"FROM {one.id.quoted} AS {ROW}\nWHERE {found.deleted}", "a current view leaves them out",
         )  # fmt: skip
     elif found.deleted and found.key and found.order:
-        rows = latest_rows(one.id, one.table, found)
+        rows = latest_rows(one.id, found)
         yield _counted(
             "deleted rows", Severity.INFO, "keys whose last change is a deletion",
             f"FROM {rows}\nWHERE {ROW}.{RANK} = 1 AND {found.deleted}",

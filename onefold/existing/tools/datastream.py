@@ -34,7 +34,7 @@ def recognise(table: ExistingTable) -> Recognised | None:
 
 
 def _changes(table: ExistingTable) -> Recognised:
-    position = position_of(ROW, table.columns, table.columns.minus([METADATA]))
+    position = position_of(ROW, table.columns)
     return Recognised(
         _TOOL, "append-only", "history", "certain",
         f"{METADATA} has change_type",
