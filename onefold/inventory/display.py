@@ -19,6 +19,10 @@ _CHECKS = {"same": "green", "fixed": "green", "skipped": "yellow", "different": 
 _MOST_TYPES = 60
 """Characters of a type; the type of a struct may have thousands."""
 _MOST_ROWS = 200
+_WIDE = 130
+"""Columns of a terminal for all that is known of a table in one line, with names of usual length."""
+_NARROW = ("table", "kind", "versions", "views", "rows", "problems")
+"""What a narrower terminal shows."""
 _UNKNOWN = "[dim]-[/]"
 
 
@@ -27,21 +31,38 @@ def show_tables(console: Console, tables: Sequence[TableSummary]) -> None:
 
     Of more tables than a person reads, those with problems are printed first, and the others are counted.
     """
-    heads = ("table", "kind", "versions", "views", "rows", "size", "newest landing", "last merge", "last check", "problems")
-    table = _table(*heads)
     shown = sorted(tables, key=lambda one: not one.problems)[:_MOST_ROWS] if len(tables) > _MOST_ROWS else tables
-    for one in shown:
-        table.add_row(
-            escape(f"{one.table.dataset}.{one.table.table}"), one.kind, _versions(one), _views(one.views),
-            _number(one.rows), _size(one.size), _time(one.landed_at), _time(one.merged_at), _check(one),
-            f"[red]{len(one.problems)}[/]" if one.problems else "[green]0[/]",
-        )  # fmt: skip
+    lines = [_line(one) for one in shown]
+    heads = tuple(lines[0]) if lines and console.width >= _WIDE else _NARROW
+    table = _table(*heads)
+    for line in lines:
+        table.add_row(*map(line.__getitem__, heads))
     console.print(table)
+    if lines and heads == _NARROW:
+        console.print(
+            f"[dim]size, newest landing, last merge and last check: in a terminal of {_WIDE} columns, or by --json[/]"
+        )
     show_problems(console, shown)
     if len(tables) > len(shown):
         console.print(f"and {counted(len(tables) - len(shown), 'more table')}: name a pattern, or see --json")
     with_problems = sum(bool(one.problems) for one in tables)
     console.print(f"{counted(len(tables), 'table')}, {with_problems:,} with problems")
+
+
+def _line(one: TableSummary) -> dict[str, str]:
+    """Return what is shown of a table, by the head of the column."""
+    return {
+        "table": escape(f"{one.table.dataset}.{one.table.table}"),
+        "kind": one.kind,
+        "versions": _versions(one),
+        "views": _views(one.views),
+        "rows": _number(one.rows),
+        "size": _size(one.size),
+        "newest landing": _time(one.landed_at),
+        "last merge": _time(one.merged_at),
+        "last check": _check(one),
+        "problems": f"[red]{len(one.problems)}[/]" if one.problems else "[green]0[/]",
+    }
 
 
 def show_problems(console: Console, tables: Iterable[TableSummary]) -> None:
@@ -126,5 +147,5 @@ def _size(size: int | None) -> str:
 def _table(*names: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in names:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name in ("views", "rows"))
     return table
