@@ -39,9 +39,7 @@ def show_tables(console: Console, tables: Sequence[TableSummary]) -> None:
         table.add_row(*map(line.__getitem__, heads))
     console.print(table)
     if lines and heads == _NARROW:
-        console.print(
-            f"[dim]size, newest landing, last merge and last check: in a terminal of {_WIDE} columns, or by --json[/]"
-        )
+        console.print(f"[dim]{_WIDE} columns, or --json, show size, newest landing, last merge and last check[/]")
     show_problems(console, shown)
     if len(tables) > len(shown):
         console.print(f"and {counted(len(tables) - len(shown), 'more table')}: name a pattern, or see --json")

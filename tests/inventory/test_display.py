@@ -43,7 +43,7 @@ def test_a_narrow_terminal_shows_fewer_columns_and_wraps_none() -> None:
         "shop.order_line",
         "clean",
     ]
-    assert "in a terminal of 130 columns, or by --json" in " ".join(lines)
+    assert "130 columns, or --json, show size, newest landing, last merge and last check" in lines
 
 
 @pytest.mark.parametrize("width", [80, 130])
