@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 import click
+from dateutil.relativedelta import relativedelta
 
 from onefold.cli.common import OK, as_json, given, project, read_settings, say
 from onefold.cli.output import echo_json, output_console
@@ -160,4 +161,20 @@ def json_value(value: Any) -> Any:
             return str(value)
         case Decimal() | datetime() | date() | time():
             return str(value)
+        case relativedelta():
+            return _interval_text(value)
     return value if isinstance(value, str | bool | int | float | None) else str(value)
+
+
+def _interval_text(value: relativedelta) -> str:
+    """Return an INTERVAL as BigQuery writes it: years and months, days, and the time.
+
+    Examples:
+        >>> _interval_text(relativedelta(years=-1, months=-2, days=3, hours=4, microseconds=50))
+        '-1-2 3 4:0:0.000050'
+    """
+    months = value.years * 12 + value.months
+    micros = ((value.hours * 60 + value.minutes) * 60 + value.seconds) * 1_000_000 + value.microseconds
+    seconds, fraction = divmod(abs(micros), 1_000_000)
+    clock = f"{seconds // 3600}:{seconds // 60 % 60}:{seconds % 60}" + (f".{fraction:06}" if fraction else "")
+    return f"{'-' * (months < 0)}{abs(months) // 12}-{abs(months) % 12} {value.days} {'-' * (micros < 0)}{clock}"
