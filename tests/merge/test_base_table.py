@@ -175,7 +175,13 @@ def test_changes_disputed_changes_and_changes_below_the_floor_are_counted(
     }
     content = {str(base.id): literals(columns[str(base.id)], [["1", "'9'", "FALSE"]])}
     if floor:
-        cells = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{floor} {'z' * 32}'", *["NULL"] * 9]
+        cells = [
+            "'purge'",
+            "CURRENT_TIMESTAMP()",
+            *["NULL"] * 3,
+            f"'{floor} {'z' * 32}'",
+            *["NULL"] * (len(LOG_COLUMNS) - 6),
+        ]
         content[str(base.log)] = literals(columns[str(base.log)], [cells])
     query = count_query(base, rows, with_floor=floor is not None)
     assert judge.rows(query, columns, content) == [(7, 3, 2, below, 4, 0, "")]

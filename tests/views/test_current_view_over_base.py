@@ -143,7 +143,7 @@ def test_a_view_of_the_history_alone_shows_no_key_below_the_floor_that_no_base_h
         change(kind, sequence, id=number, name="x")
         for number, (kind, sequence) in enumerate((("INSERT", "5"), ("INSERT", "5"), ("INSERT", "6"), ("DELETE", "7")), 1)
     )
-    entry = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{position_of(below)}'", *["NULL"] * 9]
+    entry = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{position_of(below)}'", *["NULL"] * (len(LOG_COLUMNS) - 6)]
     landed = [(column.name, str(column.type)) for column in columns]
     quoted = "'{}'" if key == "STRING" else "{}"
     cells = [[quoted.format(row["id"]), "'x'", _metadata(row), "NULL"] for row in (below, known, above, gone)]
@@ -200,7 +200,7 @@ def view(judge: Judge, merged: list[dict[str, Any]], pending: list[dict[str, Any
     cells = [[*_base_row(row)] for row in base.values()]
     content = {str(BASE.id): literals(tables(BASE)[str(BASE.id)], cells)} if cells else {}
     if floor:
-        entry = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{floor}'", *["NULL"] * 9]
+        entry = ["'purge'", "CURRENT_TIMESTAMP()", *["NULL"] * 3, f"'{floor}'", *["NULL"] * (len(LOG_COLUMNS) - 6)]
         content[str(BASE.log)] = literals(tables(BASE)[str(BASE.log)], [entry])
     return rows(judge, content, pending)
 
