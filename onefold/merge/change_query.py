@@ -6,6 +6,7 @@ Each value is converted from the type in which it landed to its unified type in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from textwrap import indent
 
@@ -17,7 +18,7 @@ from onefold.core.names import TableId, fold_case, quote, quote_text, time_liter
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, same_key
 from onefold.merge.change_tables import ChangeTable
 from onefold.merge.merge_log import floor_sql
-from onefold.merge.reading import condition_sql, item_sql
+from onefold.merge.reading import Way, condition_sql, item_sql
 from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import is_at_or_below
@@ -201,6 +202,18 @@ def table_window(row: str, source: ChangeTable) -> str | None:
         return condition_sql(row, source.way, source.since)
     landed_at = source.version.schema.get(LANDED_AT)
     return window_sql(row, source.since, source.until, landed_at.type if landed_at else _TIMESTAMP)
+
+
+def rows_since(source: ChangeTable, time: datetime) -> str:
+    """Return the condition on the rows `v` of a table that tell when they came: at a time or later, or they do not say when.
+
+    Args:
+        source: the change table.
+        time: the time.
+    """
+    reading = source.reading
+    way: Way | None = None if reading is None else "landed" if reading.landed else "partition"
+    return table_window("v.", replace(source, since=time, until=None, way=way)) or "TRUE"
 
 
 _UNION = "\nUNION ALL\n"

@@ -12,7 +12,7 @@ from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
 from onefold.merge.merge_state import MergeState
-from onefold.merge.reading import Reading, Way, read_reading
+from onefold.merge.reading import Reading, Way, read_arrival, read_reading
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
@@ -77,6 +77,11 @@ def tells_landing(columns: Sequence[Column]) -> bool:
     """
     landed_at = Schema(columns).get(LANDED_AT)
     return landed_at is not None and landed_at.type == _TIMESTAMP and not is_pulled(columns)
+
+
+def tells_arrival(source: ChangeTable) -> bool:
+    """Return whether the rows of a change table tell when they came: by `_landed_at`, or, of a plain one, otherwise."""
+    return source.reading.tells_arrival if source.reading else tells_landing(source.version.columns)
 
 
 def find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) -> list[ChangeTable]:
@@ -166,6 +171,22 @@ def with_readings(
         )
         for one in found
     ]
+
+
+def with_arrivals(
+    warehouse: BaseWarehouse, found: Iterable[ChangeTable], rules: TableRules, now: datetime
+) -> list[ChangeTable]:
+    """Return plain change tables with what their rows tell of the time when they came, for a view, which asks nothing else.
+
+    What was appended can be asked for only as long as the time travel window goes back, and a view has to be right later.
+
+    Args:
+        warehouse: as for `with_readings`.
+        found: as for `with_readings`.
+        rules: as for `with_readings`.
+        now: as for `with_readings`.
+    """
+    return [replace(one, reading=read_arrival(warehouse, one.id, rules.landed_column, now)) for one in found]
 
 
 def is_single(found: Sequence[Version]) -> bool:

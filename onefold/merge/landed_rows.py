@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from onefold.core.names import quote_text
-from onefold.merge.change_query import MAX_TABLES, window_sql
-from onefold.merge.change_tables import ChangeTable, tells_landing
+from onefold.merge.change_query import MAX_TABLES, rows_since
+from onefold.merge.change_tables import ChangeTable, tells_arrival
 from onefold.merge.merge_state import LandedRows, MergeState
 from onefold.ports.warehouse import BaseWarehouse
 
@@ -29,11 +29,13 @@ def count_landed(
         state: what the log says.
         before: the time.
     """
-    told = [one for one in changes if tells_landing(one.version.columns)]
+    told = [one for one in changes if tells_arrival(one)]
     groups = (told[start : start + MAX_TABLES] for start in range(0, len(told), MAX_TABLES))
     found = {row["version"]: row for group in groups for row in warehouse.fetch(landed_query(group, state, before))}
     more = frozenset(version for version, row in found.items() if _has_more(row, state.landed.get(version)))
-    return {version: LandedRows(before, row["now"]) for version, row in found.items()}, replace(state, reloaded=more)
+    bounds = {one.version.id: _boundary(one, before) for one in told}
+    landed = {version: LandedRows(bounds[version], row["now"]) for version, row in found.items()}
+    return landed, replace(state, reloaded=more)
 
 
 def landed_query(changes: Sequence[ChangeTable], state: MergeState, before: datetime) -> str:
@@ -41,14 +43,18 @@ def landed_query(changes: Sequence[ChangeTable], state: MergeState, before: date
     return "\nUNION ALL\n".join(_counted(one, state.landed.get(one.version.id), before) for one in changes)
 
 
+def _boundary(source: ChangeTable, before: datetime) -> datetime:
+    return source.reading.boundary(before) if source.reading else before
+
+
 def _counted(source: ChangeTable, last: LandedRows | None, before: datetime) -> str:
     rows = f"SELECT COUNT(*) FROM {source.id.quoted} AS v"
 
     def until(time: datetime) -> str:
-        return f"({rows}) - ({rows} WHERE {window_sql('v.', time)})"
+        return f"({rows}) - ({rows} WHERE {rows_since(source, time)})"
 
     then = until(last.before) if last else "NULL"
-    return f"SELECT {quote_text(source.version.id)} AS version, {until(before)} AS now, {then} AS `then`"
+    return f"SELECT {quote_text(source.version.id)} AS version, {until(_boundary(source, before))} AS now, {then} AS `then`"
 
 
 def _has_more(row: Mapping[str, Any], last: LandedRows | None) -> bool:

@@ -50,6 +50,17 @@ class Reading:
     appends_since: datetime | None = None
     whole_at: datetime | None = None
 
+    @property
+    def tells_arrival(self) -> bool:
+        """Whether each row tells when it came, so that a view can leave out what a base has, too."""
+        return self.landed is not None or self.partition is not None
+
+    def boundary(self, time: datetime) -> datetime:
+        """Return the last time, not after another one, before which all rows of a day or a partition came."""
+        is_day = self.landed is not None and self.landed.type == _DATE
+        length = "DAY" if is_day else None if self.landed else self.partition
+        return _beginning(time, length) if length else time
+
     def since(self, start: datetime | None, overlap: timedelta) -> tuple[Way, datetime | None]:
         """Return how to read the table, and the time from which on; None for the whole table.
 
@@ -64,11 +75,8 @@ class Reading:
         """
         if start is None:
             return "whole", None
-        if self.landed:
-            is_day = self.landed.type == _DATE
-            return "landed", _beginning(start - overlap, "DAY") if is_day else start - overlap
-        if self.partition:
-            return "partition", _beginning(start - overlap, self.partition)
+        if self.tells_arrival:
+            return "landed" if self.landed else "partition", self.boundary(start - overlap)
         if self.appends_since:
             is_kept = start - overlap >= self.appends_since
             return ("appends", start - overlap) if is_kept else ("whole", None)
@@ -100,15 +108,31 @@ def read_reading(
     """
     if start is None:
         return Reading(now)
-    stored = warehouse.read_table(table)
-    if landed_column:
-        return Reading(now, landed=_landed(table, Schema(stored.columns if stored else ()), landed_column))
-    if stored and stored.ingestion_partition:
-        return Reading(now, partition=stored.ingestion_partition)
+    told = read_arrival(warehouse, table, landed_column, now)
+    if told.tells_arrival:
+        return told
     travel = warehouse.time_travel(table.dataset or "")
     if travel is None or not _answers_appends(warehouse, table, now):
         return Reading(now, whole_at=whole_at)
     return Reading(now, appends_since=now - travel + _MARGIN)
+
+
+def read_arrival(warehouse: BaseWarehouse, table: TableId, landed_column: str | None, now: datetime) -> Reading:
+    """Return what the rows of a plain change table tell of the time when they came; nothing else is asked.
+
+    Args:
+        warehouse: as for `read_reading`.
+        table: as for `read_reading`.
+        landed_column: as for `read_reading`.
+        now: as for `read_reading`.
+
+    Raises:
+        SchemaConflict: as `read_reading`.
+    """
+    stored = warehouse.read_table(table)
+    if landed_column:
+        return Reading(now, landed=_landed(table, Schema(stored.columns if stored else ()), landed_column))
+    return Reading(now, partition=stored.ingestion_partition if stored else None)
 
 
 def item_sql(table: TableId, way: Way | None, since: datetime | None) -> str:

@@ -25,6 +25,7 @@ from onefold.merge.change_tables import (
     check_changes,
     is_single,
     read_change_versions,
+    with_arrivals,
 )
 from onefold.merge.keys import captured_keys, is_captured, still_key
 from onefold.merge.landed_rows import count_landed
@@ -206,6 +207,9 @@ class CurrentKind:
         disputed = not rules.keys and not still_key(self.warehouse, used, keys)
         if base is None or (now := state.now) is None:
             return CurrentText(keys, columns, disputed=disputed)
+        if self.settings.plain_table(self.base):
+            changes = tuple(with_arrivals(self.warehouse, changes, rules, now))
+            used = changes_in_use(self.base, changes, rules)
         _, state = count_landed(self.warehouse, used, state, now)
         # No merge follows from this plan, so it needs no time at which the change tables were listed.
         plan = make_plan(self.base, rules, keys, base, state, changes, now)

@@ -12,6 +12,7 @@ from itertools import takewhile
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TEMPORARY_PREFIX, TableId, quote
 from onefold.merge.base_table import base_table
+from onefold.merge.change_query import table_window
 from onefold.merge.change_tables import tells_landing
 from onefold.merge.lost_rows import check_nothing_is_lost
 from onefold.merge.plan import MergePlan
@@ -90,8 +91,9 @@ class CurrentText:
     def _over_base(self, changes: TableId | str, plan: MergePlan, stored: StoredTable) -> str:
         # What was merged into the base after the copy was made is not in the copy, so all changes are read with it.
         since = None if self.copied else _since(plan, self.columns)
-        zone = plan.rules.time_zone
-        return current_query_over_base(plan.base, stored.columns, changes, self.columns, since, zone, self._read_from(plan))
+        window = None if self.copied or isinstance(changes, str) else _window(plan)
+        zone, read_from = plan.rules.time_zone, self._read_from(plan)
+        return current_query_over_base(plan.base, stored.columns, changes, self.columns, since, zone, read_from, window)
 
     def _above_floor(self, changes: TableId | str, plan: MergePlan, stored: StoredTable) -> str:
         zone = plan.rules.time_zone
@@ -222,6 +224,12 @@ def _noted(query: str, mark: str) -> str:
 def _reasons(plan: MergePlan) -> str:
     retyped = [f"{change.name} {change.old} -> {change.new}" for change in plan.schema_plan.retyped]
     return ", ".join([*retyped, *(f"{name} in time zone {plan.rules.time_zone}" for name in plan.schema_plan.rezoned)])
+
+
+def _window(plan: MergePlan) -> str | None:
+    """Return the condition on a plain change table for what its base may lack; None where its rows do not tell that."""
+    (source, *others) = plan.changes
+    return table_window("r.", source) if source.way in ("landed", "partition") and not others else None
 
 
 def _since(plan: MergePlan, columns: Sequence[Column]) -> datetime | None:

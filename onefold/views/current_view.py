@@ -59,6 +59,7 @@ def current_query_over_base(
     since: datetime | None,
     zone: str = UTC,
     read_from: TableId | None = None,
+    window: str | None = None,
 ) -> str:
     """Return a query of the same rows as `current_query`, from a base and the changes that it may lack.
 
@@ -73,10 +74,13 @@ def current_query_over_base(
         since: the time of landing from which changes are read; None for all changes.
         zone: the time zone in which a DATETIME is read.
         read_from: a copy of the base that is read in its place; None for the base itself.
+        window: a condition on the changes `r`, in the place of `since`.
     """
     # A union goes by position, so the base gets the order and the spelling of the changes, fields of structs included.
     base = base_of(base.table, columns, base.keys, base.dataset)
-    newest = indent(_newest(base, _CHANGES, columns, since), "  ").replace(_CHANGES, _item(changes))
+    newest = indent(_newest(base, _CHANGES, columns, window or window_sql("r.", since)), "  ").replace(
+        _CHANGES, _item(changes)
+    )
     names = [quote(column.name) for column in base.columns]
     rows = f"(\n{indent(_base_rows(read_from or base.id, base, stored, zone), '  ')}\n)"
     # Both joins have the few new changes on one side. The base is never sorted, and a filter on the view reaches its table.
@@ -128,10 +132,9 @@ def current_query_above_floor(
     )
 
 
-def _newest(base: BaseTable, changes: str, columns: Sequence[Column], since: datetime | None) -> str:
+def _newest(base: BaseTable, changes: str, columns: Sequence[Column], window: str | None) -> str:
     rank = free_name("_rank", base.columns)
     names = [f"r.{quote(column.name)}" for column in base.columns]
-    window = window_sql("r.", since)
     rows = (
         f"SELECT {', '.join(names)}, {position_of('r', columns)} AS {POSITION}, {is_deletion('r')} AS {DELETED}\n"
         f"FROM {changes} AS r" + (f"\nWHERE {window}" if window else "")

@@ -11,6 +11,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import Row, change
 
 from onefold.merge.reading import Way
+from onefold.views.refresh_current import refresh_current
 
 DAY = timedelta(days=1)
 HISTORY = 30
@@ -47,16 +48,32 @@ def test_the_rows_that_a_merge_reads_do_not_grow_with_history(dataset: EmulatedD
         assert (done.plan.changes[0].way, done.counts.changes) == (way, number + 1)
         assert shop.base() == shop.expected()
         assert shop.current() == shop.expected()
+    if way != "source_timestamp":
+        shop.land(changes(HISTORY + 2, HISTORY + 3, now - 9 * DAY), now)
+        assert shop.current() == shop.expected(), "a row that is late by days"
+        shop.merge()
+        assert shop.base() == shop.expected()
 
 
-@pytest.mark.parametrize("way", ["partition", "appends"])
-def test_a_row_that_is_late_by_days_comes_into_the_base_with_the_next_merge(dataset: EmulatedDataset, way: Way) -> None:
-    shop, now = PlainShop(dataset, *WAYS[way]), datetime.now(UTC)
+def test_rows_that_somebody_loads_into_an_older_partition_are_found_too(dataset: EmulatedDataset) -> None:
+    shop, now = PlainShop(dataset, *WAYS["partition"]), datetime.now(UTC)
+    shop.land(changes(0, 5, now), now - 5 * DAY)
+    shop.merge()
+    shop.land(changes(5, 6, now), now)
+    assert shop.merge().plan.changes[0].way == "partition"
+    shop.land(changes(6, 8, now), now - 3 * DAY)
+    assert shop.merge().plan.changes[0].way == "whole"
+    assert shop.base() == shop.expected()
+    assert shop.current() == shop.expected()
+
+
+def test_a_view_over_a_base_reads_only_the_partitions_that_the_base_may_lack(dataset: EmulatedDataset) -> None:
+    shop, now = PlainShop(dataset, *WAYS["partition"]), datetime.now(UTC)
     shop.land(changes(0, 5, now), now)
     shop.merge()
-    shop.land(changes(5, 6, now - 9 * DAY), now)
     shop.merge()
-    assert shop.base() == shop.expected()
+    query = refresh_current(shop.warehouse, shop.table, (), shop.settings).query
+    assert query.count("r._PARTITIONTIME >= TIMESTAMP") == 1
 
 
 def test_by_the_time_of_the_source_a_row_that_is_late_by_days_is_in_the_view_at_once_and_in_the_base_within_a_day(

@@ -9,7 +9,8 @@ holds when a row was committed; NULL is a row in the streaming buffer. It honour
 - `_PARTITIONTIME` of tables that are partitioned by the day of arrival: that day, NULL in the streaming buffer. Nothing is
   pruned, so bytes are not told.
 
-Both are known in what is sent by `fetch`, `execute` and `check_query`, and not in views.
+Both are known in what is sent by `fetch`, `execute` and `check_query`, and the second in views, whose text is stored as it
+was written.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from typing import Any
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import METADATA_TYPE, Row, oracle
 
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import METADATA
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
-from onefold.ports.warehouse import StoredTable, WriteResult
+from onefold.ports.warehouse import StoredTable, StoredView, ViewDraft, WriteResult
 from onefold.schema.columns import Schema
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
@@ -57,6 +59,16 @@ class AppendedTables(EmulatedWarehouse):
         columns = tuple(Schema(stored.columns).minus([COMMITTED]))
         return replace(stored, columns=columns, ingestion_partition=self._partition)
 
+    def create_view(self, id_: TableId, draft: ViewDraft) -> None:
+        known = replace(draft, query=self._partitioned(draft.query))
+        BigQueryWarehouse.create_view(self, id_, known)
+        self._store_definition(id_, draft, self._readable_columns(str(id_), known.query))
+
+    def update_view(self, stored: StoredView, draft: ViewDraft) -> None:
+        known = replace(draft, query=self._partitioned(draft.query))
+        BigQueryWarehouse.update_view(self, stored, known)
+        self._store_definition(stored.id, draft, self._readable_columns(str(stored.id), known.query))
+
     def check_query(self, sql: str) -> int | None:
         return super().check_query(self._known(sql))
 
@@ -67,7 +79,10 @@ class AppendedTables(EmulatedWarehouse):
         return super().execute(self._known(sql))
 
     def _known(self, sql: str) -> str:
-        return _PARTITION_TIME.sub(rf"TIMESTAMP_TRUNC(\1.{COMMITTED}, DAY)", _APPENDS.sub(self._appended, sql))
+        return self._partitioned(_APPENDS.sub(self._appended, sql))
+
+    def _partitioned(self, sql: str) -> str:
+        return _PARTITION_TIME.sub(rf"TIMESTAMP_TRUNC(\1.{COMMITTED}, DAY)", sql)
 
     def _appended(self, match: re.Match[str]) -> str:
         oldest = datetime.now(UTC) - (self._travel or timedelta(0))
