@@ -111,7 +111,7 @@ def read_reading(
     told = read_arrival(warehouse, table, landed_column, now)
     if told.tells_arrival:
         return told
-    travel = warehouse.time_travel(table.dataset or "")
+    travel = _time_travel(warehouse, table)
     if travel is None or not _answers_appends(warehouse, table, now):
         return Reading(now, whole_at=whole_at)
     return Reading(now, appends_since=now - travel + _MARGIN)
@@ -197,6 +197,14 @@ def _landed(table: TableId, columns: Schema, name: str) -> Column:
             "onefold.yaml"
         )
     return column
+
+
+def _time_travel(warehouse: BaseWarehouse, table: TableId) -> timedelta | None:
+    """Return the time travel window of a table's dataset; None also where the account may not read about the dataset."""
+    try:
+        return warehouse.time_travel(table.dataset or "")
+    except AccessDenied:
+        return None
 
 
 def _answers_appends(warehouse: BaseWarehouse, table: TableId, now: datetime) -> bool:

@@ -10,6 +10,8 @@ from support.appended_tables import PlainShop
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import Row, change
 
+from onefold.changelog.generator import WorkloadOptions, make_workload
+from onefold.changelog.metadata import METADATA
 from onefold.merge.reading import Way
 from onefold.views.refresh_current import refresh_current
 
@@ -99,3 +101,26 @@ def test_after_the_time_travel_window_the_whole_table_is_read_and_the_view_does_
     assert shop.current() == shop.expected()
     assert shop.merge().plan.changes[0].way == "whole"
     assert shop.base() == shop.expected()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", WAYS)
+def test_a_workload_of_late_repeated_and_shuffled_changes_gives_the_rows_of_the_source(
+    dataset: EmulatedDataset, way: Way
+) -> None:
+    options = WorkloadOptions(
+        operations=400, key_changes=0.2, duplicates=0.1, shuffle=True, same_second=True, backfill=True, every_type=False
+    )
+    made = make_workload(options)
+    (rows,) = made.changes.values()
+    shop, now = PlainShop(dataset, *WAYS[way]), datetime.now(UTC)
+    size = len(rows) // 4 + 1
+    for start in range(0, len(rows), size):
+        some = [{name: row[name] for name in ("id", "name", METADATA)} for row in rows[start : start + size]]
+        shop.land(some, now)
+        shop.merge()
+        assert shop.current() == shop.expected()
+    shop.forget_whole_reads()
+    shop.merge()
+    truth = sorted(({"id": row["id"], "name": row["name"]} for row in made.truth), key=lambda row: row["id"])
+    assert shop.base() == shop.current() == shop.expected() == truth

@@ -118,11 +118,14 @@ class Told:
     answer: Callable[[], None] = lambda: None
     asked: str = ""
     landed_column: str | None = None
+    hidden: bool = False
 
     def read_table(self, _: TableId) -> StoredTable:
         return StoredTable((AT, DATE, ID), NOW, ingestion_partition=self.partition)
 
     def time_travel(self, _: str) -> timedelta | None:
+        if self.hidden:
+            raise AccessDenied("bigquery.datasets.get")
         return self.travel
 
     def check_query(self, sql: str) -> int | None:
@@ -153,6 +156,10 @@ def test_a_table_whose_history_is_refused_is_read_by_the_time_of_the_source(erro
     told = Told(answer=refuse(error))
     assert reading(told) == Reading(NOW, whole_at=NOW - DAY)
     assert told.asked.startswith("SELECT 1 AS found FROM APPENDS(TABLE `my-project.shop.orders`, TIMESTAMP")
+
+
+def test_an_account_that_may_not_read_the_dataset_reads_by_the_time_of_the_source() -> None:
+    assert reading(Told(hidden=True)) == Reading(NOW, whole_at=NOW - DAY)
 
 
 def test_an_answer_that_does_not_come_is_an_error_and_no_other_way() -> None:
