@@ -129,6 +129,15 @@ def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
 )
 def test_the_emulator_cannot_store_a_column_that_is_left_out(dataset: EmulatedDataset, column: str) -> None:
     """The run prints the reason. This test fails as soon as the emulator can store such a column."""
+    check_column(dataset, column)
+
+
+def test_an_array_of_intervals_is_merged(dataset: EmulatedDataset) -> None:
+    check_column(dataset, "a_interval")
+
+
+def check_column(dataset: EmulatedDataset, column: str) -> None:
+    """Check that random values of a column are in the base as they landed."""
     shop, chance = Shop(dataset), random.Random(7)
     values = [non_null_value(chance, parse_type(TYPES[column])) for _ in range(20)]
     rows = [{"id": number, column: value} for number, value in enumerate(values)]
