@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -144,7 +145,7 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
             try:
                 self._call(self._client.get_dataset, dataset)
             except api.NotFound:
-                command = f"onefold local start --dataset {dataset}"
+                command = f"onefold local query --allow-write {shlex.quote(f'CREATE SCHEMA {quote(dataset)}')}"
                 return [f"dataset {self.project}.{dataset} does not exist at {EMULATOR}; run: {command}"]
         return []
 

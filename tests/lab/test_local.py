@@ -110,7 +110,7 @@ def test_a_stack_in_the_background_is_found_used_and_ended(
     with monkeypatch.context() as exported:
         for name, value in found["hosts"].items():
             exported.setenv(name, value)
-        assert "run: onefold local start --dataset nowhere" in run("plan", "nowhere.customer").err
+        assert "run: onefold local query --allow-write" in run("plan", "nowhere.customer").err
     stopped = run("local", "stop")
     assert (stopped.code, stopped.out) == (0, f"ended the stack at port {port}\n")
     check_examples(run, "stop")

@@ -54,7 +54,7 @@ def test_tables_of_a_missing_dataset_are_an_error_with_the_command_that_creates_
         lambda: warehouse.read_versions(table),
         lambda: warehouse.create_table(table, [Column("id", Scalar("INT64"))]),
     ):
-        with pytest.raises(NotFound, match=r"nowhere does not exist at .*; run: onefold local start --dataset nowhere"):
+        with pytest.raises(NotFound, match=r"nowhere does not exist at .*; run: onefold local query --allow-write"):
             call()
 
 
