@@ -83,17 +83,23 @@ def stop(as_json: bool) -> int:
 @local.command()
 @as_json
 def status(as_json: bool) -> int:
-    """Show the stack that runs, with its ports and the variables to export. Exits with 2 where none does."""
+    """Show the stack that runs, with its ports and the variables to export. Exits with 2 where none does.
+
+    Nothing but the variables is on standard output, for `eval`.
+    """
     from onefold_lab.serve import print_variables
+    from onefold_lab.state import check_answers
 
     stack = _running_stack()
+    if stack:
+        check_answers(stack)
     if as_json:
         echo_json([stack.as_dict()] if stack else [])
     elif stack:
         click.echo(f"# process {stack.pid}, ports from {stack.port} on, state and logs in {stack.folder}")
         print_variables(stack.hosts)
     else:
-        click.echo("no stack runs: start one with `onefold local start --detach`")
+        say("yellow", "no stack runs: start one with `onefold local start --detach`")
     return OK if stack else CHANGES
 
 

@@ -18,7 +18,17 @@ from onefold.core.errors import InvalidInput, Rejected
 from onefold.core.shutdown import ended_in_order
 from onefold.doctor.java import java_hint
 from onefold_lab.stack import PORTS, create_datasets, local_stack
-from onefold_lab.state import LOG, RunningStack, find_stack, held, is_held, note_ready, state_folder, wait_until_ready
+from onefold_lab.state import (
+    LOG,
+    RunningStack,
+    check_answers,
+    find_stack,
+    held,
+    is_held,
+    note_ready,
+    state_folder,
+    wait_until_ready,
+)
 
 PORT = 9050
 """The first port, where none is named."""
@@ -81,6 +91,8 @@ def start_in_background(port: int | None, datasets: Sequence[str]) -> RunningSta
         if found := find_stack(folder):
             return found
         time.sleep(_PAUSE)
+    if process.returncode == 0 and (found := find_stack(folder)):
+        return found  # another one was started at the same time, and this one has joined it
     lines = (folder / LOG).read_text(errors="replace").splitlines()[-_SHOWN_LINES:]
     raise Rejected("\n".join(["the stack does not start:", *(line.removeprefix("Error: ") for line in lines)]))
 
@@ -92,9 +104,13 @@ def join(stack: RunningStack, port: int | None, datasets: Sequence[str]) -> None
         stack: the stack.
         port: the first port that was asked for; None for any.
         datasets: are created, empty.
+
+    Raises:
+        Rejected: a server of the stack has ended.
     """
     from google.api_core.exceptions import Conflict
 
+    check_answers(stack)
     for name in datasets:
         with suppress(Conflict):
             create_datasets(stack.hosts[EMULATOR], [name])

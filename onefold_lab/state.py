@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,12 +19,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from onefold.core.errors import NotFound, Rejected
+from onefold.core.text import shown_list
 
 LOG = "log"
 """The output of a stack that runs in the background."""
 _LOCK, _STATE = "lock", "stack.json"
 _START_SECONDS, _STOP_SECONDS = 300.0, 60.0
 _PAUSE = 0.1
+_CONNECT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ def held(folder: Path) -> Iterator[bool]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _LOCK).open("a") as file:
         is_ours = _locked(file)
+        if is_ours:
+            (folder / _STATE).unlink(missing_ok=True)  # of a process that was killed
         try:
             yield is_ours
         finally:
@@ -100,10 +105,35 @@ def the_stack(environ: Mapping[str, str]) -> RunningStack:
 
     Raises:
         NotFound: none runs.
+        Rejected: a server of it has ended.
     """
     if found := find_stack(state_folder(environ)):
+        check_answers(found)
         return found
     raise NotFound("no stack runs: start one with `onefold local start`, in the background with --detach")
+
+
+def check_answers(stack: RunningStack) -> None:
+    """Check that the servers of a stack listen: one of them may have ended while the process goes on.
+
+    Raises:
+        Rejected: one does not.
+    """
+    ended = [name for name, host in stack.hosts.items() if not _listens(host)]
+    if ended:
+        raise Rejected(
+            f"no server answers at {shown_list(ended)} of the stack of process {stack.pid}: end it with "
+            "`onefold local stop`, and start another"
+        )
+
+
+def _listens(host: str) -> bool:
+    name, _, port = host.rpartition("//")[2].partition(":")
+    try:
+        with socket.create_connection((name, int(port)), _CONNECT_SECONDS):
+            return True
+    except OSError:
+        return False
 
 
 def wait_until_ready(folder: Path) -> RunningStack | None:

@@ -37,7 +37,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("state")
 def test_without_a_stack_status_says_so_and_stop_does_nothing(run: Run) -> None:
     assert (run("local", "status").code, run("local", "status", "--json").results) == (2, [])
-    assert "onefold local start --detach" in run("local", "status").out
+    status = run("local", "status")
+    assert (status.out, "onefold local start --detach" in status.err) == ("", True)  # the shell's eval runs what is printed
     assert (run("local", "stop").code, run("local", "stop").out) == (0, "no stack runs\n")
     assert "start one with `onefold local start`" in run("local", "query", "SELECT 1").err
 
@@ -48,12 +49,26 @@ def test_what_a_killed_process_left_is_no_stack(state: Path, tmp_path: Path) -> 
         assert is_ours
         note_ready(state, 9050, {"A": "b"})
         left = (state / "stack.json").read_text()
-        found = the_stack(os.environ)
+        found = find_stack(state)
+        assert found
         assert (found.port, found.pid, found.hosts) == (9050, os.getpid(), {"A": "b"})
     (state / "stack.json").write_text(left)
     assert (find_stack(state), is_held(state)) == (None, False)
+    with held(state):  # by the next process, which does not answer yet
+        assert find_stack(state) is None
+    (state / "stack.json").write_text(left)
     with pytest.raises(NotFound, match="no stack runs"):
         the_stack(os.environ)
+
+
+def test_a_stack_whose_server_has_ended_is_an_error_that_says_how_to_end_it(run: Run, state: Path) -> None:
+    with held(state):
+        note_ready(state, 9050, {"BIGQUERY_EMULATOR_HOST": f"http://127.0.0.1:{free_port()}"})
+        for words in (["status"], ["start", "--detach"], ["query", "SELECT 1"]):
+            done = run("local", *words)
+            assert (done.code, done.out) == (1, "")
+            assert "no server answers at BIGQUERY_EMULATOR_HOST of the stack of process" in done.err
+            assert "end it with `onefold local stop`, and start another" in done.err
 
 
 def test_only_one_process_holds_the_folder(state: Path) -> None:
