@@ -17,6 +17,7 @@ from onefold.ports.listing import ListedTable, ListingWarehouse, StoredSize
 from onefold.pull.load.run_log import LOG_TABLE
 from onefold.refresh.labels import TABLE_LABEL
 from onefold.schema.plain_table import PlainTable
+from onefold.schema.types import Type
 from onefold.settings.environment import Settings
 from onefold.views.current_kind import current_owner
 
@@ -47,6 +48,7 @@ class Contents:
         read: the datasets whose views are known; of another one nobody knows which views it has.
         warnings: what could not be read, and why.
         plain: its plain change tables, by name.
+        with_metadata: the names of its tables whose rows are changes, with `datastream_metadata`.
     """
 
     tables: Mapping[str, ListedTable]
@@ -57,6 +59,7 @@ class Contents:
     read: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = ()
     plain: Mapping[str, PlainTable] = field(default_factory=dict)
+    with_metadata: frozenset[str] = frozenset()
 
     @property
     def labels(self) -> dict[str, Mapping[str, str]]:
@@ -76,7 +79,8 @@ def read_contents(warehouse: ListingWarehouse, dataset: str, settings: Settings)
         NotFound: the dataset does not exist.
     """
     tables = {table.name: table for table in warehouse.list_dataset(dataset)}
-    plain = _plain_tables(warehouse, dataset, settings, tables)
+    metadata = warehouse.column_types(dataset, METADATA) if any(not table.is_view for table in tables.values()) else {}
+    plain = _plain_tables(warehouse.project, dataset, settings, tables, metadata)
     settings = settings.with_plain(dataset, plain)
     warnings: list[str] = []
     views, read = dict(_views(warehouse.project, dataset, tables.values())), {dataset}
@@ -98,20 +102,21 @@ def read_contents(warehouse: ListingWarehouse, dataset: str, settings: Settings)
         frozenset(read),
         tuple(warnings),
         plain,
+        frozenset(metadata),
     )
 
 
 def _plain_tables(
-    warehouse: ListingWarehouse, dataset: str, settings: Settings, tables: Mapping[str, ListedTable]
+    project: str, dataset: str, settings: Settings, tables: Mapping[str, ListedTable], metadata: Mapping[str, Type]
 ) -> dict[str, PlainTable]:
-    """Return the plain change tables of a dataset; what lies beside a table is told by names and labels alone."""
+    """Return the plain change tables of a dataset. Names and labels tell which have a base or a view in it already."""
 
     def beside(names: Collection[str]) -> frozenset[str]:
-        ids = [TableId(warehouse.project, dataset, name) for name in names]
+        ids = [TableId(project, dataset, name) for name in names]
         return frozenset(id_.table for id_ in ids if log_of(id_).table in tables or _has_view(id_, settings, tables))
 
     labels = {name: table.labels for name, table in tables.items() if not table.is_view}
-    return found_plain(dataset, settings, labels, warehouse.column_types(dataset, METADATA) if labels else {}, beside)
+    return found_plain(dataset, settings, labels, metadata, beside)
 
 
 def _has_view(table: TableId, settings: Settings, tables: Mapping[str, ListedTable]) -> bool:

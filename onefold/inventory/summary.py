@@ -28,7 +28,7 @@ from onefold.views.newest_load import kind_of
 from onefold.views.table_views import Kind
 from onefold.views.unified_kind import UnifiedKind
 
-TableKind = Literal["captured", "pulled", "events", "plain"]
+TableKind = Literal["captured", "pulled", "events", "direct", "plain"]
 State = Literal["up to date", "out of date", "missing", "not Onefold's", "not known"]
 _OWN_TABLES = frozenset({LOG_TABLE, CHECK_TABLE, MANIFEST_TABLE, KEY_TABLE})
 _OWN_PREFIXES = (TEMPORARY_PREFIX, LEAF_PREFIX)
@@ -180,7 +180,9 @@ class _Found:
             return "pulled"
         names = self.settings.names_in(self.base.dataset)
         labelled = any(LABEL_BASE in self.contents.tables[version.table].labels for version in self.versions)
-        return "events" if labelled or names.pattern == LABELS else "captured"
+        if labelled or names.pattern == LABELS:
+            return "events"
+        return "direct" if self.contents.with_metadata.isdisjoint(version.table for version in self.versions) else "captured"
 
     def _sizes(self) -> dict[str, Any]:
         sizes = self.contents.sizes

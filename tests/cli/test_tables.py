@@ -37,7 +37,7 @@ def states(entry: Mapping[str, Any]) -> dict[str, str]:
 def test_each_table_has_one_entry_with_its_kind_versions_and_rows(run: Run, shop: EmulatedDataset) -> None:
     found = entries(run, shop)
     assert {name: (one["kind"], one["versions"], one["rows"]) for name, one in found.items()} == {
-        "customer": ("captured", ["abc", "def"], 0), "supplier": ("captured", ["1"], 2), "rates": ("plain", [], 1),
+        "customer": ("direct", ["abc", "def"], 0), "supplier": ("direct", ["1"], 2), "rates": ("plain", [], 1),
     }  # fmt: skip
 
 

@@ -91,10 +91,14 @@ def found(listed: Listed, settings: Settings | None = None) -> dict[str, TableSu
 
 def test_a_table_is_pulled_if_the_log_of_loads_has_it_and_of_events_if_its_labels_say_so() -> None:
     events = table("click_v_1", onefold_base="click", onefold_version="1")
-    tables = (table("a_v_1"), table("b_v_1"), events, table("plain"), table(LOG_TABLE))
-    listed = Listed({"shop": tables}, logs={LOG_TABLE: [{"table_name": "b", "loaded_at": NOW}]})
+    tables = (table("a_v_1"), table("a_v_2"), table("b_v_1"), table("c_v_1"), events, table("plain"), table(LOG_TABLE))
+    listed = Listed(
+        {"shop": tables},
+        logs={LOG_TABLE: [{"table_name": "b", "loaded_at": NOW}]},
+        metadata={"a_v_2": metadata_type(METADATA_FIELDS)},
+    )
     kinds = {name: one.kind for name, one in found(listed).items()}
-    assert kinds == {"a": "captured", "b": "pulled", "click": "events", "plain": "plain"}
+    assert kinds == {"a": "captured", "b": "pulled", "c": "direct", "click": "events", "plain": "plain"}
     assert found(listed)["b"].landed_at == NOW
 
 
