@@ -105,6 +105,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     Args:
         arguments: the words after the program's name; those of the process by default.
     """
+    # A shell may start a program without them: what it would print goes nowhere, as its user asked.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 for as long as the process lives
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character prints a replacement instead of failing; not all streams know how.
         with contextlib.suppress(AttributeError):

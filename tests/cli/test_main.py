@@ -140,3 +140,12 @@ def test_a_query_is_printed_whole_on_a_terminal_that_knows_only_ascii(tmp_path: 
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, encoding="utf-8", check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "v.`größe`" in done.stdout
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+def test_a_command_without_an_output_does_its_work(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "onefold.yaml").write_text("tables: {customer: {keys: [id]}}\n")
+    command = f"{sys.executable} -c 'from onefold.cli import main; main()' settings check --write {closed}"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("Error")) == (0, "", 0)
+    assert (tmp_path / "onefold.checked.json").exists()

@@ -27,8 +27,6 @@ NOT_SET = {
     "ONEFOLD_CONFIG",
     # Standard output of a function is no terminal, so its log is JSON.
     "ONEFOLD_LOG",
-    # A deployment keeps the default.
-    "ONEFOLD_PLAIN_DATASET",
     # The variables of capture, which is not a function.
     "ONEFOLD_SOURCE_PASSWORD",
     "ONEFOLD_HEARTBEAT",
@@ -44,6 +42,8 @@ NOT_SET = {
     # The key of a person or a job that reads another server.
     "ONEFOLD_REGISTRY_APIKEY",
 }
+DEFAULTS = {"ONEFOLD_PLAIN_DATASET"}
+"""Functions read these, and a deployment keeps their defaults."""
 # Set where sources are pulled (test_pulls).
 OF_PULLS = {"ONEFOLD_BATCH_SOURCE_ACCOUNTS", "ONEFOLD_BATCH_SOURCE_BUCKETS", "ONEFOLD_PULLED_FILES"}
 CLASSES = {
@@ -124,12 +124,12 @@ def read(function: str) -> set[str]:
 def test_every_variable_that_a_function_reads_is_set_and_every_one_that_is_set_is_read(
     options_plan: Plan, function: str
 ) -> None:
-    assert environment(options_plan, function).keys() == read(function) - OF_PULLS
+    assert environment(options_plan, function).keys() == read(function) - OF_PULLS - DEFAULTS
 
 
 def test_every_setting_is_set_for_at_least_one_function(options_plan: Plan) -> None:
     names = set().union(*(environment(options_plan, function) for function in SERVED))
-    assert names == set(VARIABLES) - NOT_SET - OF_PULLS
+    assert names == set(VARIABLES) - NOT_SET - OF_PULLS - DEFAULTS
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
