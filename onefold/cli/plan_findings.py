@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from onefold.cli.common import CHANGES, ERROR, OK, Failure
+from onefold.core.versioned_names import SkippedTable
 from onefold.refresh.plan import ViewPlan
 from onefold.schema.diff import SchemaChange, Severity
 
@@ -57,16 +58,18 @@ def github_commands(results: Sequence[Any]) -> Iterator[str]:
         yield from (_command("warning", view, warning) for warning in result.warnings)
 
 
-def summary_in_markdown(title: str, results: Sequence[Any], counts: str) -> str:
+def summary_in_markdown(title: str, results: Sequence[Any], counts: str, left_out: Sequence[SkippedTable] = ()) -> str:
     """Return a plan as Markdown: one line for each change of a schema, and one for each view that stays or fails.
 
     Args:
         title: the heading.
         results: plans and failures.
         counts: how many views are up to date, and so on.
+        left_out: the tables that look like versions and are not used, each in a line of its own.
     """
     lines = [f"## {title}", "", counts, ""]
     rows = [row for result in results for row in _rows(result)]
+    rows += [_row(left.table, "left out", left.reason, "", "", Severity.WARNING.name) for left in left_out]
     if rows:
         lines += ["| view | what | column | from | to | severity |", "|---|---|---|---|---|---|", *rows, ""]
     return "\n".join(lines) + "\n"
@@ -84,11 +87,13 @@ def write_summary(environ: Mapping[str, str], text: str) -> None:
             file.write(text)
 
 
-def show_in_github(title: str, results: Sequence[Any], counts: str) -> None:
+def show_in_github(title: str, results: Sequence[Any], counts: str, left_out: Sequence[SkippedTable]) -> None:
     """Append a plan to the summary of the step, and print its annotations."""
-    write_summary(os.environ, summary_in_markdown(title, results, counts))
+    write_summary(os.environ, summary_in_markdown(title, results, counts, left_out))
     for line in github_commands(results):
         click.echo(line)
+    for left in left_out:
+        click.echo(_command("warning", left.table, f"the table is left out: {left.reason}"))
 
 
 _DONE = {"create": "created", "update": "updated", "remove": "removed"}

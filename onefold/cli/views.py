@@ -151,7 +151,7 @@ def plan(
     else:
         click.echo(summary(results))
     if github:
-        show_in_github(f"onefold plan {named.dataset}", results, summary(results))
+        show_in_github(f"onefold plan {named.dataset}", results, summary(results), checked.left_out)
     return exit_code(results, fail_on)
 
 

@@ -73,6 +73,19 @@ def test_github_gets_annotations_and_a_summary(
     assert f"| {view} | retyped | amount | INT64 | STRING | CRITICAL |" in written
 
 
+def test_github_gets_the_tables_that_are_left_out(
+    run: Run, shop: EmulatedDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    shop.land("t_v_ghi", {"id": "INT64"})
+    printed = run("plan", "--dataset", shop.name, "--github")
+    assert printed.code == 0
+    (line,) = [line for line in printed.out.splitlines() if line.startswith("::")]
+    assert line.startswith("::warning title=t_v_ghi::the table is left out: ")
+    assert "| t_v_ghi | left out | " in summary.read_text()
+
+
 def test_github_without_a_summary_prints_annotations_alone(
     run: Run, shop: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
