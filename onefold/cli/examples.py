@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 EXAMPLES = {
+    "init": (
+        "onefold init",
+        "onefold init --project my-project --region europe-west1 --rows-from capture --dataset shop --dry-run",
+    ),
     "demo": ("onefold demo --fast", "onefold demo --source mysql://reader@127.0.0.1:3306/shop"),
     "local start": ("onefold local start --dataset shop", "onefold local start --detach --port 9150"),
     "local status": ("onefold local status", "onefold local status --json"),

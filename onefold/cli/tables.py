@@ -58,7 +58,9 @@ def _named(tables: Sequence[str], dataset: str | None, settings: Settings) -> tu
     if tables:
         for table in tables:
             _check_dataset(table, dataset)
-        return named_tables(tables, dataset, "onefold tables", of_dataset=True)
+        found = named_tables(tables, dataset, "onefold tables", of_dataset=True)
+        check_names(("dataset", one.dataset) for one in found)
+        return found
     datasets = [dataset] if dataset else sorted(settings.datasets or ())
     if not datasets:
         raise InvalidInput("no dataset is named: write `onefold tables 'shop.*'`, or add --dataset shop")

@@ -258,7 +258,7 @@ TWO_MEANINGS = {
 """Options with another form of value, and why."""
 
 
-@pytest.mark.parametrize("name", [name for name in LEAVES if name != "init"])
+@pytest.mark.parametrize("name", LEAVES)
 def test_every_command_has_two_examples_that_are_parsed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for file in ("click.json", "schemas", "a.csv", "b.csv", "truth.jsonl", "p"):

@@ -138,6 +138,10 @@ def test_what_does_not_exist_is_an_error_with_the_near_name(run: Run, shop: Emul
     assert "write DATASET.customer" in run("tables", "customer").err
 
 
+def test_a_pattern_of_datasets_is_refused(run: Run) -> None:
+    assert "dataset '*' is not a valid name" in run("tables", "*.*").err
+
+
 def test_an_empty_dataset_has_no_tables(run: Run, dataset: EmulatedDataset) -> None:
     assert run("tables", f"{dataset.name}.*").out.endswith("0 tables, 0 with problems\n")
 
