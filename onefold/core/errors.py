@@ -135,7 +135,7 @@ class NoCleanViews(NotFound):
 
 
 class NoOwnDataset(NotFound):
-    """The dataset does not exist in which the base and the current view of a plain change table lie."""
+    """The dataset of the base and the current view of a plain change table does not exist."""
 
 
 class NoVersions(NotFound):

@@ -39,7 +39,7 @@ class Product:
     """The views of the tables of one dataset.
 
     Attributes:
-        dataset: the dataset of the tables; the views may lie in others.
+        dataset: the dataset of the tables; the views may be in others.
         views: its views, in the order of their names.
         loaded_at: an expression for the time at which a row came, for each table or view whose rows tell it.
     """

@@ -49,7 +49,7 @@ class BaseTable:
     table: the table whose latest rows it holds.
     columns: the source's columns in their unified types.
     keys: the names of the columns that are the key, spelled as in `columns`.
-    dataset: the dataset of the base and its log; None where they lie beside the table.
+    dataset: the dataset of the base and its log; None where they are in that of the table.
     """
 
     table: TableId

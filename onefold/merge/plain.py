@@ -40,7 +40,7 @@ def declared_key(warehouse: BaseWarehouse, table: TableId, settings: Settings) -
 
 
 def check_own_dataset(warehouse: ListsViews, table: TableId, settings: Settings) -> None:
-    """Check that there is the dataset in which the base and the current view of a plain change table lie.
+    """Check that the dataset of the base and the current view of a plain change table exists.
 
     Args:
         warehouse: where it has to be.
@@ -73,7 +73,7 @@ def found_plain(
         settings: those of the installation.
         labels: the labels of all tables of the dataset that are not views, by name.
         types: the type of `datastream_metadata` in each table that has the column.
-        beside: called with the names of tables; returns those whose base or current view lies beside them.
+        beside: called with the names of tables; returns those whose base or current view is in the same dataset.
     """
     names = settings.names_in(dataset).resolved(labels)
     modes = plain_modes(tuple(labels), types, names, declared_tables(settings, dataset))

@@ -1,4 +1,4 @@
-"""What the settings know of a plain change table: what its rows are, and where its base and its current view lie."""
+"""What the settings know of a plain change table: what its rows are, and where its base and its current view are."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class TableRules:
         current: whether messages keep the current view of the table.
         names: the naming of the versioned tables in the table's dataset.
         landed_column: the column of a plain change table that holds when a row came; None where it has no such column.
-        base_dataset: the dataset of the base of a plain change table; None where the base lies beside the change tables.
+        base_dataset: the dataset of the base of a plain change table; None where it is that of the change tables.
     """
 
     conversions: Literal["lossless", "classic"] = "lossless"

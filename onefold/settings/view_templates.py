@@ -37,7 +37,7 @@ def template_problems(settings: Settings) -> Iterator[Problem]:
     if "{dataset}" not in plain or "{table}" in plain:
         yield Problem(
             f"ONEFOLD_PLAIN_DATASET {plain!r} must hold {{dataset}} and not {{table}}: the bases and views of a dataset's "
-            "plain change tables lie in one dataset"
+            "plain change tables are in one dataset"
         )
 
 

@@ -1,4 +1,4 @@
-"""The current views whose tables are gone: beside the tables, and of plain change tables in the dataset of their own."""
+"""The current views whose tables are gone, in the dataset of the tables or in that of the bases of plain change tables."""
 
 from __future__ import annotations
 

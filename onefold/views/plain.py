@@ -1,7 +1,7 @@
-"""Which tables of a dataset are plain change tables, and where the base and the current view of each lie.
+"""Which tables of a dataset are plain change tables, and where the base and the current view of each are.
 
-They lie in a dataset of our own (`ONEFOLD_PLAIN_DATASET`), not in that of the tables, which belongs to whoever writes them.
-A base or a current view that an earlier release made beside its table stays there, and is kept there.
+They are in a dataset of our own (`ONEFOLD_PLAIN_DATASET`), not in that of the tables, which belongs to whoever writes them.
+A base or a current view that an earlier release made in the dataset of its table stays there, and is kept there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plain change tables of a dataset, and where the base and the current view of each lie."""
+"""The plain change tables of a dataset, and where the base and the current view of each are."""
 
 from __future__ import annotations
 

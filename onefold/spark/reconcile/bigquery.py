@@ -175,7 +175,7 @@ class BigQueryBases:
     def _make_plan(self, table: TableId, base: TableId, arguments: ReconcileArguments) -> MergePlan:
         self._settings = with_plain_table(self._warehouse, table, self._settings)
         self._view = replace(self._view, settings=self._settings)
-        # A message names the base beside the table, wherever the base of a plain change table lies.
+        # A message names the base in the dataset of the table, wherever the base of a plain change table is.
         own = base_table(self._settings.rules_for(table).base_place(table))
         if base not in (own, base_table(table)) or len(arguments.changes) > 1:
             raise InvalidInput(f"--base {base}: name {own}, the base of {table}, and no other changes")
