@@ -26,7 +26,6 @@ LOG_COLUMNS = (
     Column("versions", _STRING),
     Column("floor", _STRING),
     Column("changes", _INT64),
-    Column("bytes", _INT64),
     Column("inserted", _INT64),
     Column("updated", _INT64),
     Column("below_floor", _INT64),
@@ -35,6 +34,7 @@ LOG_COLUMNS = (
     Column(UNKNOWN_TYPES, _INT64),
     Column(TIME_ZONES, _STRING),
     Column(LANDED, _STRING),
+    Column("bytes", _INT64),
 )
 TIME_QUERY = "SELECT CURRENT_TIMESTAMP() AS now"
 """The warehouse's time, for where there is no log whose query tells the time."""

@@ -65,7 +65,7 @@ STATEMENTS: dict[str, Callable[[], str]] = {
     "purge": lambda: purge_statement(BASE, expired_tombstones(TIME), TIME),
     "lost rows": lambda: lost_rows_query(BASE, STORED, changes_query(CHANGES, BASE, RULES, only_keys=True)),
     "state": lambda: state_query(BASE.log),
-    "state of an earlier release": lambda: state_query(BASE.log, LOG_COLUMNS[-4:]),
+    "state of an earlier release": lambda: state_query(BASE.log, LOG_COLUMNS[-5:]),
     "repeated keys": lambda: repeated_keys_query(BASE, changes_query(CHANGES, BASE, RULES)),
 }
 

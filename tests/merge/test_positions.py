@@ -43,14 +43,14 @@ SPLIT_KEY = (
 
 
 def an_old_shop(dataset: EmulatedDataset, *positions: str, floor: str = "NULL", **options: Any) -> Shop:
-    """A base and a log as an earlier release left them: without the column that it did not know."""
+    """A base and a log as an earlier release left them: without the columns that it did not know."""
     shop = Shop(dataset, **options)
     shop.create("a", CUSTOMER)
     rows = [f"{number}, 'base', '{position}', FALSE" for number, position in enumerate(positions, 1)]
     dataset.land("customer_base", {"id": "INT64", "name": "STRING", "_position": "STRING", "_deleted": "BOOL"}, *rows)
     stored = shop.warehouse.read_table(shop.table.sibling("customer_base"))
     assert stored is not None
-    columns = {column.name: render_type(column.type) for column in LOG_COLUMNS[:-4]}
+    columns = {column.name: render_type(column.type) for column in LOG_COLUMNS[:-5]}
     log = [f"'{kind}', TIMESTAMP '2024-01-01 00:00:00+00', {{}}, '[\"id\"]', '[\"a\"]', {{}}" for kind in ("merge", "purge")]
     created = f"TIMESTAMP '{stored.created:%Y-%m-%d %H:%M:%S.%f}+00'"
     floors = ("NULL", floor)
@@ -157,11 +157,12 @@ def test_changes_ordered_as_text_are_counted_with_one_of_them(dataset: EmulatedD
 
 def test_people_are_warned_of_a_sequence_that_is_ordered_as_text(run: Run, dataset: EmulatedDataset) -> None:
     columns = {"id": "INT64", "name": "STRING"}
-    land_changes(dataset, "customer", columns, [change("INSERT", "0-1-100", id=1, name="a")])
+    for table in ("customer", "supplier"):
+        land_changes(dataset, table, columns, [change("INSERT", "0-1-100", id=1, name="a")])
     outcome = run("merge", f"{dataset.name}.customer", "--keys", "id")
     assert outcome.code == 0
     warning = " ".join(outcome.out.partition("\nWARNING: ")[2].split())
     assert "1 change ordered by text, since a sequence such as '0-1-100'" in warning
     assert warning.endswith("merge with --rebuild")
-    counted = run("merge", f"{dataset.name}.customer", "--json").result
+    counted = run("merge", f"{dataset.name}.supplier", "--keys", "id", "--json").result
     assert (counted["ordered_by_text"], counted["text_example"]) == (1, "0-1-100")
