@@ -28,6 +28,7 @@ from onefold.core.names import TableId
 from onefold.core.text import counted
 from onefold.ports.batches import Batches, BatchState, StoredBatch
 from onefold.settings.batches import read_batch_settings
+from onefold.settings.environment import Settings
 from onefold_lab.dataproc import dataproc_emulator
 from onefold_lab.demo.story import Story, timed
 from onefold_lab.load_workload import land
@@ -62,6 +63,7 @@ def play_batches(console: Console, story: Story, client: bigquery.Client, host: 
     console.rule("[bold]A change log becomes a table")
     (changes,) = workload.changes.values()
     land(client, TableId(DEFAULT_PROJECT, dataset, TABLE), changes)
+    client.create_dataset(_of_bases(dataset), exists_ok=True)
     console.print(
         f"{OPTIONS.operations:,} operations at a source ({_counted(workload.counts)}) arrive as "
         f"{counted(len(changes), 'change')}, in random order and some of them twice, in [bold]{TABLE}[/]. "
@@ -141,8 +143,13 @@ class _BatchDemo:
             raise Rejected(f"{TABLE}_base differs from the truth in {counted(found.summary.findings, 'row')}")
 
     def base(self) -> list[dict[str, Any]]:
-        rows = self.warehouse.read_rows(TableId(DEFAULT_PROJECT, self.dataset, f"{TABLE}_base"))
+        rows = self.warehouse.read_rows(TableId(DEFAULT_PROJECT, _of_bases(self.dataset), f"{TABLE}_base"))
         return sorted((dict(row) for row in rows), key=lambda row: int(row["id"]))
+
+
+def _of_bases(dataset: str) -> str:
+    """Return the dataset of the bases of plain change tables, which the table of the workload is."""
+    return Settings().plain_dataset.format(dataset=dataset)
 
 
 @contextlib.contextmanager
