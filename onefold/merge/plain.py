@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
 
 from onefold.changelog.plain_tables import plain_modes
 from onefold.core.errors import AccessDenied, NoOwnDataset, NotFound
@@ -14,17 +13,6 @@ from onefold.schema.types import Type
 from onefold.settings.environment import Settings
 
 Beside = Callable[[Collection[str]], frozenset[str]]
-
-
-class ListsViews(Protocol):
-    """Where the views of a dataset are listed."""
-
-    def list_views(self, dataset: str) -> tuple[str, ...]:
-        """Return the names of all views of a dataset.
-
-        Raises:
-            NotFound: the dataset does not exist.
-        """
 
 
 def declared_key(warehouse: BaseWarehouse, table: TableId, settings: Settings) -> tuple[str, ...]:
@@ -39,7 +27,7 @@ def declared_key(warehouse: BaseWarehouse, table: TableId, settings: Settings) -
     return stored.primary_key if stored else ()
 
 
-def check_own_dataset(warehouse: ListsViews, table: TableId, settings: Settings) -> None:
+def check_own_dataset(warehouse: BaseWarehouse, table: TableId, settings: Settings) -> None:
     """Check that the dataset of the base and the current view of a plain change table exists.
 
     Args:
@@ -56,10 +44,10 @@ def check_own_dataset(warehouse: ListsViews, table: TableId, settings: Settings)
     try:
         warehouse.list_views(plain.dataset)
     except (NotFound, AccessDenied) as error:  # to an account without rights, a dataset that is not there is a refusal
+        problem = "; ".join(warehouse.dataset_problems(plain.dataset)) or str(error)
         raise NoOwnDataset(
-            f"{table} gets no base and no current view: dataset {plain.dataset} does not exist, or the account may not read "
-            f"it; run: bq --location=LOCATION mk --dataset {table.project}:{plain.dataset}, in the location of "
-            f"{table.dataset}. ONEFOLD_PLAIN_DATASET names another one"
+            f"{table} gets no base and no current view: {problem}, in the location of {table.dataset}. "
+            "ONEFOLD_PLAIN_DATASET names another dataset"
         ) from error
 
 

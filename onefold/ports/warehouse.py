@@ -199,6 +199,9 @@ class BaseWarehouse(Warehouse, Protocol):
     def time_travel(self, dataset: str) -> timedelta | None:
         """Return how long the warehouse keeps what was appended to tables of a dataset; None where it keeps nothing."""
 
+    def dataset_problems(self, dataset: str) -> list[str]:
+        """Return what keeps tables from being created in a dataset and read, each with its remedy. Creates nothing."""
+
     def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:
         """Return the keys that tables of one dataset declare; a table without a declared key is left out."""
 
