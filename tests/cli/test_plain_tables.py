@@ -104,7 +104,7 @@ def test_current_says_of_a_table_of_the_merge_mode_that_it_is_current_already(ru
 def test_without_the_dataset_a_named_table_is_an_error_and_others_are_skipped(run: Run, mydb: EmulatedDataset) -> None:
     named = run("current", f"{mydb.name}.orders")
     assert named.code == 1
-    assert f"mk --dataset local:{mydb.name}__onefold" in named.err
+    assert f"CREATE SCHEMA `{mydb.name}__onefold`" in named.err
     assert run("current", f"{mydb.name}.*").code == 0
     assert names(mydb) == THEIRS
 
