@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from pathlib import Path
@@ -88,6 +89,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if only_long_tests(config):
         mark_property_tests(items)
     items.sort(key=lambda item: item.get_closest_marker("heavy") is None)
+    gc.freeze()  # the tests stay until the end, and looking through them again and again took a tenth of the fast ones' time
+    gc.set_threshold(100_000, 20, 50)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

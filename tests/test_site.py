@@ -112,6 +112,7 @@ def test_a_table_of_keys_that_no_schema_has_fails_the_build(site: Path) -> None:
     assert (done.returncode, "correct the line" in done.stdout + done.stderr) == (1, True), done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_a_theme_that_loads_other_scripts_fails_the_build(site: Path) -> None:
     theme = site / "theme" / "assets" / "javascripts"
     theme.mkdir(parents=True)
@@ -123,6 +124,7 @@ def test_a_theme_that_loads_other_scripts_fails_the_build(site: Path) -> None:
     assert (done.returncode, "adapt the hook" in done.stdout + done.stderr) == (1, True), done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_broken_links_and_a_page_that_is_missing_in_the_navigation_fail_the_build(site: Path) -> None:
     with (site / "docs" / "index.md").open("a") as page:
         page.write("\n[nowhere](no-such-page.md)\n\n[nowhere](glossary.md#no-such-anchor)\n")

@@ -63,6 +63,7 @@ def test_a_loader_that_waits_for_the_lock_sees_what_the_first_has_recorded(redsh
     assert len(recorded(redshift)) == 1
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_before_any_call_is_finished_by_the_next(redshift: RedshiftServer) -> None:
     load = stored(1, TABLE, [{"id_": "a", "n": 1}])
     number = 0

@@ -37,7 +37,7 @@ def copies(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [record for record in records if record["metadata"]["ingestion_method"] == "SNAPSHOT"]
 
 
-@on(MariaDb, MySql)
+@on(MariaDb, long=MySql)
 @pytest.mark.parametrize("captured", ["*", "child"], ids=["parent captured", "parent left out"])
 @pytest.mark.parametrize(
     ("rule", "statement", "follows"),

@@ -87,7 +87,7 @@ def lag(capture: Capture) -> int | None:
     return status.lag_seconds if status else None
 
 
-@on(MariaDb, MySql)
+@on(MariaDb, long=MySql)
 def test_a_quiet_source_is_up_to_date_however_old_its_last_change_is(running: Capture, clock: Clock) -> None:
     clock.time += HOUR
     eventually(lambda: lag(running) == 0)
@@ -96,7 +96,7 @@ def test_a_quiet_source_is_up_to_date_however_old_its_last_change_is(running: Ca
     assert (status.seconds_since_last_change or 0) >= HOUR - 1  # whole seconds
 
 
-@on(MariaDb, MySql)
+@on(MariaDb, long=MySql)
 def test_the_checkpoint_of_a_quiet_source_shows_that_it_is_up_to_date(running: Capture, bench: Bench, clock: Clock) -> None:
     eventually(lambda: running._saved and running._saved.saved_at)
     before = bench.checkpoint()

@@ -157,6 +157,7 @@ def test_a_process_that_follows_a_quiet_source_is_well_and_one_that_hangs_is_not
     life.end()
 
 
+@pytest.mark.long
 def test_a_process_that_waits_for_its_source_is_well_and_one_that_hangs_is_not(scene: Scene) -> None:
     life = scene.start("--port", "9")
     life.eventually(lambda: scene.output.exists() and scene.events("try_again"))

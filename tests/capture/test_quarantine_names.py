@@ -10,7 +10,7 @@ from support.source_database import on
 from onefold.mysql.table_filter import TableFilter
 
 
-@on(MariaDb, MySql)
+@on(MariaDb, long=MySql)
 @pytest.mark.parametrize("first", ["a b", "a_b"])
 def test_a_second_table_of_one_base_name_waits_in_quarantine_until_it_is_renamed(scene: QuarantineScene, first: str) -> None:
     """The table that was captured first keeps the name, and no row of the second one is published."""

@@ -13,7 +13,7 @@ from support.source_database import on
 from onefold.mysql.table_filter import TableFilter
 
 
-@on(MariaDb, MySql)
+@on(MariaDb, long=MySql)
 @pytest.mark.parametrize("given", ["", "GRANT SELECT (id) ON {db}.bad TO {name}", "GRANT INSERT ON {db}.bad TO {name}"])
 @pytest.mark.parametrize("named", [True, False], ids=["named by a pattern", "under a pattern"])
 def test_a_missing_right_puts_a_table_into_quarantine_until_it_is_granted(

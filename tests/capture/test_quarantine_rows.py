@@ -38,7 +38,7 @@ def test_a_complete_row_brings_a_table_back_while_capture_runs(scene: Quarantine
     assert scene.quarantine() == []
 
 
-@on(MariaDb, MySql)
+@on(MariaDb, long=MySql)
 def test_incomplete_rows_between_complete_ones_do_not_copy_the_table_again_and_again(scene: QuarantineScene) -> None:
     scene.source.run("CREATE TABLE bad (id INT PRIMARY KEY, n INT)", "INSERT INTO bad VALUES (1, 1)")
     with scene.bench.running(snapshot=True):

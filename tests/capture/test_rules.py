@@ -17,7 +17,7 @@ from onefold.core.hash_key import HashKey
 from onefold.landing.row_writer import LandingRules
 from onefold.settings.captures import ColumnRules
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 KEY = HashKey(b"thirty-two bytes of a secret key")
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, mail VARCHAR(60), born DATE, pin INT)"

@@ -28,7 +28,7 @@ from onefold.landing.row_writer import LandingRules
 from onefold.mysql.table_filter import TableFilter
 from onefold.settings.captures import ColumnRules
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 
 @pytest.fixture

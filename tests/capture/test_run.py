@@ -17,7 +17,7 @@ from onefold.core.errors import NotFound
 from onefold.mysql.gtid import read_executed
 from onefold.mysql.table_filter import TableFilter
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 
 @pytest.fixture

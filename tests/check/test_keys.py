@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.check_scene import CheckScene
 from support.checked_table import OLD, fill
 from support.database_servers import MariaDb, MySql
@@ -18,6 +19,7 @@ def names(scene: CheckScene) -> tuple[dict[int, str], dict[int, str]]:
     return dict(scene.source.rows("SELECT id, name FROM t")), {row["id"]: row["name"] for row in scene.view()}
 
 
+@pytest.mark.long
 def test_after_a_round_of_repairs_the_view_is_the_source(scene: CheckScene) -> None:
     fill(scene, 60)
     scene.pull()
@@ -43,6 +45,7 @@ def test_after_a_round_of_repairs_the_view_is_the_source(scene: CheckScene) -> N
     assert source == view
 
 
+@pytest.mark.long
 def test_a_key_that_is_a_text_is_read_by_digests(scene: CheckScene) -> None:
     scene.source.run(
         "CREATE TABLE codes (code VARCHAR(20) CHARACTER SET utf8mb4 PRIMARY KEY, n INT, at TIMESTAMP NOT NULL, KEY (at))",

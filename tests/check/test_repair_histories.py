@@ -41,6 +41,7 @@ def sides(scene: CheckScene, table: str) -> tuple[list[object], list[object]]:
     return sorted(source, key=str), sorted(view, key=str)
 
 
+@pytest.mark.long
 @settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, watermark=st.sampled_from(["at", "id"]), rows=st.integers(9, 40))
 def test_after_a_full_round_of_repairs_people_read_what_the_source_has(

@@ -26,6 +26,7 @@ def test_equal_tables_have_no_finding_in_any_chunk(scene: CheckScene) -> None:
     assert list(scene.folder.glob(f"json/fraud/{scene.source.name}/t/dq/*/*_0.json"))
 
 
+@pytest.mark.long
 def test_the_next_chunk_is_remembered_and_wraps_around(scene: CheckScene) -> None:
     fill(scene, 25)
     scene.pull()

@@ -10,6 +10,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.cli import Run
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop
+from support.sweeps import sweep
 
 SOON = f"{datetime.now(UTC) + timedelta(hours=1):%Y-%m-%d %H:%M:%S}"
 
@@ -82,7 +83,7 @@ def test_current_all_leaves_out_the_tables_that_the_settings_exclude(run: Run, d
     ]
 
 
-@pytest.mark.parametrize("command", ["merge", "current"])
+@pytest.mark.parametrize("command", sweep(["merge", "current"]))
 def test_all_means_every_table_of_the_dataset(run: Run, dataset: EmulatedDataset, command: str) -> None:
     shops(dataset, f"all{command}", "a", "b")
     tables = {entry["table"] for entry in run(command, dataset.name, "--all", "--json").results}

@@ -8,6 +8,7 @@ import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change, land_changes
 from support.cli import Run
+from support.sweeps import sweep
 
 CUSTOMER = {"id": "INT64", "name": "STRING"}
 WITH_TYPES = "tables: {customer: {types: {id: STRING}}}"
@@ -61,7 +62,7 @@ def test_the_settings_of_a_current_view_count_as_well(run: Run, dataset: Emulate
     assert types(dataset, "current") == [int]
 
 
-@pytest.mark.parametrize("command", [("refresh",), ("current",), ("merge",)])
+@pytest.mark.parametrize("command", sweep([("refresh",), ("current",), ("merge",)]))
 def test_the_key_and_the_overlap_are_settings_of_the_current_view(
     run: Run, dataset: EmulatedDataset, command: tuple[str, ...]
 ) -> None:

@@ -11,6 +11,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import Row, change, land_changes
 from support.cli import Run
 from support.merge_shop import LONG_AGO, now
+from support.sweeps import sweep
 
 from onefold.changelog.metadata import LANDED_AT
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
@@ -62,7 +63,7 @@ def commands(run: Run, dataset: EmulatedDataset) -> Commands:
     return found
 
 
-@pytest.mark.parametrize("other", ["DATE", "DATETIME"])
+@pytest.mark.parametrize("other", sweep(["DATE", "DATETIME"]))
 def test_unmerged_rows_of_a_version_whose_landing_times_are_no_timestamps_are_shown(commands: Commands, other: str) -> None:
     commands.create("a", **{LANDED_AT: other})
     commands.create("b")
@@ -72,6 +73,7 @@ def test_unmerged_rows_of_a_version_whose_landing_times_are_no_timestamps_are_sh
     assert commands.around_a_merge() == [(1, "new")]
 
 
+@pytest.mark.long
 def test_a_version_that_was_dropped_and_restored_is_read_whole(commands: Commands, dataset: EmulatedDataset) -> None:
     """It has no more rows than before, so their number does not tell."""
     commands.create("a")
@@ -84,6 +86,7 @@ def test_a_version_that_was_dropped_and_restored_is_read_whole(commands: Command
     assert commands.around_a_merge() == [(1, "restored"), (2, "old"), (3, "b")]
 
 
+@pytest.mark.long
 def test_a_purged_row_does_not_come_back_while_the_base_is_left_out(commands: Commands, dataset: EmulatedDataset) -> None:
     """The history has lost the deletion, and the base cannot be read in its new types until a merge rebuilds it."""
     commands.create("a", flag="BOOL")
@@ -96,6 +99,7 @@ def test_a_purged_row_does_not_come_back_while_the_base_is_left_out(commands: Co
     assert commands.around_a_merge("id, flag") == [("2", "true")]
 
 
+@pytest.mark.long
 def test_times_that_were_merged_in_another_zone_are_read_anew(commands: Commands) -> None:
     commands.create("a", seen="DATETIME")
     commands.create("b", seen="TIMESTAMP")
@@ -107,7 +111,7 @@ def test_times_that_were_merged_in_another_zone_are_read_anew(commands: Commands
     assert found == [(1, "2024-06-01 10:00:00+00"), (2, "2024-06-01 10:00:00+00")]
 
 
-@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+@pytest.mark.parametrize("order", sweep({"1, then 2": ((1, 2),), "2, then 1": ((2, 1),)}))
 def test_the_later_one_of_two_copies_counts_in_whichever_order_they_are_merged(
     commands: Commands, dataset: EmulatedDataset, order: tuple[int, int]
 ) -> None:
@@ -130,6 +134,7 @@ ODD: tuple[tuple[dict[str, Any], ...], ...] = (
 """The lower position first: numbers compare as numbers, and identifiers as text."""
 
 
+@pytest.mark.long
 def test_odd_positions_have_one_order_whichever_of_them_was_merged_first(commands: Commands) -> None:
     commands.create("a")
     cases = [[_odd(number, place, fields) for place, fields in enumerate(positions)] for number, positions in enumerate(ODD)]

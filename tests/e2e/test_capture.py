@@ -229,6 +229,7 @@ def test_views_equal_the_source_after(walk: Walk, step: Step) -> None:
     check(walk, step)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", [step for step in STEPS if step.name in ON_MYSQL], ids=lambda step: step.name)
 def test_views_equal_the_source_on_mysql_after(mysql_walk: Walk, step: Step) -> None:
     check(mysql_walk, step)

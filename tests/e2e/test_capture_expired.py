@@ -49,6 +49,7 @@ def test_rows_that_only_the_base_has_are_deleted_after_a_truncation(flow: Flow) 
     flow.check_current("customer")
 
 
+@pytest.mark.long
 def test_children_that_only_the_base_has_follow_their_parent(flow: Flow) -> None:
     flow.run(
         "CREATE TABLE parent (id INT PRIMARY KEY)",

@@ -88,6 +88,7 @@ def test_a_value_that_a_rule_names_is_nowhere(flow: Flow, capsys: pytest.Capture
     assert not [one for one in (*SECRETS, KEY.secret.decode(), KEY.secret.hex(), *KEY.pads) if one in written]
 
 
+@pytest.mark.long
 def test_rules_that_come_later_replace_every_present_row(flow: Flow) -> None:
     flow.capture(snapshot=True)
     assert [one["pin"] for one in current(flow)] == [4711, 4712, 1]

@@ -22,6 +22,7 @@ def rows(shown: str) -> list[list[str]]:
     return [re.split(r" *│ *", line)[1:-1] for line in shown.splitlines() if line.startswith("│")]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(java_hint() is not None, reason=str(java_hint()))
 @pytest.mark.emulator
 @pytest.mark.spark

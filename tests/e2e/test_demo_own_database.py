@@ -249,6 +249,7 @@ def following(source: SourceDatabase, folder: Path) -> Iterator[tuple[subprocess
         os.close(screen)
 
 
+@pytest.mark.long
 def test_changes_are_followed_and_compared_until_ctrl_c(
     source: SourceDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from google.cloud import dataproc_v1
 from support.batches import ENVIRON, SETTINGS, MemoryBatches
 from support.fuzz_messages import EVENT_HEADERS, RAW, Fuzzer
 from support.in_memory import MemoryPublisher, event_body, push_body
+from support.sweeps import sweep
 from werkzeug.test import Client
 
 from onefold.adapters.send_event import local_session
@@ -171,7 +172,7 @@ def test_a_message_without_an_identifier_is_dead_lettered(client: Client, publis
     assert "no messageId" in publisher.topics["dead-letter"][0].attributes["reason"]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", sweep(range(10)))
 def test_a_thousand_fuzzed_messages_make_no_error_and_no_batch_of_another_place(
     client: Client, batches: MemoryBatches, publisher: MemoryPublisher, seed: int
 ) -> None:

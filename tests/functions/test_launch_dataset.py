@@ -64,6 +64,7 @@ class Deployment:
         return follow(self.batches, id_, lambda _: None)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("spark")  # where there is no Spark, there is no job
 def test_one_message_merges_all_tables_once(
     dataset: EmulatedDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -17,6 +17,7 @@ from support.fake_bigquery import FakeBigQuery
 from support.fuzz_messages import EVENT_HEADERS, HEADERS, RAW, Fuzzer
 from support.in_memory import ABC, MemoryPublisher, audit_entry, event_body, push_body
 from support.memory_handler import shop
+from support.sweeps import sweep
 from werkzeug.test import Client
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
@@ -169,7 +170,7 @@ def is_safe(sql: str) -> bool:
     return has_names and (of_versions or of_plain_tables)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", sweep(range(10)))
 def test_a_thousand_fuzzed_messages_make_no_error_and_no_sql_with_a_bad_name(
     client: Client, cloud: FakeBigQuery, publisher: MemoryPublisher, seed: int
 ) -> None:

@@ -7,6 +7,7 @@ import re
 
 import pytest
 from support.deploy import MOVED, PULLED, RENEWED, REPLACING, REVOKING, WHERE, Recorder, make, plan_of
+from support.sweeps import sweep
 from support.terraform import ROOT
 
 from infra.review import taken_away
@@ -43,7 +44,7 @@ def test_the_grants_of_the_deployment_are_written_for_the_commands_of_permission
     found.check_fresh(json.dumps(PULLED).encode())
 
 
-@pytest.mark.parametrize("pulled", ["", json.dumps({**PULLED, "outputs": {}})])
+@pytest.mark.parametrize("pulled", sweep(["", json.dumps({**PULLED, "outputs": {}})]))
 def test_without_the_output_of_grants_the_former_file_stays(recorder: Recorder, pulled: str) -> None:
     (recorder.folder / "grants.json").write_text("former")
     assert make(recorder, "deploy", *WHERE, said="yes\n", PULLED=pulled).returncode != 0
@@ -57,19 +58,20 @@ def test_without_a_bucket_of_capture_none_is_adopted(recorder: Recorder) -> None
     assert planned.endswith("-var=adopt_capture_bucket=false -var=adopt_registry_bucket=true")
 
 
+@pytest.mark.long
 def test_without_a_bucket_of_the_registry_none_is_adopted(recorder: Recorder) -> None:
     make(recorder, "deploy", *WHERE, said="yes\n", fails="my-project-onefold-registry")
     (planned,) = (call for call in recorder.calls if " plan " in call)
     assert planned.endswith("-var=adopt_capture_bucket=true -var=adopt_registry_bucket=false")
 
 
-@pytest.mark.parametrize("said", ["", "no\n", "y\n"])
+@pytest.mark.parametrize("said", sweep(["", "no\n", "y\n"]))
 def test_nothing_is_applied_without_a_yes(recorder: Recorder, said: str) -> None:
     assert make(recorder, "deploy", *WHERE, said=said).returncode != 0
     assert not any(" apply " in call for call in recorder.calls)
 
 
-@pytest.mark.parametrize("said", ["no\n", "yes\nno\n"])
+@pytest.mark.parametrize("said", sweep(["no\n", "yes\nno\n"]))
 def test_removals_of_a_plan_are_listed_and_need_a_confirmation(recorder: Recorder, said: str) -> None:
     done = make(recorder, "deploy", *WHERE, said=said, PLAN=plan_of(REVOKING, REPLACING))
     assert done.returncode != 0
@@ -114,12 +116,14 @@ def test_undeploy_keeps_the_buckets_of_capture_and_the_registry_and_the_rights_o
     assert "left: gs://my-project-onefold-capture" in done.stdout
 
 
+@pytest.mark.long
 def test_nothing_is_destroyed_if_a_resource_cannot_be_removed_from_the_state(recorder: Recorder) -> None:
     kept = 'module.buckets.google_storage_bucket.kept["capture"]\ngoogle_kms_crypto_key_iam_member.agent\n'
     assert make(recorder, "undeploy", *WHERE, STATE_LIST=kept, fails="state rm module.buckets").returncode != 0
     assert not any(" destroy " in call for call in recorder.calls)
 
 
+@pytest.mark.long
 def test_a_second_deployment_has_its_own_state(recorder: Recorder) -> None:
     done = make(recorder, "undeploy", "PROJECT=my-project", "REGION=us-east1", "PREFIX=us-", "VARS=us.tfvars")
     assert done.returncode == 0, done.stderr
@@ -146,6 +150,7 @@ def test_service_agents_are_created_before_anything_needs_them(recorder: Recorde
     assert all(f"{name}.googleapis.com" in enabled for name in made)
 
 
+@pytest.mark.long
 def test_the_agent_of_storage_is_created_before_it_gets_rights(recorder: Recorder) -> None:
     """Events and keys of one's own name it, and Google makes it only when somebody asks for it."""
     assert make(recorder, "deploy", *WHERE, said="yes\n").returncode == 0

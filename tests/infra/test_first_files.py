@@ -80,6 +80,7 @@ def test_the_files_are_planned_as_they_are_written(own_terraform: Terraform) -> 
     assert not [one for one in addresses if "worker_pool" in one]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("files")
 def test_the_files_are_planned_with_their_comments_filled_in(own_terraform: Terraform) -> None:
     settings, variables = Path(SETTINGS_FILE), Path(VARIABLES_FILE)

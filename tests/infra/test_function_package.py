@@ -116,6 +116,7 @@ def push(url: str, data: bytes) -> int:
         return session.post(url, data=json.dumps(body), timeout=60).status_code
 
 
+@pytest.mark.long
 def test_the_environment_has_exactly_the_pinned_packages(unpacked: Path) -> None:
     checked = pip(unpacked, "check")
     assert checked.returncode == 0, checked.stdout

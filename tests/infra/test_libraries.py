@@ -35,6 +35,7 @@ def test_the_files_have_the_names_and_the_version_that_batches_expect() -> None:
     assert f"org.mariadb.jdbc:mariadb-java-client:{DRIVER_VERSION}" == DRIVER_PACKAGE
 
 
+@pytest.mark.long
 def test_the_driver_is_the_pinned_release(downloaded: Path) -> None:
     assert hashlib.sha256((downloaded / DRIVER).read_bytes()).hexdigest() == DRIVER_SHA256
     with zipfile.ZipFile(downloaded / DRIVER) as jar:

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+from support.sweeps import sweep
 
 from infra.libraries import Unavailable, libraries
 from infra.package import package, package_spark
@@ -105,7 +106,7 @@ def test_a_job_imports_only_from_the_archive_and_packages_of_dataproc(tmp_path: 
     assert done.stdout.startswith(str(archive))
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "spark_jobs").glob("*.py")), ids=lambda path: str(path.name))
+@pytest.mark.parametrize("script", sweep(sorted((ROOT / "spark_jobs").glob("*.py"))), ids=lambda path: str(path.name))
 def test_each_job_prints_its_help_with_only_the_archive(tmp_path: Path, script: Path) -> None:
     archive = package_spark(tmp_path / "spark.zip")
     code = f"import runpy; sys.argv = [{script.name!r}, '--help']; runpy.run_path({str(script)!r}, run_name='__main__')"
@@ -225,6 +226,7 @@ def test_the_environment_has_the_pinned_spark_without_onefold(dataproc: Dataproc
     assert done.stdout == f"{pinned[1]} []\n", done.stderr
 
 
+@pytest.mark.long
 def test_the_pull_finds_its_client_in_the_archive_that_is_uploaded(dataproc: Dataproc, tmp_path: Path) -> None:
     try:
         *_, client = libraries(tmp_path)

@@ -284,6 +284,7 @@ def names(report: dict[str, Any], kind: str, folder: str) -> set[tuple[str, str]
     return {(check["check_id"], check["resource"]) for check in found}
 
 
+@pytest.mark.long
 def test_every_finding_of_the_static_checks_has_a_reason_and_every_reason_a_finding(tmp_path: Path) -> None:
     for folder in ("explained", "plain"):
         shutil.copytree(INFRA, tmp_path / folder, ignore=shutil.ignore_patterns(".terraform*"))

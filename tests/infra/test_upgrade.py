@@ -85,6 +85,7 @@ def not_left_alone(plan: Plan) -> dict[str, Any]:
     return {address: action for address, action in actions.items() if action != ["no-op"] and address not in renamed}
 
 
+@pytest.mark.long
 def test_an_upgrade_of_everything_moves_resources_and_leaves_them_as_they_are(tmp_path: Path) -> None:
     plan = upgraded(tmp_path, EVERYTHING)
     assert not_left_alone(plan) == {}

@@ -142,6 +142,7 @@ NAMED_LIKE_A_VERSION: dict[str, dict[str, Any]] = {
 TABLES_SETTINGS = "datasets: {crm: {version_pattern: '(?P<base>.+)_x(?P<version>[0-9]+)'}}\n"
 
 
+@pytest.mark.long
 def test_no_name_of_a_view_matches_any_version_pattern(terraform: Terraform, tmp_path: Path) -> None:
     settings = tmp_path / "onefold.yaml"
     settings.write_text(TABLES_SETTINGS)

@@ -120,6 +120,7 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> str:
     return terraform.run("show", "-json", "older").stdout
 
 
+@pytest.mark.long
 def test_the_access_of_an_existing_dataset_is_not_overwritten(older: str) -> None:
     changes = json.loads(older)["resource_changes"]
     assert {change["change"]["after"]["dataset_id"] for change in changes} == {SHOP, ADS}

@@ -279,6 +279,7 @@ def test_a_missing_job_is_an_error(tmp_path: Path) -> None:
         job_file("gs://code/v1/drop.py", tmp_path)
 
 
+@pytest.mark.long
 def test_a_job_is_run_by_the_local_spark_with_the_batchs_properties(tmp_path: Path) -> None:
     if java_version() is None:
         pytest.skip("Spark needs Java")

@@ -15,6 +15,7 @@ import pytest
 from google.cloud import bigquery
 from support.page_reader import Reader
 from support.pages import ROOT, blocks, clean_environ, run_script
+from support.sweeps import sweep
 
 from onefold_lab.processes import bigquery_emulator, free_port
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
@@ -85,11 +86,11 @@ def static_registries(client: bigquery.Client, folder: Path, environ: Environ) -
 
 
 PREPARED: Mapping[str, Prepare] = {
+    "hide-personal-data": personal_data,
     "merge-and-rebuild": a_change_table,
     "purge-tombstones": a_base,
     "compare-with-the-source": copies,
     "retire-a-version": versions,
-    "hide-personal-data": personal_data,
     "run-a-schema-registry": static_registries,
 }
 """What a reader of each page has before its first command."""
@@ -107,7 +108,7 @@ def run_page(page: str, folder: Path) -> list[str]:
 
 @pytest.mark.emulator
 @pytest.mark.heavy
-@pytest.mark.parametrize("page", PREPARED)
+@pytest.mark.parametrize("page", sweep(tuple(PREPARED)))
 def test_the_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
     shown = run_page(page, tmp_path)
     assert len(shown) == len([kind for kind, _ in blocks(HOW_TO / f"{page}.md", 9050) if kind == "sh"])

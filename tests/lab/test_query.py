@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
+from support.sweeps import sweep
 
 
 @pytest.mark.parametrize("arguments", [[], ["SELECT 1", "SELECT 2"]])
@@ -55,7 +56,7 @@ def test_only_a_select_runs_unless_writes_are_allowed(dataset: EmulatedDataset, 
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("words", [["query", "SELECT 1"], ["load", ".", "shop", "account"]])
+@pytest.mark.parametrize("words", sweep([["query", "SELECT 1"], ["load", ".", "shop", "account"]]))
 def test_a_stack_that_was_stopped_is_an_error_at_once(words: list[str], tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("onefold")), "local", *words]
     environ = {**os.environ, "BIGQUERY_EMULATOR_HOST": "127.0.0.1:9"}

@@ -108,6 +108,7 @@ def test_a_workload_of_several_versions_merged_in_batches_gives_the_expected_row
     assert shop.current() == workload.truth
 
 
+@pytest.mark.long
 def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
     dataset: EmulatedDataset, chance: random.Random
 ) -> None:
@@ -124,6 +125,7 @@ def test_columns_of_every_type_are_merged_with_deletions_and_changes_of_key(
     assert people_see(shop, types) == truth(workload, part), part
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "column", [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=why)) for name, why in NOT_HELD.items()]
 )

@@ -64,6 +64,7 @@ def test_a_version_that_no_merge_has_read_is_read_whole(dataset: EmulatedDataset
     assert shop.people_see() == [{"id": 1, "name": "copied from elsewhere"}]
 
 
+@pytest.mark.long
 def test_a_version_that_was_emptied_and_loaded_again_is_read_whole(dataset: EmulatedDataset) -> None:
     """TRUNCATE, DELETE and a load with WRITE_TRUNCATE keep the table, and the rows of a copy have their times of landing."""
     shop = Shop(dataset)

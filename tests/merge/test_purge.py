@@ -67,6 +67,7 @@ def test_a_rebuild_brings_tombstones_back_and_keeps_the_floor(dataset: EmulatedD
     assert (shop.merge().below_floor, [row["id"] for row in shop.people_see()]) == (1, [4])
 
 
+@pytest.mark.long
 def test_a_rebuild_does_not_bring_back_who_was_purged_where_the_deletion_has_expired(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
@@ -79,6 +80,7 @@ def test_a_rebuild_does_not_bring_back_who_was_purged_where_the_deletion_has_exp
     assert [row["id"] for row in shop.people_see()] == [2]
 
 
+@pytest.mark.long
 def test_a_base_that_was_dropped_is_made_again_without_the_former_one_s_floor(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)

@@ -70,6 +70,7 @@ def tables(dataset: EmulatedDataset) -> set[str]:
     return {item.table_id for item in dataset.client.list_tables(dataset.name)} - {"customer_unified"}
 
 
+@pytest.mark.long
 def test_a_changed_key_is_reported_and_a_new_base_has_it(run: Run, dataset: EmulatedDataset) -> None:
     create(dataset, ONE)
     land(dataset, ONE, row("eu/a", "1", id=1, code=7, name="a"), row("eu/b", "1", id=1, code=7, name="b"))

@@ -264,6 +264,7 @@ def test_the_password_is_not_shown() -> None:
     assert "secret" not in repr(Address("h", 1, "u", "secret"))
 
 
+@pytest.mark.long
 def test_a_lost_connection_is_not_reopened(other: DatabaseServer) -> None:
     with connect(other.address) as connection:
         query(connection, "CREATE DATABASE lost")

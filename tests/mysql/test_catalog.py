@@ -68,6 +68,7 @@ def cascades(source: CapturedSource) -> None:
     assert [len(links) for links in source.cascades().links.values()] == [1]
 
 
+@pytest.mark.long
 def test_a_check_keeps_no_column_of_tables_that_are_not_captured(large: Large) -> None:
     """24,000 columns that were all fetched took 40 MB."""
     assert large.peak(check, *FEW) < 400_000
@@ -75,6 +76,7 @@ def test_a_check_keeps_no_column_of_tables_that_are_not_captured(large: Large) -
     assert large.peak(check, exclude=("m*",)) < 600_000
 
 
+@pytest.mark.long
 def test_a_check_of_all_tables_keeps_each_structure_once(large: Large) -> None:
     """The tables of two databases are alike, as those of tenants are."""
     assert large.peak(check) < 1.4 * large.peak(check, "many.*")

@@ -13,7 +13,7 @@ from onefold.core.errors import TryAgain
 from onefold.mysql.connection import connect
 from onefold.mysql.snapshot.chunks import next_chunk
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 WITHOUT_PAGES = {
     "no key": "(a INT, b VARCHAR(9))",

@@ -134,6 +134,7 @@ def test_an_unforeseen_error_is_one_line_and_a_log(tmp_path: Path, job: str, inj
 SPOILED: dict[str, Callable[[Path], None]] = {"footer": spoil_footer, "pages": spoil_pages, "truncated": truncate}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("job", sweep(["reconcile", "compare"]))
 @pytest.mark.parametrize("spoil", sweep(SPOILED.values()), ids=SPOILED.keys())
 def test_a_spoiled_file_is_named_in_one_line(tmp_path: Path, job: str, spoil: Callable[[Path], None]) -> None:
@@ -144,6 +145,7 @@ def test_a_spoiled_file_is_named_in_one_line(tmp_path: Path, job: str, spoil: Ca
     assert not (tmp_path / "out" / "_SUCCESS").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("job", sweep(["reconcile", "compare"]))
 def test_a_folder_that_goes_away_is_named_in_one_line(tmp_path: Path, job: str) -> None:
     write_rows(tmp_path / "changes" / "0.parquet")

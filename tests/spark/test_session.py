@@ -24,6 +24,7 @@ print(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"))
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(java_hint() is not None, reason=str(java_hint()))
 def test_the_master_and_the_jars_of_spark_submit_are_kept(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(JOB)

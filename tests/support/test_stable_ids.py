@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.stable_ids import differing_ids
+from support.sweeps import sweep
 
 STABLE = """
 import pytest
@@ -23,7 +24,9 @@ UNSTABLE = (
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("value", UNSTABLE, ids=["compressed bytes", "a time", "an address", "a random value", "a set"])
+@pytest.mark.parametrize(
+    "value", sweep(UNSTABLE), ids=["compressed bytes", "a time", "an address", "a random value", "a set"]
+)
 def test_an_id_that_differs_is_named(tmp_path: Path, value: str) -> None:
     text = f"import gzip, time, uuid\n{STABLE}\n@pytest.mark.parametrize('value', [{value}])\ndef test_two(value): pass\n"
     (tmp_path / "test_it.py").write_text(text)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
+from support.sweeps import sweep
 from support.views import FORMS, PLAIN, accept, build, forced, inlined, multiset, rows, table, tables, version
 from support.zetasql_judge import Judge
 
@@ -180,7 +181,7 @@ def base(dataset: EmulatedDataset) -> TableId:
 
 
 # The emulator has no FULL OUTER UNION ALL BY NAME: a leaf reads one version here, and only the judge reads the compact form.
-@pytest.mark.parametrize("form", ["spelled", "two-level"])
+@pytest.mark.parametrize("form", sweep(["spelled", "two-level"]))
 @pytest.mark.parametrize("column", ["phone STRING", "email STRING", "email INT64", "seen STRING"])
 def test_an_emulated_view_goes_on_reading_and_the_next_refresh_includes_the_column(
     dataset: EmulatedDataset, base: TableId, form: Form, column: str

@@ -14,6 +14,7 @@ from support.clean_shop import BY_ID, CleanShop, policies
 from support.cli import Run
 from support.functions import RefreshView
 from support.merge_shop import Shop
+from support.sweeps import sweep
 
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
@@ -51,7 +52,7 @@ def check_closed(clean: CleanShop, reason: str) -> None:
         clean.rows()
 
 
-@pytest.mark.parametrize("version", ["a1", None])
+@pytest.mark.parametrize("version", sweep(["a1", None]))
 def test_policies_that_drop_every_column_close_the_view_and_say_so(
     clean: CleanShop, version: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,7 +85,7 @@ def test_the_view_does_not_go_on_reading_the_current_view_of_former_settings(
     assert clean.rows() == [(1, None)]
 
 
-@pytest.mark.parametrize("rules", [policies(id="clear", email="mask"), None], ids=["mask", "no-policies"])
+@pytest.mark.parametrize("rules", sweep([policies(id="clear", email="mask"), None]), ids=["mask", "no-policies"])
 @pytest.mark.parametrize("version", ["a1", None])
 def test_policies_count_also_where_every_version_is_retired(
     clean: CleanShop,

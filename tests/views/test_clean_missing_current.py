@@ -11,6 +11,7 @@ from support.changelogs import change
 from support.clean_shop import BY_ID, KEY, CleanShop, policies
 from support.cli import Run
 from support.merge_shop import Shop
+from support.sweeps import sweep
 
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
@@ -52,7 +53,7 @@ def drop_current(clean: CleanShop) -> None:
     clean.warehouse.delete_view(clean.base.sibling("customer_current"))
 
 
-@pytest.mark.parametrize("version", ["a1", None])
+@pytest.mark.parametrize("version", sweep(["a1", None]))
 def test_a_message_writes_both_again(clean: CleanShop, version: str | None) -> None:
     function = clean.function(**RULES)
     function.deliver(version)

@@ -15,6 +15,7 @@ from support.fake_bigquery import FakeBigQuery
 from support.functions import RefreshView
 from support.in_memory import MemoryPublisher, push_body
 from support.merge_shop import Shop
+from support.sweeps import sweep
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import LANDED_AT
@@ -71,7 +72,7 @@ def lines(capsys: pytest.CaptureFixture[str], event: str) -> list[dict[str, Any]
     return [line for line in found if line["event"] == event]
 
 
-@pytest.mark.parametrize("version", ["a1", None])
+@pytest.mark.parametrize("version", sweep(["a1", None]))
 def test_any_message_masks_every_column_and_says_so(
     clean: CleanShop, without: RefreshView, capsys: pytest.CaptureFixture[str], version: str | None
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import METADATA_TYPE, PROBLEMS, change, land_changes, oracle
 from support.merge_shop import Shop
+from support.sweeps import sweep
 from support.typed_shop import PARTS, held, held_types, land_workload, shown, texts, truth
 from support.zetasql_judge import Judge
 
@@ -35,22 +36,24 @@ def test_problems_of_the_sql_in_common_use(dataset: EmulatedDataset, problem: st
 
 @pytest.mark.parametrize(
     "options",
-    [
-        WorkloadOptions(operations=200),
-        WorkloadOptions(operations=200, shuffle=True, duplicates=0.3, key_changes=0.2),
-        WorkloadOptions(operations=200, shuffle=True, same_second=True, unpadded=True),
-        WorkloadOptions(operations=200, shuffle=True, backfill=True, duplicates=0.1),
-        WorkloadOptions(
-            operations=200,
-            shuffle=True,
-            versions=3,
-            key_changes=0.1,
-            unpadded=True,
-            backfill=True,
-            same_second=True,
-            duplicates=0.1,
-        ),
-    ],
+    sweep(
+        [
+            WorkloadOptions(operations=200),
+            WorkloadOptions(operations=200, shuffle=True, duplicates=0.3, key_changes=0.2),
+            WorkloadOptions(operations=200, shuffle=True, same_second=True, unpadded=True),
+            WorkloadOptions(operations=200, shuffle=True, backfill=True, duplicates=0.1),
+            WorkloadOptions(
+                operations=200,
+                shuffle=True,
+                versions=3,
+                key_changes=0.1,
+                unpadded=True,
+                backfill=True,
+                same_second=True,
+                duplicates=0.1,
+            ),
+        ]
+    ),
     ids=["plain", "duplicates and key changes", "equal times", "backfill", "everything"],
 )
 def test_the_latest_state_of_a_workload_is_its_truth(dataset: EmulatedDataset, options: WorkloadOptions) -> None:

@@ -67,6 +67,7 @@ def test_what_was_merged_and_what_was_not_are_one_table(
     assert view(judge, merged, pending) == by_key(oracle(log, ["id"]))
 
 
+@pytest.mark.long
 @settings(max_examples=8, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_columns_of_every_type_are_one_table_too(judge: Judge, data: st.DataObject) -> None:

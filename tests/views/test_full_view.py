@@ -16,6 +16,7 @@ from support.merge_shop import merge
 from support.pulled_shop import VIEWS, PulledShop
 from support.pulled_source import BASE as TABLE
 from support.pulled_source import DATASET, KEYLESS, WIDER
+from support.sweeps import sweep
 
 from onefold.adapters.connect import connect
 from onefold.batches.source_arguments import Window
@@ -77,7 +78,7 @@ def test_a_new_version_is_in_the_full_view(shop: PulledShop) -> None:
     assert [(row["id"], row["note"]) for row in people_read(shop)] == [(1, "?")]
 
 
-@pytest.mark.parametrize("mode", ["incremental", "full"])
+@pytest.mark.parametrize("mode", sweep(["incremental", "full"]))
 def test_a_full_view_that_has_got_a_column_is_not_written_again(
     shop: PulledShop, mode: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,6 +152,7 @@ def test_without_the_source_in_the_settings_no_second_view_is_made(shop: PulledS
     assert people_read(shop)[0].keys() == {"id", "name", "changed_at", "source_name", "database_name"}
 
 
+@pytest.mark.long
 def test_a_merge_leaves_the_view_of_the_newest_load(shop: PulledShop) -> None:
     shop.load, shop.puller.watermark = TableLoad("full"), None
     for hour, names in enumerate((["Ada", "Grace"], ["Ada"])):
@@ -164,6 +166,7 @@ def test_a_merge_leaves_the_view_of_the_newest_load(shop: PulledShop) -> None:
         assert [row["name"] for row in people_read(shop)] == names
 
 
+@pytest.mark.long
 def test_a_merge_reads_rows_that_a_long_load_has_made_visible_after_it(shop: PulledShop) -> None:
     shop.source.put(1, "Ada", NOON)
     shop.pull("15m", NOON)

@@ -11,6 +11,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.functions import RefreshView
 from support.merge_shop import CUSTOMER, Shop
+from support.sweeps import sweep
 from support.tenants import CODE, ID, NAME, ONE, TENANT, TWO, create, customer, land, row, version
 
 from onefold.changelog.metadata import LANDED_AT
@@ -151,6 +152,7 @@ def test_versions_that_agree_again_end_the_second_look(
     assert [line["shortcut"] for line in lines(capsys, "current_refreshed")] == [False, True]
 
 
+@pytest.mark.long
 def test_a_merge_writes_the_same_text_while_versions_declare_other_keys(
     keyless: RefreshView, dataset: EmulatedDataset
 ) -> None:
@@ -210,7 +212,7 @@ def test_a_key_that_becomes_floating_point_is_an_error_and_the_view_stays(
 # A table of the base name.
 
 
-@pytest.mark.parametrize("columns", ["id INT64, note STRING", "id INT64, _position STRING, _deleted BOOL"])
+@pytest.mark.parametrize("columns", sweep(["id INT64, note STRING", "id INT64, _position STRING, _deleted BOOL"]))
 def test_a_table_that_holds_no_changes_does_not_hide_the_versions(
     dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, columns: str
 ) -> None:

@@ -176,6 +176,7 @@ def test_the_next_merge_uses_or_drops_the_copy_of_a_merge_that_was_killed(datase
     assert "customer_base`" in scene.query()
 
 
+@pytest.mark.long
 def test_a_merge_that_converts_nothing_drops_a_copy_that_was_left(dataset: EmulatedDataset) -> None:
     scene = Scene(dataset, {})
     copy, base = (dataset.quoted(name) for name in ("onefold_tmp_copy_customer_base", "customer_base"))
@@ -185,6 +186,7 @@ def test_a_merge_that_converts_nothing_drops_a_copy_that_was_left(dataset: Emula
     scene.look()
 
 
+@pytest.mark.long
 def test_a_view_reads_the_history_until_a_merge_has_rebuilt_the_base(dataset: EmulatedDataset) -> None:
     scene = Scene(dataset, SECOND["a type for which the base is rebuilt"])
     told = scene.deliver("c")
@@ -197,6 +199,7 @@ def test_a_view_reads_the_history_until_a_merge_has_rebuilt_the_base(dataset: Em
     assert [row[3] for row in scene.values()] == ["true", "true", "false"]
 
 
+@pytest.mark.long
 def test_where_the_history_lacks_rows_the_view_keeps_its_text(dataset: EmulatedDataset) -> None:
     scene = Scene(dataset, SECOND["a type for which the base is rebuilt"])
     dataset.run(f"DELETE FROM {dataset.quoted('customer_v_a')} WHERE id = 1")

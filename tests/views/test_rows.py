@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.seeding import examples
@@ -60,6 +61,7 @@ def landed_versions(draw: st.DrawFn) -> tuple[tuple[Version, ...], dict[str, lis
     return tuple(versions), landed
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=examples(15), suppress_health_check=list(HealthCheck))
 @given(landed_versions(), st.booleans(), st.sampled_from(["lossless", "classic"]), st.randoms(use_true_random=False))
 def test_generated_versions_give_equal_rows_in_every_form_and_order(

@@ -11,6 +11,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change, land_changes
 from support.cli import Run
 from support.merge_shop import CUSTOMER, LONG_AGO, KilledError, MortalWarehouse, Shop
+from support.sweeps import sweep
 
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import SchemaConflict
@@ -54,7 +55,7 @@ def test_target_types_of_a_table_without_versions_are_those_of_its_view(run: Run
 # The window of what was not merged yet.
 
 
-@pytest.mark.parametrize("other", ["DATE", "DATETIME"])
+@pytest.mark.parametrize("other", sweep(["DATE", "DATETIME"]))
 def test_a_version_whose_times_of_landing_are_no_timestamps_is_read_whole(dataset: EmulatedDataset, other: str) -> None:
     shop = Shop(dataset)
     shop.create("a", {**CUSTOMER, LANDED_AT: other})
@@ -85,6 +86,7 @@ def test_a_table_of_a_version_that_was_made_again_is_read_whole(dataset: Emulate
 # A base that is left out.
 
 
+@pytest.mark.long
 def test_a_row_that_was_purged_stays_away_while_the_base_is_left_out(dataset: EmulatedDataset) -> None:
     """The history has lost the deletion, and the base cannot be read in its new types until a merge rebuilds it."""
     shop = Shop(dataset)
@@ -106,6 +108,7 @@ def test_a_row_that_was_purged_stays_away_while_the_base_is_left_out(dataset: Em
 # A base that people dropped, as errors advise.
 
 
+@pytest.mark.long
 def test_a_base_that_was_dropped_hides_no_row_while_it_is_made_again(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", CUSTOMER)
@@ -129,7 +132,7 @@ def test_a_base_that_was_dropped_hides_no_row_while_it_is_made_again(dataset: Em
 # Values that are read in a time zone.
 
 
-@pytest.mark.parametrize("retired", [False, True], ids=["all versions", "a version is gone"])
+@pytest.mark.parametrize("retired", sweep([False, True]), ids=["all versions", "a version is gone"])
 def test_a_base_has_one_reading_of_its_times(dataset: EmulatedDataset, *, retired: bool) -> None:
     shop = Shop(dataset)
     shop.create("a", {**CUSTOMER, "seen": "DATETIME"})
@@ -171,6 +174,7 @@ class DiesAfterReplacing(EmulatedWarehouse):
         return done
 
 
+@pytest.mark.long
 def test_a_conversion_that_was_killed_before_its_row_tells_its_zone(dataset: EmulatedDataset) -> None:
     shop = Shop(dataset)
     shop.create("a", {**CUSTOMER, "seen": "DATETIME"})
@@ -186,6 +190,7 @@ def test_a_conversion_that_was_killed_before_its_row_tells_its_zone(dataset: Emu
     assert {row["seen"].hour for row in shop.people_see()} == {12}
 
 
+@pytest.mark.long
 def test_a_zone_in_which_no_value_was_read_is_no_dead_end(dataset: EmulatedDataset) -> None:
     """The base was made in UTC without a value that depends on it, and its history has expired."""
     shop = Shop(dataset)
@@ -210,7 +215,7 @@ def test_a_zone_in_which_no_value_was_read_is_no_dead_end(dataset: EmulatedDatas
 # Copies of the source.
 
 
-@pytest.mark.parametrize(("order", "at"), [((1, 2), None), ((2, 1), "5")])
+@pytest.mark.parametrize(("order", "at"), sweep([((1, 2), None), ((2, 1), "5")]))
 def test_of_two_copies_at_one_position_the_later_one_counts(
     dataset: EmulatedDataset, order: tuple[int, int], at: str | None
 ) -> None:

@@ -11,6 +11,7 @@ from support.redshift_runs import ENVELOPE
 from support.redshift_scene import TABLE, RedshiftScene
 from support.redshift_server import SCHEMA
 from support.registries import folder_store
+from support.sweeps import sweep
 
 from onefold.events.load.report import RunReport
 from onefold.events.registry.json_schema import parse_schema
@@ -60,13 +61,15 @@ def load(scene: RedshiftScene, second: int) -> RunReport:
 
 @pytest.mark.parametrize(
     ("columns", "named"),
-    [
-        ([("id", "INT"), ZIP], "column id: it is INT and cannot hold BIGINT"),
-        ([ID, ("zip", "CHAR(5)")], "column zip: it is CHAR(5) and cannot hold VARCHAR(10)"),
-        ([ZIP, ID], "column id: it is not at its place"),
-        ([ZIP], "column id: BIGINT is missing, and a column can only be added behind all others"),
-        ([("old", "DATE"), ID, ZIP], "column old: DATE is where another column belongs"),
-    ],
+    sweep(
+        [
+            ([("id", "INT"), ZIP], "column id: it is INT and cannot hold BIGINT"),
+            ([ID, ("zip", "CHAR(5)")], "column zip: it is CHAR(5) and cannot hold VARCHAR(10)"),
+            ([ZIP, ID], "column id: it is not at its place"),
+            ([ZIP], "column id: BIGINT is missing, and a column can only be added behind all others"),
+            ([("old", "DATE"), ID, ZIP], "column old: DATE is where another column belongs"),
+        ]
+    ),
 )
 def test_a_table_that_redshift_cannot_change_is_refused_by_both_and_stays(
     run: Run, tmp_path: Path, redshift_scene: RedshiftScene, columns: Columns, named: str
@@ -82,12 +85,14 @@ def test_a_table_that_redshift_cannot_change_is_refused_by_both_and_stays(
 
 @pytest.mark.parametrize(
     ("columns", "after"),
-    [
-        ([ID, ZIP], [ID, ZIP]),
-        ([ID], [ID, ZIP]),
-        ([ID, ("zip", "VARCHAR(5)")], [ID, ZIP]),
-        ([("id", "VARCHAR(19)"), ("zip", "VARCHAR(5000)")], [("id", "VARCHAR(19)"), ("zip", "VARCHAR(5000)")]),
-    ],
+    sweep(
+        [
+            ([ID, ZIP], [ID, ZIP]),
+            ([ID], [ID, ZIP]),
+            ([ID, ("zip", "VARCHAR(5)")], [ID, ZIP]),
+            ([("id", "VARCHAR(19)"), ("zip", "VARCHAR(5000)")], [("id", "VARCHAR(19)"), ("zip", "VARCHAR(5000)")]),
+        ]
+    ),
 )
 def test_a_table_that_is_taken_is_taken_by_every_run(
     run: Run, tmp_path: Path, redshift_scene: RedshiftScene, columns: Columns, after: Columns

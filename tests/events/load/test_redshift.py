@@ -15,6 +15,7 @@ from support.redshift_server import SCHEMA
 from support.schemas import histories
 from support.seeding import examples
 from support.shredded_runs import click_table
+from support.sweeps import sweep
 
 from onefold.events.load.report import RunReport
 from onefold.events.registry.columns import table_of
@@ -87,11 +88,13 @@ def test_a_schema_that_is_added_while_a_run_is_shredded_waits_for_its_own_run(re
 
 @pytest.mark.parametrize(
     ("alteration", "named"),
-    [
-        ('ADD COLUMN "mine" INT ENCODE ZSTD', "mine"),
-        ('DROP COLUMN "zip"', "zip"),
-        ('RENAME COLUMN "zip" TO "mine"', "mine"),
-    ],
+    sweep(
+        [
+            ('ADD COLUMN "mine" INT ENCODE ZSTD', "mine"),
+            ('DROP COLUMN "zip"', "zip"),
+            ('RENAME COLUMN "zip" TO "mine"', "mine"),
+        ]
+    ),
 )
 def test_a_table_that_somebody_altered_is_an_error_and_the_others_go_on(
     redshift_scene: RedshiftScene, alteration: str, named: str
@@ -176,6 +179,7 @@ def _shredded(draw: st.DrawFn, history: list[JsonSchema], run: int) -> list[tupl
     return list(tables.values())
 
 
+@pytest.mark.long
 @settings(
     max_examples=examples(6),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],

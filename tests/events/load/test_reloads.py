@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from google.cloud.bigquery import Dataset
 from support.event_loads import TABLE, EventScene, states
+from support.sweeps import sweep
 from support.turns import Killed
 
 from onefold.adapters.bigquery.event_tables import BigQueryEventTables
@@ -60,7 +61,7 @@ def test_a_table_that_was_dropped_and_is_not_listed_any_more_gets_all_rows(loade
     assert loaded.rows("id") == [(1,), (2,), (3,)]
 
 
-@pytest.mark.parametrize("forgotten", ["TRUE", f"table_name = '{TABLE}' OR state = 'finished'"])
+@pytest.mark.parametrize("forgotten", sweep(["TRUE", f"table_name = '{TABLE}' OR state = 'finished'"]))
 def test_a_table_that_was_truncated_and_is_not_listed_any_more_gets_all_rows(loaded: EventScene, forgotten: str) -> None:
     for _ in range(3):
         loaded.dataset.run(f"TRUNCATE TABLE {loaded.dataset.quoted(TABLE)}")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from google.cloud.bigquery import SchemaField
 from support.event_loads import TABLE, EventScene, states
+from support.sweeps import sweep
 from support.turns import Killed
 
 from onefold.adapters.bigquery.event_tables import BigQueryEventTables
@@ -42,6 +43,7 @@ class KilledAt:
         return killing
 
 
+@pytest.mark.long
 def test_a_loader_that_is_killed_before_or_after_any_change_is_finished_by_the_next_one(events: EventScene) -> None:
     columns = [ID]
     events.shred("2026-11-23-08-00-00", "1-0-0", columns, {"id": 0})
@@ -142,13 +144,15 @@ def nested(fields: list[SchemaField]) -> list[SchemaField]:
 
 @pytest.mark.parametrize(
     ("change", "difference"),
-    [
-        (dropped, "column id INT64 is missing"),
-        (retyped, "column id: expected INT64, got STRING"),
-        (moved, "the order: expected zip, geo, got geo, zip"),
-        (nested, "column geo: expected STRUCT<lat FLOAT64>, got STRUCT<lat FLOAT64, x DATE>"),
-        (lambda fields: fields[:-1], "column geo STRUCT<lat FLOAT64> is missing"),
-    ],
+    sweep(
+        [
+            (dropped, "column id INT64 is missing"),
+            (retyped, "column id: expected INT64, got STRING"),
+            (moved, "the order: expected zip, geo, got geo, zip"),
+            (nested, "column geo: expected STRUCT<lat FLOAT64>, got STRUCT<lat FLOAT64, x DATE>"),
+            (lambda fields: fields[:-1], "column geo STRUCT<lat FLOAT64> is missing"),
+        ]
+    ),
 )
 def test_a_table_that_was_altered_waits_for_its_repair(
     events: EventScene, change: Callable[[list[SchemaField]], list[SchemaField]], difference: str

@@ -22,6 +22,7 @@ from onefold.settings.sources import TableLoad
 pytestmark = on(MariaDb, long=MySql)
 
 
+@pytest.mark.long
 def test_a_structure_that_comes_back_twice_on_one_day_is_read_each_time(scene: CheckScene) -> None:
     scene.pull()
     for value in (7, 8):
@@ -98,6 +99,7 @@ def test_a_key_that_was_committed_late_is_read_although_no_lower_one_is_left(sce
     assert shown(scene) == {1: "a", 2: "b", 3: "c", 4: "late", 5: "next"}
 
 
+@pytest.mark.long
 def test_days_of_keys_are_those_that_a_daily_load_replaces_whatever_zone_the_source_has(scene: CheckScene) -> None:
     scene.tables, scene.time_zone = {"t": by("id")}, "America/Los_Angeles"
     scene.pull()
@@ -133,6 +135,7 @@ def test_a_pull_that_was_killed_before_its_line_in_the_log_does_not_hide_values(
     assert shown(scene, "filled") == {1: 8, 2: 8, 3: 8}
 
 
+@pytest.mark.long
 def test_a_structure_that_comes_back_after_two_killed_pulls_is_read_again(scene: CheckScene) -> None:
     scene.source.run("UPDATE t SET at = '2026-05-03 11:00' WHERE id = 3")
     scene.pull()
@@ -156,6 +159,7 @@ def test_a_daily_load_that_is_the_first_to_see_an_alter_finds_deletions(scene: C
     assert shown(scene, "filled") == {1: 7, 3: 7}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("column", sweep(["at", "id"]))
 def test_a_daily_load_that_failed_is_made_up_for_by_the_next_one(scene: CheckScene, column: str) -> None:
     scene.tables = {"t": by(column)}
@@ -186,6 +190,7 @@ def replaced_days(scene: CheckScene) -> list[list[str | None]]:
     return [[None if day == "0001-01-01" else day for day in row["days"]] for row in rows]
 
 
+@pytest.mark.long
 def test_a_key_that_changes_with_the_structure_leaves_no_row_of_the_former_key(
     scene: CheckScene, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,6 +59,7 @@ def test_a_daily_load_replaces_its_day_with_deletions_in_all_versions(shop: Pull
     assert not [table.table_id for table in shop.dataset.client.list_tables(DATASET) if "onefold_tmp" in table.table_id]
 
 
+@pytest.mark.long
 def test_rows_whose_watermark_falls_are_looked_up(shop: PulledShop) -> None:
     future = datetime(2099, 1, 1, tzinfo=UTC)
     for key, watermark in ((1, None), (2, future), (3, None), (4, future), (6, None)):

@@ -17,7 +17,7 @@ from onefold.pull.read.python_reader import read_part
 from onefold.settings.sources import TableLoad
 from onefold.spark.pull.places import destination_of
 
-pytestmark = on(MariaDb, MySql)
+pytestmark = on(MariaDb, long=MySql)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from support.seeding import examples
 from support.source_database import SourceDatabase
 
 
+@pytest.mark.long
 @settings(max_examples=examples(100))
 @given(st.data())
 def test_after_the_last_daily_load_people_read_what_the_source_has(draw: st.DataObject) -> None:

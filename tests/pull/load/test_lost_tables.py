@@ -40,6 +40,7 @@ def test_a_versioned_table_that_was_dropped_is_pulled_whole(
     assert '"pulled_table_lost"' not in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_table_that_is_dropped_twice_on_one_day_is_read_each_time(old: CheckScene) -> None:
     for name in ("x", "y", "z"):
         for version in old.versions():
@@ -49,6 +50,7 @@ def test_a_table_that_is_dropped_twice_on_one_day_is_read_each_time(old: CheckSc
         assert shown(old) == {**ROWS, 1: name}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("window", sweep(["day", "15m"]))
 def test_an_older_version_that_was_dropped_with_its_rows_is_pulled_again(
     old: CheckScene, window: Window, capsys: pytest.CaptureFixture[str]
@@ -97,6 +99,7 @@ def test_a_request_of_a_time_to_come_in_the_log_lets_later_ones_count(old: Check
     assert shown(old) == {**ROWS, 3: "newer"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("window", sweep(["day", "15m"]))
 def test_a_deletion_that_only_the_dropped_table_had_is_not_forgotten(old: CheckScene, window: Window) -> None:
     (first,) = old.versions()
@@ -113,6 +116,7 @@ def test_a_deletion_that_only_the_dropped_table_had_is_not_forgotten(old: CheckS
     assert shown(old) == {2: "b", 3: "new"}
 
 
+@pytest.mark.long
 def test_days_that_no_daily_load_has_covered_are_replaced_after_a_loss(old: CheckScene) -> None:
     (first,) = old.versions()
     old.source.run("ALTER TABLE t ADD COLUMN more INT")

@@ -123,6 +123,7 @@ def test_a_new_column_beside_a_dropped_one_lands(scene: CheckScene) -> None:
     assert {"a", "b", "c"} < scene.view()[0].keys()
 
 
+@pytest.mark.long
 def test_a_repair_does_not_make_pulls_forget_the_dropped_columns_and_the_key(scene: CheckScene) -> None:
     scene.source.run("ALTER TABLE t ADD COLUMN card VARCHAR(20)", "UPDATE t SET card = 'sEcret4711'")
     scene.tables = {"t": by("at", drop=("card",))}
@@ -147,6 +148,7 @@ def test_a_dropped_column_that_is_gone_alone_needs_nothing(scene: CheckScene) ->
     assert shown(scene, "more") == {1: 7, 2: 7, 3: 7}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "statements",
     sweep(
@@ -182,6 +184,7 @@ def test_a_dropped_column_does_not_come_out_under_the_name_of_another_one(scene:
     assert not any(b"sEcret4711" in path.read_bytes() for path in scene.folder.rglob("*") if path.is_file())
 
 
+@pytest.mark.long
 def test_a_column_that_only_got_another_place_lands_after_a_pull_without_it(scene: CheckScene) -> None:
     scene.source.run("ALTER TABLE t ADD COLUMN card VARCHAR(20)")
     scene.tables = {"t": by("at", drop=("card",))}

@@ -26,6 +26,7 @@ def reordered(capsys: pytest.CaptureFixture[str]) -> list[bool]:
     return ['"severity": "WARNING"' in line for line in lines]
 
 
+@pytest.mark.long
 def test_an_alter_after_the_clock_of_the_source_was_set_back(scene: CheckScene, capsys: pytest.CaptureFixture[str]) -> None:
     scene.pull()
     connect = scene.connect

@@ -19,6 +19,7 @@ from onefold.pull.read.plan import TablePlan
 pytestmark = on(MariaDb, long=MySql)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statement", sweep(["TRUNCATE t", "DROP TABLE t"]))
 def test_a_truncated_table_is_read_whole(scene: CheckScene, statement: str, capsys: pytest.CaptureFixture[str]) -> None:
     scene.tables = {"t": by("id", pull_overlap=0)}
@@ -40,6 +41,7 @@ def test_a_truncated_table_is_read_whole(scene: CheckScene, statement: str, caps
     assert (report.truncated, shown(scene)) == (False, {1: "new", 2: "newer"})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made", sweep(["before the pull", "after it"]))
 def test_another_table_with_a_greater_counter_is_read_whole(scene: CheckScene, made: str) -> None:
     scene.tables = {"t": by("id", pull_overlap=0)}
@@ -95,6 +97,7 @@ class FailingReader:
         raise TryAgain(f"{plan.table}: range {part} cannot be read")
 
 
+@pytest.mark.long
 def test_a_truncation_is_not_forgotten_where_the_pull_that_saw_it_failed(scene: CheckScene) -> None:
     scene.tables = {"t": by("id", pull_overlap=0)}
     scene.pull()

@@ -56,6 +56,7 @@ def plant(scene: CheckScene) -> dict[str, int]:
     return {DIFFERENT: 4, ONLY_LEFT: 2, ONLY_RIGHT: 3}
 
 
+@pytest.mark.long
 def test_spark_finds_planted_differences_and_repairs_them(scene: CheckScene) -> None:
     job = CheckJob(scene, {"t": BY_TIME, "viewless": BY_TIME})
     planted = plant(scene)

@@ -25,6 +25,7 @@ from support.compared_rows import (
     write,
     write_pair,
 )
+from support.sweeps import sweep
 
 from onefold.batches.arguments import CompareArguments
 from onefold.compare.findings import KINDS, Summary
@@ -92,13 +93,14 @@ def test_a_base_is_compared_with_a_table_without_its_tombstones(job: Job, tmp_pa
     assert job(left, left)["rows"] == {"left": 3, "right": 3}
 
 
+@pytest.mark.long
 def test_a_column_of_json_lines_without_any_value_is_a_column(job: Job, tmp_path: Path) -> None:
     left, right = write_pair(tmp_path, [{"id": 1, "a": None}, {"id": 2, "a": None}], [{"id": 1, "a": 1}, {"id": 2}])
     assert job(left, right)["columns_only"] == {"left": [], "right": []}
     assert job(right, left)["counts"]["different"] == 1
 
 
-@pytest.mark.parametrize(("name", "other"), [("none.jsonl", "right.jsonl"), ("none.csv", "none.jsonl")])
+@pytest.mark.parametrize(("name", "other"), sweep([("none.jsonl", "right.jsonl"), ("none.csv", "none.jsonl")]))
 def test_files_without_rows_have_the_columns_of_the_other_side(job: Job, tmp_path: Path, name: str, other: str) -> None:
     for path in (tmp_path / "none.jsonl", tmp_path / "none.csv"):
         path.touch()
@@ -137,6 +139,7 @@ def test_inputs_that_cannot_be_compared_are_an_error_and_nothing_is_written(
     assert not (tmp_path / "found" / "_SUCCESS").exists()
 
 
+@pytest.mark.long
 def test_no_output_is_overwritten(job: Job, tmp_path: Path) -> None:
     left, right = write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 3}])
     job(left, right, tmp_path / "found")
@@ -149,6 +152,7 @@ def test_no_output_is_overwritten(job: Job, tmp_path: Path) -> None:
     assert len(list(left.iterdir())) == 2
 
 
+@pytest.mark.long
 def test_the_output_of_a_killed_job_is_written_again(job: Job, tmp_path: Path) -> None:
     left, right = write_pair(tmp_path, [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 3}])
     job(left, right, tmp_path / "found")

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from support.changelogs import change
 from support.spark_oracle import read_base, run_job, snapshot, write_lines
+from support.sweeps import sweep
 
 from onefold.core.errors import InvalidInput, OnefoldError, TryAgain
 from onefold.spark.io.base_output import open_output
@@ -43,7 +44,7 @@ def rows_while(spark: SparkSession, output: Path, what: str) -> DataFrame:
     return spark.range(0, TASKS, 1, TASKS).select(F.udf(interfere, "bigint")("id").alias("id"))
 
 
-@pytest.mark.parametrize("what", ["clears the folder", "begins to write"])
+@pytest.mark.parametrize("what", sweep(["clears the folder", "begins to write"]))
 def test_a_job_whose_folder_another_one_takes_leaves_it_unfinished(spark: SparkSession, tmp_path: Path, what: str) -> None:
     with pytest.raises(TryAgain, match="another job writes"):
         write_base(spark, str(tmp_path / "out"), rows_while(spark, tmp_path / "out", what))
@@ -59,7 +60,7 @@ def overtaken(spark: SparkSession, output: str, rows: int) -> None:
         slow.finish(FIRST, count)
 
 
-@pytest.mark.parametrize("rows", [TASKS, 3])
+@pytest.mark.parametrize("rows", sweep([TASKS, 3]))
 def test_a_base_that_the_same_job_finished_elsewhere_stays(spark: SparkSession, tmp_path: Path, rows: int) -> None:
     with pytest.raises(TryAgain, match="another job writes"):
         overtaken(spark, str(tmp_path / "out"), rows)
@@ -82,7 +83,7 @@ def test_an_output_without_rows_is_finished_too(spark: SparkSession, tmp_path: P
 
 @pytest.mark.parametrize(
     ("other", "error", "words"),
-    [(("--to", "5"), InvalidInput, "from other arguments"), ((), TryAgain, "another job has written")],
+    sweep([(("--to", "5"), InvalidInput, "from other arguments"), ((), TryAgain, "another job has written")]),
     ids=["another job", "the same job"],
 )
 def test_the_output_that_another_job_finished_meanwhile_stays(

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.changelogs import change
 from support.spark_oracle import base_of, read_base, run_job, without_positions, write_lines
+from support.sweeps import sweep
 
 from onefold.core.errors import InvalidInput
 from onefold.spark.io.files import read_error_in, read_folder, reading
@@ -81,6 +82,7 @@ def test_numbers_of_json_that_are_no_decimals_are_floats(spark: SparkSession, tm
     assert {column.name: str(column.type) for column in columns} == {"a": "FLOAT64", "b": "FLOAT64"}
 
 
+@pytest.mark.long
 def test_files_of_one_folder_may_have_different_columns(spark: SparkSession, tmp_path: Path) -> None:
     one, other = change("INSERT", "1", id=1, name="a"), change("INSERT", "1", id=2, added="b")
     write_lines(tmp_path / "together" / "1.jsonl", [one])
@@ -92,6 +94,7 @@ def test_files_of_one_folder_may_have_different_columns(spark: SparkSession, tmp
     assert without_positions(read_base(spark, tmp_path / "a")) == base_of([one, other], ["id"])
 
 
+@pytest.mark.long
 def test_a_key_without_any_value_in_a_file_has_the_type_of_the_other_files(spark: SparkSession, tmp_path: Path) -> None:
     nulls = write_lines(tmp_path / "1.jsonl", [change("INSERT", "1", tenant=None, id=1)])
     numbers = write_lines(tmp_path / "2.jsonl", [change("INSERT", "1", tenant=7, id=1)])
@@ -110,7 +113,7 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("name", sweep(tuple(UNREADABLE)))
 def test_a_file_that_cannot_be_read_is_named_with_the_line(spark: SparkSession, tmp_path: Path, name: str) -> None:
     content, words = UNREADABLE[name]
     (tmp_path / "changes").mkdir()

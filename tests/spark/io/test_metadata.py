@@ -38,11 +38,11 @@ OTHER = change("INSERT", "1", id=2, v="b", timestamp=2)
 
 
 @pytest.mark.parametrize(
-    "cases", [("upper", "upper"), ("title", "title"), ("lower", "upper"), ("upper", "lower"), ("title", "lower")]
+    ("first", "second"),
+    sweep([("upper", "upper"), ("title", "title"), ("lower", "upper"), ("upper", "lower"), ("title", "lower")]),
 )
-def test_names_are_read_without_case(spark: SparkSession, tmp_path: Path, cases: tuple[str, str]) -> None:
+def test_names_are_read_without_case(spark: SparkSession, tmp_path: Path, first: str, second: str) -> None:
     """Also where a folder spells a field in several ways: the same rows and positions as in lower case."""
-    first, second = cases
     write_lines(tmp_path / "changes" / "1.jsonl", [spelled(INSERTED, first), spelled(OTHER, first)])
     write_lines(tmp_path / "changes" / "2.jsonl", [spelled(DELETED, second)])
     run_job(spark, tmp_path / "changes", tmp_path / "out")
@@ -59,7 +59,7 @@ def test_the_column_itself_has_any_case(spark: SparkSession, tmp_path: Path) -> 
     assert live(read_base(spark, tmp_path / "out")) == []
 
 
-@pytest.mark.parametrize("kind", ["delete", "Update-Delete"])
+@pytest.mark.parametrize("kind", sweep(["delete", "Update-Delete"]))
 def test_change_types_have_any_case(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     run_job(spark, write_lines(tmp_path / "1.jsonl", [INSERTED, with_(DELETED, change_type=kind)]), tmp_path / "out")
     assert live(read_base(spark, tmp_path / "out")) == []
@@ -113,7 +113,7 @@ def test_an_error_in_the_metadata_is_reported_with_the_file(
 
 @pytest.mark.parametrize(
     "other",
-    [with_(DELETED, change_type="REMOVE"), without(DELETED, "change_type"), {"id": 3, "v": "a"}],
+    sweep([with_(DELETED, change_type="REMOVE"), without(DELETED, "change_type"), {"id": 3, "v": "a"}]),
     ids=["another type", "no type", "no metadata"],
 )
 def test_a_change_of_an_unknown_type_is_an_upsert_which_the_report_counts(

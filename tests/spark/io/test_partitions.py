@@ -149,6 +149,7 @@ def test_pulls_may_be_ordered_by_the_name_of_their_folder(spark: SparkSession, t
     assert live(read_base(spark, tmp_path / "out")) == [{"id": 1, "v": 10, "pulled": 10}]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", sweep([".parquet", ".jsonl", ".csv"]))
 def test_a_comparison_reads_the_folders_of_both_sides(spark: SparkSession, tmp_path: Path, suffix: str) -> None:
     write(tmp_path / "left" / "day=2024-01-01" / f"a{suffix}", {"id": 1})
@@ -161,6 +162,7 @@ def test_a_comparison_reads_the_folders_of_both_sides(spark: SparkSession, tmp_p
     assert found == {"kind": "different", "key": '{"id":"2"}', "column": "day", "left": None, "right": "2024-01-01"}
 
 
+@pytest.mark.long
 def test_rows_of_one_folder_have_no_columns_of_others(spark: SparkSession, tmp_path: Path) -> None:
     """A version without partitions, read with one that has them: as for any column that it lacks, NULL."""
     one = write_lines(tmp_path / "plain" / "a.jsonl", [change("INSERT", "1", id=1)]).parent

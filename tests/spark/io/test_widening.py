@@ -13,6 +13,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 from support.changelogs import change
 from support.spark_oracle import live, read_base, run_job
+from support.sweeps import sweep
 
 from onefold.core.errors import InvalidInput
 from onefold.spark.io.files import read_folder
@@ -63,7 +64,7 @@ WIDENED: dict[str, tuple[list[tuple[Any, pa.DataType]], str, list[Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("values", "type_", "expected"), WIDENED.values(), ids=WIDENED.keys())
+@pytest.mark.parametrize(("values", "type_", "expected"), sweep(WIDENED.values()), ids=WIDENED.keys())
 def test_types_widen_and_keep_every_value(
     spark: SparkSession, tmp_path: Path, values: list[tuple[Any, pa.DataType]], type_: str, expected: list[Any]
 ) -> None:
@@ -83,7 +84,7 @@ REFUSED: dict[str, list[tuple[Any, pa.DataType]]] = {
 }
 
 
-@pytest.mark.parametrize(("types", "values"), REFUSED.items())
+@pytest.mark.parametrize(("types", "values"), sweep(REFUSED.items()))
 def test_types_that_would_lose_values_are_refused_with_both_files(
     spark: SparkSession, tmp_path: Path, types: str, values: list[tuple[Any, pa.DataType]]
 ) -> None:

@@ -88,6 +88,7 @@ def test_every_type_is_read_by_jdbc_as_by_pymysql(jar: Path, source: SourceDatab
         assert jdbc["losses"] == sorted([*loss, count] for loss, count in pulled.losses.items())
 
 
+@pytest.mark.long
 def test_watermarks_days_and_counts_are_those_of_pymysql(jar: Path, source: SourceDatabase, tmp_path: Path) -> None:
     source.run(
         "SET sql_mode = 'ALLOW_INVALID_DATES'",

@@ -86,6 +86,7 @@ def test_a_file_that_is_no_certificate_is_named(tls: TlsServer, tmp_path: Path) 
             connect_source(tls.source(Tls(ca=str(tmp_path / name))), PASSWORD)
 
 
+@pytest.mark.long
 def test_jdbc_verifies_the_certificate_and_its_host(tls: TlsServer) -> None:
     trusted = str(tls.authority)
     cases: dict[str, tuple[str, str, str | None]] = {

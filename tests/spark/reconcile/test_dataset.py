@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop
+from support.sweeps import sweep
 
 from onefold.batches.arguments import DatasetArguments
 from onefold.core.errors import AccessDenied, NotFound, TryAgain
@@ -114,7 +115,7 @@ def test_changes_of_unknown_types_are_a_warning_of_their_table(
     assert all(f"kinds_a merged: {reason}" in report.summary().splitlines() for reason in warning["reasons"])
 
 
-@pytest.mark.parametrize(("times", "outcome"), [(TRIES - 1, "merged"), (TRIES, "failed")])
+@pytest.mark.parametrize(("times", "outcome"), sweep([(TRIES - 1, "merged"), (TRIES, "failed")]))
 def test_an_error_that_may_pass_is_met_with_another_try(
     spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, times: int, outcome: str
 ) -> None:
@@ -131,7 +132,7 @@ def test_an_error_that_may_pass_is_met_with_another_try(
     assert not left
 
 
-@pytest.mark.parametrize("known", [None, "deployed"])
+@pytest.mark.parametrize("known", sweep([None, "deployed"]))
 def test_a_clean_view_that_may_not_be_read_is_an_error_where_the_deployment_has_some_and_else_a_line_of_the_log(
     spark: SparkSession,
     dataset: EmulatedDataset,
@@ -161,6 +162,7 @@ def test_a_clean_view_that_may_not_be_read_is_an_error_where_the_deployment_has_
     assert [(line["severity"], line["table"]) for line in notes] == ([] if known else [("NOTICE", "deniedNone_a")])
 
 
+@pytest.mark.long
 def test_a_view_that_cannot_be_written_after_its_merge_is_no_table_that_is_up_to_date(
     spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:

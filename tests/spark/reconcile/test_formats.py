@@ -40,7 +40,7 @@ MYSQL = [
 ]
 
 
-@pytest.mark.parametrize("wrapped", [False, True], ids=["bare", "with payload"])
+@pytest.mark.parametrize("wrapped", sweep([False, True]), ids=["bare", "with payload"])
 def test_events_of_debezium_come_in_the_order_of_the_log(spark: SparkSession, tmp_path: Path, wrapped: bool) -> None:
     events = [{"schema": None, "payload": one} for one in (*MYSQL, None)] if wrapped else MYSQL
     path = write_lines(tmp_path / "events.jsonl", events)
@@ -101,6 +101,7 @@ def test_a_row_of_a_snapshot_repairs_a_gap_below_its_place_and_nothing_above(
     assert live(read_base(spark, tmp_path / "out")) == expected
 
 
+@pytest.mark.long
 def test_a_snapshot_of_a_source_without_places_is_older_than_all_changes(spark: SparkSession, tmp_path: Path) -> None:
     """As it was: MongoDB's place is its time, and bases hold such positions."""
     events = [event("r", None, {"id": 1, "v": "read"}, ts_ms=7)]
@@ -109,6 +110,7 @@ def test_a_snapshot_of_a_source_without_places_is_older_than_all_changes(spark: 
     assert row["_position"] == str(Position(None, 7, tie_break=f" {digest({'id': '1', 'v': 'read'})}"))
 
 
+@pytest.mark.long
 def test_a_snapshot_is_merged_into_a_base_that_was_made_before_it_had_a_place(spark: SparkSession, tmp_path: Path) -> None:
     """Such a base holds rows of a snapshot without a sequence, and rows that were streamed: both keep their meaning."""
     at: Row = {"file": "bin.000009", "row": 0}
@@ -200,10 +202,16 @@ def test_positions_of_pulls_sort_as_the_values_do(spark: SparkSession, tmp_path:
 
 @pytest.mark.parametrize(
     "values",
-    [
-        [datetime.datetime(1, 1, 1), datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime.datetime(2024, 1, 1)],
-        [datetime.date(1, 1, 1), datetime.date(1969, 12, 31), datetime.date(9999, 12, 31)],
-    ],
+    sweep(
+        [
+            [
+                datetime.datetime(1, 1, 1),
+                datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999),
+                datetime.datetime(2024, 1, 1),
+            ],
+            [datetime.date(1, 1, 1), datetime.date(1969, 12, 31), datetime.date(9999, 12, 31)],
+        ]
+    ),
 )
 def test_positions_of_times_sort_as_times(spark: SparkSession, tmp_path: Path, values: list[Any]) -> None:
     (tmp_path / "pulls").mkdir()
@@ -216,6 +224,7 @@ def test_positions_of_times_sort_as_times(spark: SparkSession, tmp_path: Path, v
     assert report.changes == 1
 
 
+@pytest.mark.long
 def test_a_pull_that_is_repeated_or_overlaps_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     more = ("--format", "modify_time", "--position", "changed")
     first = write_lines(tmp_path / "1.jsonl", pulls([1, 2, 3]))
@@ -238,6 +247,7 @@ def test_a_pull_whose_order_is_of_another_kind_than_the_bases_is_refused(spark: 
 # Windows.
 
 
+@pytest.mark.long
 def test_a_window_of_pulls_is_in_the_order_of_their_column(spark: SparkSession, tmp_path: Path) -> None:
     more = ("--format", "modify_time", "--position", "changed")
     path = write_lines(tmp_path / "1.jsonl", pulls([-11, -10, -5]))
@@ -248,6 +258,7 @@ def test_a_window_of_pulls_is_in_the_order_of_their_column(spark: SparkSession, 
             run_job(spark, path, tmp_path / "other", *more, f"--from={bound}")
 
 
+@pytest.mark.long
 def test_a_window_includes_its_start_and_excludes_its_end(spark: SparkSession, tmp_path: Path) -> None:
     rows = [
         {**change("INSERT", sequence, id=number), "_landed_at": f"2024-01-0{number} 00:00:00"}

@@ -25,6 +25,7 @@ from support.spark_oracle import (
     without_positions,
     write_lines,
 )
+from support.sweeps import sweep
 
 from onefold.changelog.generator import Workload, WorkloadOptions, make_workload, type_of
 from onefold.changelog.generator_files import parquet_rows, write_workload
@@ -91,7 +92,7 @@ def write_parquet(path: Path, rows: list[dict[str, Any]]) -> None:
     parquet_rows(rows, {name: parse_type(type_of(name)) for row in rows for name in row}, path)
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", sweep(WORKLOADS))
 def test_the_job_gives_the_oracles_base_and_the_truth(together: Together, name: str) -> None:
     workload, found, typed = together.workloads[name], together.base_of(name), Typed(together.types)
     changes = [typed.held(named(name, change)) for change in all_changes(workload)]
@@ -143,6 +144,7 @@ def test_batches_lead_where_one_batch_does_and_say_what_they_did(spark: SparkSes
     assert again.repeated + again.lost == again.keys
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("in_parts")
 def test_a_base_too_large_to_send_meets_changes_too_many_to_send(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

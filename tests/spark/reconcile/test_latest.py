@@ -59,7 +59,7 @@ def test_a_deletion_may_have_any_float(spark: SparkSession, tmp_path: Path, numb
 
 @pytest.mark.usefixtures("lateral_aliases")
 @pytest.mark.parametrize(
-    ("kind", "value"), [("FLOAT64", "0.1D"), ("FLOAT64", "1e300D"), ("STRUCT<f FLOAT64>", "struct(0.1D AS f)")]
+    ("kind", "value"), sweep([("FLOAT64", "0.1D"), ("FLOAT64", "1e300D"), ("STRUCT<f FLOAT64>", "struct(0.1D AS f)")])
 )
 def test_the_digest_is_of_the_landed_row_whatever_the_row_becomes(spark: SparkSession, kind: str, value: str) -> None:
     """The values of a deletion become NULL, and a value is converted: both outputs have the names of the inputs."""
@@ -97,7 +97,7 @@ def test_a_later_job_of_the_session_reads_the_present_files(spark: SparkSession,
         assert found == [(key, number) for key in range(number)]
 
 
-@pytest.mark.parametrize("wrong", ["empty window", "repeated keys"])
+@pytest.mark.parametrize("wrong", sweep(["empty window", "repeated keys"]))
 def test_a_job_that_fails_leaves_nothing_in_the_cache(spark: SparkSession, tmp_path: Path, wrong: str) -> None:
     changes = land(tmp_path / "changes", [change("INSERT", "5", id=1)])
     run_job(spark, changes, tmp_path / "base")
@@ -170,7 +170,7 @@ def test_the_winner_of_each_key_has_the_greatest_position_and_null_is_a_key(spar
     assert (winners.disputed, winners.without_sequence, winners.ordered_by_text) == (1, 1, 1)
 
 
-@pytest.mark.parametrize("broadcasts", [True, False], ids=["broadcast", "shuffle"])
+@pytest.mark.parametrize("broadcasts", sweep([True, False]), ids=["broadcast", "shuffle"])
 def test_a_merge_takes_the_newer_winners_and_keeps_all_other_rows(spark: SparkSession, broadcasts: bool) -> None:
     base = frame_of(spark, [(1, at("2A"), False), (2, at("2C"), False), (None, at("2A"), True), (3, at("2A"), False)])
     changes = frame_of(spark, [(1, at("2B"), True), (2, at("2B"), False), (None, at("2B"), False), (4, at("2A"), False)])

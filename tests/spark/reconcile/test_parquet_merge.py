@@ -13,6 +13,7 @@ from pyarrow import Table, parquet
 from pyspark.sql import SparkSession
 from support.changelogs import change
 from support.spark_oracle import live, read_base, run_job, write_lines
+from support.sweeps import sweep
 
 from onefold.core.errors import InvalidInput, TryAgain
 from onefold.spark.io.filesystem import Folder
@@ -74,6 +75,7 @@ def test_a_file_that_loses_no_row_is_copied_byte_for_byte(spark: SparkSession, t
     assert not (folder / "out" / "_temporary").exists()
 
 
+@pytest.mark.long
 def test_many_small_files_become_few(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_merge, "_MANY", 2)
     for number in range(4):
@@ -86,6 +88,7 @@ def test_many_small_files_become_few(spark: SparkSession, tmp_path: Path, monkey
     assert {row["id"] for row in read_base(spark, tmp_path / "base_3")} == {0, 1, 2, 3}
 
 
+@pytest.mark.long
 def test_a_base_that_gets_a_column_is_rewritten_in_every_file(spark: SparkSession, tmp_path: Path) -> None:
     run_job(spark, write_lines(tmp_path / "1.jsonl", [change("INSERT", "1", id=1)]), tmp_path / "base")
     path = write_lines(tmp_path / "2.jsonl", [change("INSERT", "1", id=2, added="x")])
@@ -94,6 +97,7 @@ def test_a_base_that_gets_a_column_is_rewritten_in_every_file(spark: SparkSessio
     assert schemas == {("id", "added", "_position", "_deleted")}
 
 
+@pytest.mark.long
 def test_a_column_with_the_name_of_sparks_hidden_column_is_merged(spark: SparkSession, tmp_path: Path) -> None:
     for number, base in enumerate((None, tmp_path / "base_0")):
         rows = [change("INSERT", str(number), id=1, _metadata=number)]
@@ -104,6 +108,7 @@ def test_a_column_with_the_name_of_sparks_hidden_column_is_merged(spark: SparkSe
 RARE = [pytest.param(name, marks=pytest.mark.long) for name in ("zstd", "none", "gzip", "lz4", "lz4_raw")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("codec", ["snappy", *RARE])
 def test_a_base_in_any_compression_is_copied(spark: SparkSession, tmp_path: Path, codec: str) -> None:
     """One row is replaced, and the change of another one comes too late, so that the winners' file is copied as well."""
@@ -124,7 +129,7 @@ def test_a_base_in_any_compression_is_copied(spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda content: content[: len(content) // 2], lambda content: b"\0" * 200 + content[200:]]
+    "damage", sweep([lambda content: content[: len(content) // 2], lambda content: b"\0" * 200 + content[200:]])
 )
 def test_a_damaged_file_of_a_base_is_named_and_no_output_remains(
     spark: SparkSession, tmp_path: Path, damage: Callable[[bytes], bytes]

@@ -42,10 +42,12 @@ def test_an_event_without_its_row_is_refused_where_no_other_has_one_either(
 
 @pytest.mark.parametrize(
     ("events", "expected"),
-    [
-        ([event("c", None, ROW, 1), event("u", None, {**ROW, "name": "b"}, 2)], [{**ROW, "name": "b"}]),
-        ([event("d", ROW, None, 1)], []),
-    ],
+    sweep(
+        [
+            ([event("c", None, ROW, 1), event("u", None, {**ROW, "name": "b"}, 2)], [{**ROW, "name": "b"}]),
+            ([event("d", ROW, None, 1)], []),
+        ]
+    ),
     ids=["no row before", "no row after"],
 )
 def test_events_that_need_one_side_alone_are_read_without_the_other(
@@ -57,7 +59,7 @@ def test_events_that_need_one_side_alone_are_read_without_the_other(
 
 @pytest.mark.parametrize(
     ("window", "ids"),
-    [(("--from", "2024-02-01"), [1, 3]), (("--to", "2024-02-01"), [1, 2])],
+    sweep([(("--from", "2024-02-01"), [1, 3]), (("--to", "2024-02-01"), [1, 2])]),
     ids=["from", "to"],
 )
 @pytest.mark.parametrize("format_", sweep(["datastream", "debezium"]))
@@ -78,7 +80,7 @@ def test_rows_without_a_landing_time_are_in_every_window(
 
 @pytest.mark.parametrize(
     ("pulled", "stays"),
-    [(9, "copy"), (12, "pull"), (13, "pull")],
+    sweep([(9, "copy"), (12, "pull"), (13, "pull")]),
     ids=["an older pull", "a pull of that time", "a newer pull"],
 )
 def test_a_row_of_a_copy_is_ordered_by_its_position(spark: SparkSession, tmp_path: Path, pulled: int, stays: str) -> None:
@@ -88,7 +90,7 @@ def test_a_row_of_a_copy_is_ordered_by_its_position(spark: SparkSession, tmp_pat
     assert [row["from"] for row in live(read_base(spark, tmp_path / "out"))] == [stays]
 
 
-@pytest.mark.parametrize("known", [{}, {"changed": None}], ids=["no such column", "no value"])
+@pytest.mark.parametrize("known", sweep([{}, {"changed": None}]), ids=["no such column", "no value"])
 def test_a_row_of_a_copy_without_that_position_is_older_than_any_pull(
     spark: SparkSession, tmp_path: Path, known: dict[str, Any]
 ) -> None:
@@ -98,7 +100,7 @@ def test_a_row_of_a_copy_without_that_position_is_older_than_any_pull(
     assert [row["from"] for row in live(read_base(spark, tmp_path / "out"))] == ["pull", "copy"]
 
 
-@pytest.mark.parametrize("place", ["folders", "a copy", "a base"])
+@pytest.mark.parametrize("place", sweep(["folders", "a copy", "a base"]))
 def test_positions_of_different_kinds_are_refused_by_name(spark: SparkSession, tmp_path: Path, place: str) -> None:
     text = write_lines(tmp_path / "text.jsonl", [{"id": 1, "changed": "10"}])
     number = write_lines(tmp_path / "number.jsonl", [{"id": 1, "changed": 9}])

@@ -49,6 +49,7 @@ def ids(scene: ShredScene) -> list[int]:
     return sorted(int(row["id"]) for manifest, table in tables for row in scene.rows(manifest, table.name))
 
 
+@pytest.mark.long
 def test_whatever_the_last_step_was_the_next_run_finishes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

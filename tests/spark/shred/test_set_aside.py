@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.shred_job import ShredScene, click, scene_with_clicks
+from support.sweeps import sweep
 
 from spark_jobs.shred import main
 
@@ -29,7 +30,7 @@ CUT = "cut off"
 BROKEN = {"not gzip": b"not gzip", CUT: gzip.compress(random.Random(1).randbytes(9_999), mtime=0)[:-9]}
 
 
-@pytest.mark.parametrize("content", BROKEN)
+@pytest.mark.parametrize("content", sweep(BROKEN))
 def test_files_that_cannot_be_read_are_set_aside_and_the_others_go_on(
     spark: SparkSession, scene: ShredScene, content: str
 ) -> None:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from spark.values.test_casts import decimals, literals, numbers
 from support.spark_values import carried_frame, carried_sql, delivered
 from support.strategies import ABOVE, RANGES, types, values
+from support.sweeps import sweep
 from support.zetasql_judge import Judge
 
 from onefold.changelog.digest import text_sql
@@ -67,7 +68,7 @@ def test_every_type_alone_in_arrays_and_in_structs(spark: SparkSession, judge: J
     assert differences(spark, judge, cases) == []
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", sweep([1, 2]))
 def test_floats_of_every_kind(spark: SparkSession, judge: Judge, seed: int) -> None:
     written = [f"CAST('{number!r}' AS FLOAT64)" for number in numbers(random.Random(seed))]
     cases: dict[Type, Sequence[str]] = {
@@ -86,6 +87,7 @@ def test_decimals_of_every_kind_within_structs(
     assert differences(spark, judge, cases) == []
 
 
+@pytest.mark.long
 @settings(derandomize=True, deadline=None, max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_generated_values_of_generated_types(spark: SparkSession, judge: Judge, data: st.DataObject) -> None:

@@ -32,6 +32,7 @@ from support.changelogs import change
 from support.spark_oracle import read_base, run_job, write_lines
 from support.spark_values import carried_frame, carried_sql, delivered
 from support.strategies import EXTREMES
+from support.sweeps import sweep
 from support.zetasql_judge import Judge
 
 from onefold.changelog.digest import digest_sql
@@ -79,6 +80,7 @@ def test_awkward_positions_are_written_alike(spark: SparkSession) -> None:
     assert written(spark, some) == [str(one) for one in some]
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))
 @given(st.lists(positions, min_size=50, max_size=200), st.integers(0, 49))
 def test_generated_positions_are_written_alike(spark: SparkSession, some: list[Position], place: int) -> None:
@@ -108,6 +110,7 @@ def test_positions_that_were_ordered_as_text_are_found_alike(spark: SparkSession
 OLD_BASE = "id bigint, name string, _position string, _deleted boolean"
 
 
+@pytest.mark.long
 def test_changes_are_compared_with_the_positions_of_an_earlier_release(spark: SparkSession, tmp_path: Path) -> None:
     old = [(place, "base", text, False) for place, text in enumerate((SNAPSHOT, SHORT, FOUR, LOG_FILE_PLACE), 1)]
     spark.createDataFrame(old, OLD_BASE).coalesce(1).write.parquet(str(tmp_path / "base"))
@@ -128,7 +131,7 @@ def test_epochs_in_seconds_are_above_those_that_were_counted(spark: SparkSession
     assert names == {1: "6553F100/1/4/0", 2: "6553F100/1/4", 3: "base"}
 
 
-@pytest.mark.parametrize("split", [SPLIT, SPLIT_KEY])
+@pytest.mark.parametrize("split", sweep([SPLIT, SPLIT_KEY]))
 def test_a_base_that_was_ordered_as_text_is_refused_until_it_is_rebuilt(
     spark: SparkSession, tmp_path: Path, split: str
 ) -> None:
