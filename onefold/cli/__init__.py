@@ -41,6 +41,7 @@ from onefold.cli import (
     sources,
     tables,
     views,
+    workload,
 )
 from onefold.cli.common import ERROR, OK, say
 from onefold.cli.common_options import defaults, program_options
@@ -77,7 +78,7 @@ for command in (
     export.export,
     current.current,
     merge.merge,
-    current.workload,
+    workload.workload,
     compare.compare,
     check.check,
     batch.batch,

@@ -35,7 +35,10 @@ EXAMPLES = {
         "onefold compare a.csv b.csv --keys id",
     ),
     "check": ("onefold check --source fraud models.scores", "onefold check --source fraud models --whole"),
-    "workload": ("onefold workload --out work", "onefold workload --out work --operations 5000 --format parquet"),
+    "workload": (
+        "onefold workload --out work --operations 5000 --format parquet",
+        "onefold workload --source mysql://root@127.0.0.1:3306/shop --rate 200 --out work",
+    ),
     "batch": ("onefold batch reconcile --dataset shop --table customer", "onefold batch reconcile --dataset shop --wait"),
     "capture": (
         "onefold capture --host db --user reader --source shop --dataset shop --checkpoint gs://b/shop --check",

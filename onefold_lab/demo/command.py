@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import uuid
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
-from onefold.cli.capture_options import PASSWORD, server_id, tables
+from onefold.cli.capture_options import server_id, tables
 from onefold.cli.common import CHANGES, OK, as_json
 from onefold.cli.output import echo_json
-from onefold.core.errors import InvalidInput
+from onefold.cli.source_url import address_of
 from onefold.core.extras import needing
-
-if TYPE_CHECKING:
-    from onefold_lab.demo.source import SourceUrl
 
 
 @click.command()
@@ -105,27 +100,13 @@ def _check_together(source: str | None, options_of_source: bool, options_of_tour
 
 def _run_capture_demo(console: Console, source: str, include: tuple[str, ...], exclude: tuple[str, ...], once: bool) -> bool:
     from onefold.capture.source import CapturedSource
-    from onefold.mysql.connection import Address
+    from onefold.mysql.source_url import parse_source
     from onefold_lab.demo.own_database import run_capture_demo
-    from onefold_lab.demo.source import parse_source, patterns_of
+    from onefold_lab.demo.source import patterns_of
 
     url = parse_source(source)
     patterns = patterns_of(url, include, exclude)
-    address = Address(url.host, url.port, url.user, _password(url, os.environ))
+    address = address_of(url, os.environ)
     # A server disconnects a replica when another one with the same number connects: so each demo has its own.
     restricted = CapturedSource(address, patterns, server_id(uuid.uuid4().hex))
     return run_capture_demo(console, restricted, once)
-
-
-def _password(url: SourceUrl, environ: Mapping[str, str]) -> str:
-    """Return the password from the environment, or ask for it on the terminal.
-
-    Raises:
-        InvalidInput: the variable is not set, and there is no terminal.
-    """
-    if PASSWORD in environ:
-        return environ[PASSWORD]
-    if not sys.stdin.isatty():
-        raise InvalidInput(f"the user's password is missing: set {PASSWORD}, to an empty text if the user has none")
-    question = f"Password of {url.user} at {url.host}"
-    return str(click.prompt(question, default="", show_default=False, hide_input=True, err=True))

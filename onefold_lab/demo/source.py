@@ -1,12 +1,11 @@
-"""The user's database of the demo: its address, and its tables that are small enough for an embedded BigQuery."""
+"""The user's database of the demo: its tables that are small enough for an embedded BigQuery."""
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from urllib.parse import SplitResult, unquote, urlsplit
 
 import pymysql
 
@@ -14,26 +13,14 @@ from onefold.capture.source import CapturedSource
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.mysql.catalog import TableName, structures
 from onefold.mysql.connection import query, quoted, variables
+from onefold.mysql.source_url import SourceUrl
 from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import TableFilter
 
 MAX_TABLES = 20
 MAX_ROWS = 10_000
 MAX_BYTES = 50_000_000
-_PORT = 3306
-_SCHEMES = ("mysql", "mariadb")
-_FORM = "mysql://USER@HOST[:PORT][/DATABASE]"
 SETTINGS = ("log_bin", "binlog_format", "binlog_row_image", "binlog_row_metadata")
-
-
-@dataclass(frozen=True)
-class SourceUrl:
-    """The parts of `mysql://user@host:port/database`."""
-
-    host: str
-    port: int
-    user: str
-    database: str | None = None
 
 
 @dataclass(frozen=True)
@@ -43,42 +30,6 @@ class TableChoice:
     tables: Mapping[TableName, Structure]
     rows: Mapping[TableName, int]
     left_out: Mapping[TableName, str]
-
-
-def parse_source(url: str) -> SourceUrl:
-    """Parse the URL of a source.
-
-    Raises:
-        InvalidInput: all problems. Their texts never contain the URL, which may contain a password.
-    """
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise InvalidInput(f"--source is not the URL of a database: write {_FORM}, without a password") from error
-    if problems := list(_problems(parts)):
-        raise InvalidInput(problems)
-    database = unquote(parts.path.strip("/")) or None
-    return SourceUrl(parts.hostname or "", port or _PORT, unquote(parts.username or ""), database)
-
-
-def _problems(parts: SplitResult) -> Iterator[str]:
-    if parts.scheme not in _SCHEMES:
-        yield f"--source is not a URL of MySQL or MariaDB: write {_FORM}"
-        return
-    if parts.password is not None:
-        yield (
-            "--source contains a password, which every user of this machine could read: leave it out, and set "
-            "ONEFOLD_SOURCE_PASSWORD or type it when the demo asks for it"
-        )
-    if not parts.username:
-        yield f"--source names no user: write {_FORM}"
-    if not parts.hostname:
-        yield f"--source names no host: write {_FORM}"
-    if "/" in parts.path.strip("/"):
-        yield f"--source names more than one database: write {_FORM}, and more databases with --include"
-    if parts.query or parts.fragment:
-        yield "--source ends in options, and no option is supported: write % in a name as %25, ? as %3F, # as %23"
 
 
 def patterns_of(url: SourceUrl, include: tuple[str, ...], exclude: tuple[str, ...]) -> TableFilter:

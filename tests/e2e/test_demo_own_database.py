@@ -23,9 +23,10 @@ from onefold.capture.source import CapturedSource
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
+from onefold.mysql.source_url import parse_source
 from onefold.mysql.table_filter import TableFilter
 from onefold_lab.demo.capture_thread import InMemoryCheckpoint
-from onefold_lab.demo.source import MAX_TABLES, SourceUrl, choose, parse_source, patterns_of, without
+from onefold_lab.demo.source import MAX_TABLES, choose, patterns_of, without
 from onefold_lab.stand_ins.warehouse import emulator_client
 
 pytestmark = pytest.mark.heavy
@@ -51,37 +52,6 @@ def url(source: SourceDatabase, database: str = "") -> str:
 def words(shown: str) -> str:
     """Without the colours, the borders of tables and the ends of lines."""
     return " ".join(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[│┃]", " ", shown).split())
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("mysql://reader@db.internal", SourceUrl("db.internal", 3306, "reader")),
-        ("mariadb://a%40b@127.0.0.1:3307/shop/", SourceUrl("127.0.0.1", 3307, "a@b", "shop")),
-        ("mysql://reader@[::1]:3307/a%2Fb", SourceUrl("::1", 3307, "reader", "a/b")),
-    ],
-)
-def test_a_url_is_parsed(text: str, expected: SourceUrl) -> None:
-    assert parse_source(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "problems"),
-    [
-        ("postgres://reader:hush@db", ["not a URL of MySQL"]),
-        ("db.internal", ["not a URL of MySQL"]),
-        ("mysql://reader:hush@db/a/b?tls=1", ["contains a password", "more than one database", "options"]),
-        ("mysql://reader:@db", ["contains a password"]),
-        ("mysql://reader:hu/sh@db", ["without a password"]),
-        ("mysql://", ["names no user", "names no host"]),
-        ("mysql://reader@db:99999", ["not the URL of a database"]),
-    ],
-)
-def test_all_problems_of_a_url_are_reported_without_its_password(text: str, problems: list[str]) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        parse_source(text)
-    assert all(part in problem for part, problem in zip(problems, refused.value.problems, strict=True))
-    assert "hu" not in str(refused.value)
 
 
 def test_a_database_is_named_once() -> None:
