@@ -26,6 +26,7 @@ _LEAST_POINT = -4
 """The exponent of the smallest number that JSON writes without an exponent."""
 _WIDE = 2**53
 """A FLOAT64 holds every integer up to this one."""
+_INT64 = 2**63
 
 
 def equal(left: Any, right: Any, as_text: bool = False) -> bool:
@@ -192,15 +193,7 @@ def text_of(value: Any) -> str | None:
 
 
 def _float_text(value: float) -> str:
-    return _first_exact_text(value, (_EXACT, _EXACT + 2))
-
-
-def _shortest_text(value: float) -> str:
-    return _first_exact_text(value, (_EXACT, _EXACT + 1, _EXACT + 2))
-
-
-def _first_exact_text(value: float, digits: tuple[int, ...]) -> str:
-    texts = (f"{value:.{count}g}" for count in digits)
+    texts = (f"{value:.{digits}g}" for digits in (_EXACT, _EXACT + 2))
     text = next((text for text in texts if float(text) == value), str(value))
     return "0" if text == "-0" else text
 
@@ -242,7 +235,7 @@ def json_text(value: Any) -> str:
         case float() if math.isfinite(value):
             return _json_float(value)
         case int() | Decimal():
-            return _shortest_text(float(value)) if _fits_float(value) else _quoted(text_of(value) or "")
+            return _json_number(value)
         case float():
             return {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}[str(value)]
         case datetime.datetime():
@@ -270,10 +263,13 @@ def _json_float(value: float) -> str:
     return f"-{shown}" if sign else shown
 
 
-def _fits_float(value: int | Decimal) -> bool:
-    if isinstance(value, int):
-        return abs(value) <= _WIDE
-    return value.is_finite() and Decimal(repr(float(value))) == value
+def _json_number(value: int | Decimal) -> str:
+    """Return a whole number of 64 bits as an INT64, any other as a FLOAT64 that has the same digits, else as text."""
+    exact = Decimal(value)
+    if exact.is_finite() and abs(exact) < _INT64 and exact == exact.to_integral_value():
+        return str(int(exact)) if abs(exact) <= _WIDE else f'"{int(exact)}"'
+    same = exact.is_finite() and Decimal(repr(float(exact))) == exact
+    return _json_float(float(exact)) if same else _quoted(text_of(value) or "")
 
 
 def _quoted(text: str) -> str:
