@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 from support.settings_form import settings_in
-from support.terraform import EXACT, Outcome, Plan, Terraform
+from support.terraform import EVERYTHING, Outcome, Plan, Terraform
 
 
 @pytest.fixture
-def exact_plan(tested: Callable[[str], Outcome]) -> Plan:
-    """Return the plan whose values are compared one by one."""
-    return tested(EXACT).plans["exact"]
+def plan(tested: Callable[[str], Outcome]) -> Plan:
+    """Return the plan of all that can be deployed."""
+    return tested(EVERYTHING).plans["everything"]
 
 
 @pytest.fixture(scope="session")

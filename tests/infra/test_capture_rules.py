@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 from infra.test_validation import literal, written
-from support.infra_expected_captures import pools
+from support.planned import containers
 from support.settings_form import settings_in
 from support.terraform import Plan, Terraform
 
@@ -44,10 +44,9 @@ def planned(terraform: Terraform, *others: str) -> Plan:
 def test_rules_and_the_right_on_their_key_reach_each_process(terraform: Terraform) -> None:
     plan = planned(terraform)
     found = {}
-    for address, pool in pools(plan).items():
-        (container,) = pool["template"][0]["containers"]
+    for name, container in containers(plan).items():
         settings = load_settings({one["name"]: one["value"] for one in container["env"] if one.get("value")})
-        found[address.split('"')[1]] = settings.captures
+        found[name] = settings.captures
     assert {name: list(captures) for name, captures in found.items()} == {
         "shop-db": ["shop-db"],
         "crm-db": ["CRM"],

@@ -6,20 +6,17 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from infra.test_captures_refused import arguments, parsed
-from support import infra_expected as expected
-from support import infra_expected_monitoring as expected_monitoring
+from infra.test_captures_refused import parsed
 from support.capture import bench_of, eventually
 from support.iam_conditions import BUCKET, OBJECT, admits
-from support.infra_expected_captures import pools
 from support.log_filters import matches
+from support.planned import conditions, containers, filters
 from support.source_database import SourceDatabase
-from support.terraform import ROOT, Outcome, Plan
+from support.terraform import ROOT, Plan
 
 from onefold.adapters.gcs import GcsObjects
 from onefold.capture.checkpoint import Checkpoint
@@ -33,14 +30,9 @@ from onefold.settings.environment import load_settings
 # What is planned, against the code
 
 
-@pytest.fixture
-def plan(tested: Callable[[str], Outcome]) -> Plan:
-    return tested("exact.tftest.hcl").plans["exact"]
-
-
 def test_the_command_accepts_the_arguments_of_a_pool(plan: Plan) -> None:
-    given = {name: parsed(arguments(pool)) for name, pool in pools(plan).items()}
-    shop, crm = given['capture["shop-db"]'], given['capture["crm-db"]']
+    given = {name: parsed(container["args"]) for name, container in containers(plan).items()}
+    shop, crm = given["shop-db"], given["crm-db"]
     assert (shop["source"], shop["port"], shop["include"], shop["snapshot"]) == ("shop-db", 3306, ("shop_*",), True)
     assert (crm["source"], crm["exclude"], crm["server_id"], crm["snapshot"]) == (
         "CRM",
@@ -52,8 +44,7 @@ def test_the_command_accepts_the_arguments_of_a_pool(plan: Plan) -> None:
 
 
 def test_the_settings_of_a_pool_are_valid_and_the_password_is_a_reference(plan: Plan) -> None:
-    for pool in pools(plan).values():
-        (container,) = pool["template"][0]["containers"]
+    for container in containers(plan).values():
         values = {one["name"]: one.get("value") for one in container["env"]}
         assert values.pop(PASSWORD, "missing") is None
         settings = load_settings(values)
@@ -82,16 +73,15 @@ OWN = "projects/_/buckets/my-project-onefold-capture/objects"
     ],
 )
 def test_the_account_of_a_source_reaches_only_its_own_objects(plan: Plan, type_: str, name: str, admitted: bool) -> None:
-    only = expected.conditions(plan)['google_storage_bucket_iam_member.capture["shop-db"]']
+    only = conditions(plan)['google_storage_bucket_iam_member.capture["shop-db"]']
     assert admits(only, type_, name) is admitted
 
 
 @pytest.mark.usefixtures("object_store")
 def test_the_account_may_write_and_the_sink_may_read_the_objects_of_the_process(plan: Plan) -> None:
-    pool = pools(plan)['capture["shop-db"]']
-    (container,) = pool["template"][0]["containers"]
+    container = containers(plan)["shop-db"]
     folder = next(one["value"] for one in container["env"] if one["name"] == "ONEFOLD_LARGE_RECORDS")
-    store = open_checkpoint_store(parsed(arguments(pool))["checkpoint"], GcsObjects())
+    store = open_checkpoint_store(parsed(container["args"])["checkpoint"], GcsObjects())
     store.save(Checkpoint("shop-db", "shop"))
     checkpoint = GcsObjects().read("gs://my-project-onefold-capture/shop-db/checkpoint.json")
     assert checkpoint.startswith(to_json(Checkpoint("shop-db", "shop"))[:-1])
@@ -99,9 +89,9 @@ def test_the_account_may_write_and_the_sink_may_read_the_objects_of_the_process(
         large_rows_at(folder, GcsObjects()).put("customer_v_abc/1.json", b"{}").replace("gs://", "projects/_/buckets/", 1)
     )
     record = record.replace("my-project-onefold-capture/", "my-project-onefold-capture/objects/")
-    conditions = expected.conditions(plan)
-    assert admits(conditions['google_storage_bucket_iam_member.capture["shop-db"]'], OBJECT, record)
-    assert admits(conditions["google_storage_bucket_iam_member.sink_records"], OBJECT, record)
+    found = conditions(plan)
+    assert admits(found['google_storage_bucket_iam_member.capture["shop-db"]'], OBJECT, record)
+    assert admits(found["google_storage_bucket_iam_member.sink_records"], OBJECT, record)
 
 
 # The documentation
@@ -150,7 +140,7 @@ POOL = {"type": "cloud_run_worker_pool", "labels": {"worker_pool_name": "capture
     ],
 )
 def test_only_the_line_of_each_minute_is_counted(plan: Plan, entry: dict[str, Any], counted: bool) -> None:
-    assert matches(expected_monitoring.filters(plan)["google_logging_metric.captured"], entry) is counted
+    assert matches(filters(plan)["google_logging_metric.captured"], entry) is counted
 
 
 @pytest.mark.parametrize(("lag", "is_late"), [(901, True), (900, False), (0, False), (None, False)])
@@ -160,18 +150,16 @@ def test_an_incident_is_opened_by_the_lag_and_not_by_a_quiet_source(
     log_status("INFO", CaptureStatus("shop-db", None, lag, 100_000, 0, 0, 0, 0, {}, ()))
     fields = json.loads(capsys.readouterr().out)
     entry = {"severity": fields.pop("severity"), "resource": POOL, "jsonPayload": fields}
-    filter_ = expected_monitoring.filters(plan)['google_monitoring_alert_policy.log["capture is late"]']
+    filter_ = filters(plan)['google_monitoring_alert_policy.log["capture is late"]']
     assert matches(filter_, entry) is is_late
 
 
 def test_cloud_run_asks_for_the_health_at_the_port_of_the_process(plan: Plan) -> None:
-    (container,) = pools(plan)['capture["crm-db"]']["template"][0]["containers"]
+    container = containers(plan)["crm-db"]
     (probe,) = container["liveness_probe"]
-    assert probe["http_get"] == [
-        {"path": "/healthz", "port": parsed(arguments(pools(plan)['capture["crm-db"]']))["metrics_port"]}
-    ]
-    (without,) = pools(plan)['capture["shop-db"]']["template"][0]["containers"]
-    assert "liveness_probe" not in without
+    (request,) = probe["http_get"]
+    assert (request["path"], request["port"]) == ("/healthz", parsed(container["args"])["metrics_port"])
+    assert not containers(plan)["shop-db"]["liveness_probe"]
 
 
 def test_the_real_lines_of_a_process_are_counted_and_alert(
@@ -186,12 +174,12 @@ def test_the_real_lines_of_a_process_are_counted_and_alert(
         entries.extend({"severity": line.pop("severity"), "resource": POOL, "jsonPayload": line} for line in lines)
         return [entry for entry in entries if matches(filter_, entry)]
 
-    filters = expected_monitoring.filters(plan)
+    passing = filters(plan)
     with bench_of(source, tmp_path).running() as process:
         process.clock = itertools.count(time.monotonic(), 61).__next__  # each look is a minute later
-        counted = eventually(lambda: logged(filters["google_logging_metric.captured"]))
+        counted = eventually(lambda: logged(passing["google_logging_metric.captured"]))
     assert counted[0]["jsonPayload"]["tables_in_quarantine"] == 1
-    (reported,) = logged(filters['google_monitoring_alert_policy.log["table in quarantine"]'])
+    (reported,) = logged(passing['google_monitoring_alert_policy.log["table in quarantine"]'])
     (alert,) = plan.of("google_monitoring_alert_policy")['log["table in quarantine"]']["conditions"]
     (matched,) = alert["condition_matched_log"]
     labels = {
@@ -206,6 +194,6 @@ def test_the_real_lines_of_a_process_are_counted_and_alert(
 
 @pytest.mark.parametrize(("severity", "reported"), [("CRITICAL", True), ("WARNING", False)])
 def test_a_table_that_goes_into_quarantine_alerts_once(plan: Plan, severity: str, reported: bool) -> None:
-    filter_ = expected_monitoring.filters(plan)['google_monitoring_alert_policy.log["table in quarantine"]']
+    filter_ = filters(plan)['google_monitoring_alert_policy.log["table in quarantine"]']
     assert matches(filter_, {"severity": severity, "jsonPayload": {"event": "quarantined"}}) is reported
     assert not matches(filter_, {"severity": severity, "jsonPayload": {"event": "quarantine_left"}})

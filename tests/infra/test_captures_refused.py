@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from infra.test_validation import literal
-from support.infra_expected_captures import pools
+from support.planned import containers
 from support.terraform import Outcome, Terraform
 
 from onefold.cli.capture import capture, check_names_of_capture
@@ -191,16 +191,10 @@ def test_without_an_image_only_a_process_elsewhere_is_planned(terraform: Terrafo
 def test_valid_entries_are_planned_and_accepted_by_the_command(terraform: Terraform) -> None:
     outcome = planned(terraform, written(dict(RIGHT)))
     assert outcome.status == {"captures": "pass"}, outcome.said
-    found = pools(outcome.plans["captures"])
+    found = containers(outcome.plans["captures"])
     assert len(found) == len(RIGHT)
-    for pool in found.values():
-        options_from(parsed(arguments(pool)))
-
-
-def arguments(pool: dict[str, Any]) -> list[str]:
-    (container,) = pool["template"][0]["containers"]
-    found: list[str] = container["args"]
-    return found
+    for container in found.values():
+        options_from(parsed(container["args"]))
 
 
 def parsed(words: list[str]) -> dict[str, Any]:

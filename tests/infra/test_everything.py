@@ -11,14 +11,9 @@ from pathlib import Path
 import pytest
 from support.hcl_text import place_and_name, resources
 from support.infra_lines import lines
-from support.terraform import EVERYTHING, INFRA, Outcome, Plan, Terraform
+from support.terraform import INFRA, Outcome, Plan, Terraform
 
 EXPECTED = Path(__file__).with_name("everything.txt")
-
-
-@pytest.fixture
-def plan(tested: Callable[[str], Outcome]) -> Plan:
-    return tested(EVERYTHING).plans["everything"]
 
 
 def test_the_plan_has_exactly_the_expected_lines(plan: Plan, terraform: Terraform) -> None:

@@ -6,9 +6,9 @@ import json
 from typing import Any, get_args
 
 import pytest
-from support import infra_expected_monitoring as expected
 from support.in_memory import audit_entry
 from support.log_filters import matches
+from support.planned import filters
 from support.terraform import Plan
 
 from onefold.capture.records import SourceEventKind
@@ -18,7 +18,7 @@ FUNCTION = {"type": "cloud_run_revision", "labels": {"service_name": "refresh-vi
 
 
 def alert(plan: Plan, name: str) -> str:
-    return expected.filters(plan)[f'google_monitoring_alert_policy.log["{name}"]']
+    return filters(plan)[f'google_monitoring_alert_policy.log["{name}"]']
 
 
 def table_entry(kind: str, details: dict[str, Any] | None = None, table: str = "customer_v_abc") -> dict[str, Any]:
@@ -43,8 +43,8 @@ def table_entry(kind: str, details: dict[str, Any] | None = None, table: str = "
         (table_entry("tableCreation", table=f"{TEMPORARY_PREFIX}customer_v_abc_read_0123456789abcdef_1"), False),
     ],
 )
-def test_the_sink_exports_changes_of_versioned_tables(exact_plan: Plan, entry: dict[str, Any], selected: bool) -> None:
-    assert matches(expected.filters(exact_plan)[expected.SINK], entry) is selected
+def test_the_sink_exports_changes_of_versioned_tables(plan: Plan, entry: dict[str, Any], selected: bool) -> None:
+    assert matches(filters(plan)["google_logging_project_sink.tables"], entry) is selected
 
 
 @pytest.mark.parametrize(
@@ -59,17 +59,17 @@ def test_the_sink_exports_changes_of_versioned_tables(exact_plan: Plan, entry: d
         ({"resource": {"type": "cloud_run_revision", "labels": {"service_name": "sink-records"}}}, True),
     ],
 )
-def test_errors_of_functions_raise_an_alert(exact_plan: Plan, changed: dict[str, Any], selected: bool) -> None:
-    assert matches(alert(exact_plan, "function errors"), {"resource": FUNCTION, "severity": "ERROR", **changed}) is selected
+def test_errors_of_functions_raise_an_alert(plan: Plan, changed: dict[str, Any], selected: bool) -> None:
+    assert matches(alert(plan, "function errors"), {"resource": FUNCTION, "severity": "ERROR", **changed}) is selected
 
 
 @pytest.mark.parametrize(
     ("severity", "event", "selected"),
     [("CRITICAL", "refreshed", True), ("WARNING", "refreshed", False), ("CRITICAL", "x", False)],
 )
-def test_breaking_changes_raise_an_alert(exact_plan: Plan, severity: str, event: str, selected: bool) -> None:
+def test_breaking_changes_raise_an_alert(plan: Plan, severity: str, event: str, selected: bool) -> None:
     entry = {"resource": FUNCTION, "jsonPayload": {"event": event, "changes_severity": severity}}
-    assert matches(alert(exact_plan, "breaking schema change"), entry) is selected
+    assert matches(alert(plan, "breaking schema change"), entry) is selected
 
 
 def batch_entry(**changed: Any) -> dict[str, Any]:
@@ -91,8 +91,8 @@ def batch_entry(**changed: Any) -> dict[str, Any]:
         (batch_entry(protoPayload={**batch_entry()["protoPayload"], "methodName": "DeleteBatch"}), False),
     ],
 )
-def test_a_failed_batch_raises_an_alert(exact_plan: Plan, entry: dict[str, Any], selected: bool) -> None:
-    assert matches(alert(exact_plan, "batch failed"), entry) is selected
+def test_a_failed_batch_raises_an_alert(plan: Plan, entry: dict[str, Any], selected: bool) -> None:
+    assert matches(alert(plan, "batch failed"), entry) is selected
 
 
 COMPARE = {"type": "cloud_dataproc_batch", "labels": {"batch_id": "onefold-compare-0123"}}
@@ -110,8 +110,8 @@ LINE = '{"severity": "CRITICAL", "message": "a and b differ", "event": "differen
         ({"resource": FUNCTION, "textPayload": LINE}, False),
     ],
 )
-def test_differences_raise_an_alert(exact_plan: Plan, entry: dict[str, Any], selected: bool) -> None:
-    assert matches(alert(exact_plan, "comparison found differences"), entry) is selected
+def test_differences_raise_an_alert(plan: Plan, entry: dict[str, Any], selected: bool) -> None:
+    assert matches(alert(plan, "comparison found differences"), entry) is selected
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,9 @@ def test_differences_raise_an_alert(exact_plan: Plan, entry: dict[str, Any], sel
         ("CRITICAL", "copy_wanted", False),
     ],
 )
-def test_a_truncated_table_of_the_source_raises_an_alert(
-    exact_plan: Plan, severity: str, event: str, selected: bool
-) -> None:
+def test_a_truncated_table_of_the_source_raises_an_alert(plan: Plan, severity: str, event: str, selected: bool) -> None:
     assert (
-        matches(alert(exact_plan, "table emptied at the source"), {"severity": severity, "jsonPayload": {"event": event}})
+        matches(alert(plan, "table emptied at the source"), {"severity": severity, "jsonPayload": {"event": event}})
         is selected
     )
     if selected:
@@ -136,10 +134,10 @@ def test_a_truncated_table_of_the_source_raises_an_alert(
 
 
 @pytest.mark.parametrize(("severity", "selected"), [("CRITICAL", True), ("ERROR", False)])
-def test_a_table_with_another_key_raises_a_critical_alert(exact_plan: Plan, severity: str, selected: bool) -> None:
+def test_a_table_with_another_key_raises_a_critical_alert(plan: Plan, severity: str, selected: bool) -> None:
     entry = {"severity": severity, "jsonPayload": {"event": "key_differs"}}
-    assert matches(alert(exact_plan, "table with another key"), entry) is selected
-    policies = exact_plan.of("google_monitoring_alert_policy")
+    assert matches(alert(plan, "table with another key"), entry) is selected
+    policies = plan.of("google_monitoring_alert_policy")
     assert policies['log["table with another key"]']["severity"] == "CRITICAL"
     assert policies['log["table in quarantine"]']["severity"] == "ERROR"
 

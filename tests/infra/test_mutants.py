@@ -1,4 +1,4 @@
-"""Mutants of infra/: the comparison with the expected values sees each of them."""
+"""Mutants of infra/: the comparison with everything.txt sees each of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import infra_expected as expected
 from support.infra_lines import addresses, lines
 from support.infra_mutants import GROUPS, Mutant
-from support.infra_mutants_everything import GROUPS as GROUPS_OF_EVERYTHING
-from support.terraform import EVERYTHING, EXACT, Terraform
+from support.terraform import EVERYTHING, Terraform
 
 EXPECTED = Path(__file__).with_name("everything.txt")
 
@@ -48,18 +46,6 @@ def places(mutants: tuple[Mutant, ...]) -> set[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("mutants", GROUPS, ids=range(len(GROUPS)))
-def test_every_mutant_fails_the_comparison_at_its_resource(
-    mutated: Callable[[tuple[Mutant, ...]], Terraform], mutants: tuple[Mutant, ...]
-) -> None:
-    seen = places(mutants)
-    terraform = mutated(mutants)
-    outcome = terraform.tested(EXACT)
-    assert outcome.status == {"exact": "pass"}, outcome.said
-    assert expected.differences(outcome.plans["exact"], terraform.folder) == seen
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mutants", GROUPS_OF_EVERYTHING, ids=range(len(GROUPS_OF_EVERYTHING)))
 def test_every_mutant_changes_a_line_of_its_resource(
     mutated: Callable[[tuple[Mutant, ...]], Terraform], mutants: tuple[Mutant, ...]
 ) -> None:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import pytest
 from support.iam_conditions import BUCKET, OBJECT, admits
-from support.infra_expected_services import rules
 from support.log_filters import matches
+from support.planned import permissions, rights
 from support.terraform import Outcome, Plan
 
 from onefold.batches.request import parse_batch_request
@@ -19,8 +19,8 @@ from onefold.pull.read.pull import log_table
 from onefold.pull.read.report import TableReport
 from onefold.settings.environment import load_settings
 
+ABORTED = ("AbortIncompleteMultipartUpload", 1)
 DATASETS = {"fraud": ("fraud_models", "fraud_card_data"), "ads": ("ads_clicks",)}
-ROLES = "projects/my-project/roles/onefold"
 
 
 @pytest.fixture
@@ -37,32 +37,19 @@ def member(source: str) -> str:
     return f"serviceAccount:pull-{source}@my-project.iam.gserviceaccount.com"
 
 
-def expected(source: str) -> set[tuple[str, str]]:
-    """Every right of a source's account: the place and the role."""
-    return {
-        ("my-project", "roles/bigquery.jobUser"),
-        ("my-project", "roles/dataproc.worker"),
-        (f"{source}-password", "roles/secretmanager.secretAccessor"),
-        ("my-project-onefold-pulled", f"{ROLES}_pull_objects"),
-        ("my-project-onefold-pulled", f"{ROLES}_pull_bucket"),
-        ("my-project-onefold-artifacts", "roles/storage.objectViewer"),
-        (f"my-project-onefold-pull-{source}", "roles/storage.objectUser"),
-        ("projects/my-project/topics/table-created", "roles/pubsub.publisher"),
-        *((dataset, f"{ROLES}_{role}") for dataset in DATASETS[source] for role in ("batch", "staging")),
-    }
-
-
 @pytest.mark.parametrize("source", ["fraud", "ads"])
 def test_the_account_of_a_source_has_exactly_the_rights_that_it_needs(pulls_plan: Plan, source: str) -> None:
-    places = ("project", "secret_id", "bucket", "topic", "dataset_id")
-    found = set()
-    for type_ in pulls_plan.types:
-        if type_.endswith("_iam_member"):
-            for grant in pulls_plan.of(type_).values():
-                if grant["member"] == member(source):
-                    # A project is an attribute of several types of grants; the most specific place counts.
-                    found.add((next(grant[name] for name in reversed(places) if grant.get(name)), grant["role"]))
-    assert found == expected(source)
+    assert rights(pulls_plan, member(source)) == {
+        ("my-project", "bigquery.jobUser"),
+        ("my-project", "dataproc.worker"),
+        (f"{source}-password", "secretmanager.secretAccessor"),
+        ("my-project-onefold-pulled", "onefold_pull_objects"),
+        ("my-project-onefold-pulled", "onefold_pull_bucket"),
+        ("my-project-onefold-artifacts", "storage.objectViewer"),
+        (f"my-project-onefold-pull-{source}", "storage.objectUser"),
+        ("table-created", "pubsub.publisher"),
+        *((dataset, f"onefold_{role}") for dataset in DATASETS[source] for role in ("batch", "staging")),
+    }
 
 
 def test_an_account_sees_the_files_and_drops_the_temporary_tables_of_its_own_alone(pulls_plan: Plan) -> None:
@@ -99,12 +86,11 @@ def test_a_source_reaches_its_own_staging_bucket_and_no_other(pulls_plan: Plan, 
 
 
 def test_temporary_files_of_a_source_are_deleted_as_those_of_other_batches(pulls_plan: Plan) -> None:
-    deleted = rules(pulls_plan)
-    of_others = deleted['module.buckets.temporary["staging"]']
-    staging = [f'module.pull_staging.temporary["{source}"]' for source in DATASETS]
-    assert [deleted[name] for name in staging] == [of_others] * len(DATASETS)
     buckets = pulls_plan.of("google_storage_bucket")
-    assert all(buckets[name]["public_access_prevention"] == "enforced" for name in staging)
+    staging = [buckets[f'module.pull_staging.temporary["{source}"]'] for source in DATASETS]
+    for bucket in (buckets['module.buckets.temporary["staging"]'], *staging):
+        rules = [(rule["action"][0]["type"], rule["condition"][0]["age"]) for rule in bucket["lifecycle_rule"]]
+        assert (rules, bucket["public_access_prevention"]) == ([("Delete", 7), ABORTED], "enforced")
 
 
 def test_the_api_of_secrets_is_enabled_for_passwords(pulls_plan: Plan, plain_plan: Plan) -> None:
@@ -113,9 +99,9 @@ def test_the_api_of_secrets_is_enabled_for_passwords(pulls_plan: Plan, plain_pla
 
 
 def test_files_are_created_and_read_and_never_replaced(pulls_plan: Plan) -> None:
-    roles = pulls_plan.of("google_project_iam_custom_role")
-    assert set(roles["pull_objects[0]"]["permissions"]) == {"storage.objects.create", "storage.objects.get"}
-    assert set(roles["pull_bucket[0]"]["permissions"]) == {"storage.buckets.get", "storage.objects.list"}
+    roles = permissions(pulls_plan)
+    assert roles["pull_objects[0]"] == {"storage.objects.create", "storage.objects.get"}
+    assert roles["pull_bucket[0]"] == {"storage.buckets.get", "storage.objects.list"}
 
 
 def test_the_bucket_keeps_rows_for_some_days_and_schemas_for_ever(pulls_plan: Plan) -> None:

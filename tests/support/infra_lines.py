@@ -1,8 +1,8 @@
 """A plan as lines: `address attribute = value` for each value that infra/ gives, as in tests/infra/everything.txt.
 
 Only what infra/ says is compared, and not what Google would choose. What a plan does not show is taken from the text:
-`lifecycle`, commands, and expressions with values that are not known yet. So there is a line for whatever a resource says.
-`infra_expected` has the order.
+`lifecycle`, commands, `depends_on`, and expressions with values that are not known yet. So there is a line for whatever a
+resource says.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from support.hcl_text import place_and_name, resources
+from support.hcl_text import depends_on, module_calls, place_and_name, resources
 from support.terraform import Plan, Terraform
 
 # The state of the code: each change of a job or a function has another digest, which `test_everything` computes.
@@ -31,6 +31,8 @@ def lines(plan: Plan, terraform: Terraform) -> list[str]:
     managed = [change for change in plan.changes if change["mode"] == "managed"]
     found = [line for change in managed for line in _resource(change, blocks[f"{change['type']}.{change['name']}"])]
     found += [line for name, body in blocks.items() for line in (*_said(name, body), *_unseen(name, body, found))]
+    ordered = {**blocks, **module_calls(terraform.folder)}.items()
+    found += [f"{name}: depends_on = [{', '.join(sorted(after))}]" for name, body in ordered if (after := depends_on(body))]
     found += [line for name, change in plan.outputs.items() for line in _output(f"output.{name}", change.get("after"))]
     return sorted(_CODE.sub(lambda code: f"{code[1] or code[2]}<code>", line) for line in found)
 
@@ -91,7 +93,8 @@ def _said(name: str, body: str) -> Iterator[str]:
 
 def _unseen(name: str, body: str, found: list[str]) -> Iterator[str]:
     """Yield what a resource assigns to attributes that no line of the plan has."""
-    seen = {word for line in found if place_and_name(line)[1] == name for word in re.findall(r"\w+", line)}
+    known = (line for line in found if place_and_name(line)[1] == name and "null" not in line)
+    seen = {word for line in known for word in re.findall(r"\w+", line)}
     for _, attribute, expression in _ASSIGNED.findall(_SAID.sub("", body)):
         if attribute not in seen | {"for_each", "count", "depends_on"}:
             yield f"{name}: {attribute} = {' '.join(re.sub(r'#.*', '', expression).split())}"

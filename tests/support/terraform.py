@@ -22,8 +22,6 @@ from infra.shred_libraries import ARCHIVE as SHRED_LIBRARIES
 
 ROOT = Path(__file__).resolve().parents[2]
 INFRA = ROOT / "infra"
-EXACT = "exact.tftest.hcl"
-"""The file whose plan is compared with the expected values one by one."""
 EVERYTHING = "everything.tftest.hcl"
 """The file with a plan of all that can be deployed, which is compared line by line."""
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "onefold"
