@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,10 +16,17 @@ from onefold.cli.common import CHANGES, OK, as_json, say
 from onefold.cli.output import echo_json
 from onefold.cli.program import CommandGroup
 from onefold.cli.query import csv_option, limit_option, run_query, sql_argument
+from onefold.cli.warehouse import unknown_table
+from onefold.core.errors import InvalidInput
 from onefold.core.text import counted
+from onefold.settings.environment import load_settings
+from onefold.settings.variables import LAB_PROJECT
 
 if TYPE_CHECKING:
     from onefold_lab.state import RunningStack
+
+
+_MESSAGE = """write it as '{"dataset": "shop", "table": {"name": "customer"}}'"""
 
 
 class _FormerArgument(click.Argument):
@@ -116,11 +125,10 @@ def query(sql: str, limit: int, as_csv: bool, allow_write: bool, as_json: bool) 
     Anything but a SELECT is refused before it runs, but for --allow-write.
     """
     from onefold.adapters.connect import connect
-    from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
     _use_stack()
     others = None if allow_write else "Other statements need --allow-write"
-    return run_query(connect(DEFAULT_PROJECT), sql, limit, as_csv=as_csv, as_json=as_json, others=others)
+    return run_query(connect(LAB_PROJECT), sql, limit, as_csv=as_csv, as_json=as_json, others=others)
 
 
 @local.command()
@@ -128,19 +136,49 @@ def query(sql: str, limit: int, as_csv: bool, allow_write: bool, as_json: bool) 
 @click.argument("message", metavar="MESSAGE")
 @as_json
 def send(topic: str, message: str, as_json: bool) -> int:
-    """Publish a message to a topic of the stack. MESSAGE is its text, as a rule JSON; - is standard input."""
+    """Publish a message to a topic of the stack. MESSAGE is its text, one object of JSON; - is standard input."""
     from onefold.adapters.pubsub import PubSub
     from onefold.ports.publisher import Message
-    from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
-    _use_stack()
     text = sys.stdin.read() if message == "-" else message
-    (identifier,) = PubSub(DEFAULT_PROJECT).publish(topic, [Message(text.encode())])
+    content = message_object(text)
+    _use_stack()
+    if warning := _unknown_table(content):
+        say("yellow", f"Warning: {warning}")
+    (identifier,) = PubSub(LAB_PROJECT).publish(topic, [Message(text.encode())])
     if as_json:
         echo_json([{"topic": topic, "id": identifier}])
     else:
         click.echo(f"published to {topic} as {identifier}")
     return OK
+
+
+def message_object(text: str) -> dict[str, Any]:
+    """Return the object of a message.
+
+    Raises:
+        InvalidInput: the text is no object of JSON; the error names the line.
+    """
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise InvalidInput(f"MESSAGE is not JSON ({place}: {error.msg}): nothing was published; {_MESSAGE}") from error
+    if not isinstance(content, dict):
+        raise InvalidInput(f"MESSAGE is JSON, and no object (line 1): nothing was published; {_MESSAGE}")
+    return content
+
+
+def _unknown_table(content: Mapping[str, Any]) -> str:
+    """Return a warning that a message names a table that is not there; an empty text for any other message."""
+    from onefold.adapters.connect import connect
+
+    dataset, table = content.get("dataset"), content.get("table")
+    name = table.get("name") if isinstance(table, dict) else None
+    if not isinstance(dataset, str) or not isinstance(name, str):
+        return ""
+    names = load_settings(os.environ, None).names_in(dataset)
+    return unknown_table(connect(LAB_PROJECT), dataset, name, names)
 
 
 @local.command()

@@ -128,9 +128,11 @@ def _exists(lists: AuthorizedDatasets, dataset: str) -> bool:
 
 def _check_exist(lists: AuthorizedDatasets, datasets: CleanDatasets) -> None:
     needed = (datasets.current, datasets.views, datasets.keys)
+    correction = "correct the name, or "  # of the only one that a person types
     if missing := [name for name in needed if not _exists(lists, name)]:
         raise InvalidInput(
-            f"dataset {name} does not exist: run `bq mk --location=LOCATION {name}`, in the tables' location"
+            f"dataset {name} does not exist: {correction if name == datasets.current else ''}"
+            f"run `bq mk --location=LOCATION {name}`, in the tables' location"
             for name in missing
         )
 

@@ -70,6 +70,8 @@ _REQUEST_TIMEOUT = 408
 QUOTA_REASONS = frozenset({"rateLimitExceeded", "quotaExceeded"})
 _REQUEST = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) https?://\S+: ")
 _TWICE = re.compile(r"(?P<text>\w.*); reason: \w+, (?:\w+: \S+, )?message: (?P=text)(?:, location: query)?")
+_NOWHERE = re.compile(r", Location: None, Job ID: \S+")
+"""What the client adds for the emulator, whose jobs nobody looks up."""
 _CLIENTS_ADVICE = "set up Application Default Credentials"
 _NO_ACCESS_REASON = "accessDenied"
 _TRANSIENT_REASONS = QUOTA_REASONS | {  # the limits of a quota are by time
@@ -213,6 +215,7 @@ def _one_line(text: str) -> str:
         'no such column'
     """
     line = ", ".join(line for line in _REQUEST.sub("", text).splitlines() if line.strip())
+    line = _NOWHERE.sub("", line)
     return _TWICE.sub(r"\g<text>", line)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from onefold.cli.common_options import JSON, PROJECT
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import is_quiet, note_json, output_console, show_traceback
 from onefold.cli.unforeseen import as_onefold_error
+from onefold.cli.warehouse import open_project, with_near_name
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
 from onefold.core.names import TableId, check_names
 from onefold.core.text import printable, shown_lines
@@ -33,7 +34,7 @@ _stderr = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 as_json = click.option(JSON.word, JSON.name, is_flag=True, callback=note_json, help=JSON.help)
 project = click.option(PROJECT.word, metavar=PROJECT.metavar, help=PROJECT.help)
-_ACCEPTED, _OPENED = "onefold.accept_settings", "onefold.warehouse"
+_ACCEPTED = "onefold.accept_settings"
 
 
 def _note_accepted(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001
@@ -88,11 +89,9 @@ def open_warehouse(context: click.Context, project: str | None, dataset: str, ta
     Raises:
         InvalidInput: a name is invalid, or `table` is the name of one version instead of a base name.
     """
-    from onefold.adapters.connect import connect
-
     check_names([("dataset", dataset), *given(("table", table), ("project", project))])
     settings = replace(read_settings(context), keep_view_settings=not context.meta.get(_ACCEPTED))
-    warehouse = context.meta[_OPENED] = connect(project or settings.project)
+    warehouse = open_project(context, project or settings.project)
     names = settings.names_in(dataset)
     if table and names.by_labels:
         names = names.resolved(warehouse.list_labels(dataset))
@@ -101,20 +100,6 @@ def open_warehouse(context: click.Context, project: str | None, dataset: str, ta
     if hint and table not in warehouse.list_bases(dataset, names):
         raise InvalidInput(hint)
     return settings, warehouse
-
-
-def near_dataset(warehouse: Any, dataset: str) -> str:
-    """Return a question with the dataset that is near to one that does not exist; an empty text where none is near."""
-    known: Sequence[str] = ()
-    with suppress(OnefoldError):  # who may not list the datasets is told the other error
-        known = warehouse.list_datasets()
-    return "" if dataset in known else near_name(dataset, known)
-
-
-def near_of_opened(dataset: str) -> str:
-    """Return the same as `near_dataset` of the warehouse that the command has opened; an empty text where it has none."""
-    warehouse = click.get_current_context().meta.get(_OPENED)
-    return near_dataset(warehouse, dataset) if warehouse else ""
 
 
 def check_view_settings(warehouse: Any, base: TableId, settings: Settings) -> None:
@@ -218,6 +203,8 @@ def _all_bases(warehouse: Any, named: NamedTables, names: VersionedNames, plain:
     try:
         found = [*warehouse.list_bases(dataset, names), *plain]
     except NotFound as error:
+        if not advice:
+            raise
         raise NotFound(f"{error}{advice}") from error
     if not found:
         raise NotFound(f"dataset {warehouse.project}.{dataset} has no versioned tables {names.described}{advice}")
@@ -232,7 +219,7 @@ def done(base: TableId, work: Callable[[TableId], Any]) -> Any:
     try:
         return work(base)
     except OnefoldError as error:
-        failure = Failure(base, error)
+        failure = Failure(base, with_near_name(error))
     except Exception as unknown:  # noqa: BLE001 a bug with one table does not stop the others
         show_traceback(unknown)
         failure = Failure(base, as_onefold_error(unknown))

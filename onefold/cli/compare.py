@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from onefold.cli.common import CHANGES, OK, as_json, print_lines, project, read_settings
 from onefold.cli.output import echo_json, output_console
+from onefold.cli.warehouse import open_project
 from onefold.compare.files import FORMATS, RowSource, check_new_file, format_of, open_rows, write_findings
 from onefold.compare.findings import FINDING_COLUMNS, Comparison, Finding, findings
 from onefold.compare.rows import compare_sources
@@ -162,15 +163,13 @@ def _table(context: click.Context, uri: str, project: str | None) -> tuple[Any, 
     Raises:
         InvalidInput: the dataset is missing, or a name is invalid.
     """
-    from onefold.adapters.connect import connect
-
     *qualifiers, table = uri.removeprefix(_TABLE).split(".")
     if not qualifiers:
         raise InvalidInput(f"expected {_TABLE}DATASET.TABLE or {_TABLE}PROJECT.DATASET.TABLE, got {uri}: name the dataset")
     # A project may contain dots: example.com:shop.
     dataset, own = qualifiers.pop(), ".".join(qualifiers)
     check_names([("dataset", dataset), ("table", table), *([("project", own)] if own else [])])
-    warehouse = connect(project or read_settings(context).project)
+    warehouse = open_project(context, project or read_settings(context).project)
     return warehouse, TableId(own or warehouse.project, dataset, table)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.cli.common import given, read_settings, say
+from onefold.cli.warehouse import open_project
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.core.text import counted, size_text
@@ -39,13 +40,12 @@ def read_existing(
     context: click.Context, named: str | None, dataset: str | None, project: str | None, command: str
 ) -> tuple[Any, DatasetTables, list[Discovered]]:
     """Connect, say what is read, and return the warehouse, the tables of the dataset, and what those asked for are."""
-    from onefold.adapters.connect import connect
     from onefold.existing.discover import discover, noted_keys, read_tables, with_notes, with_settings
 
     check_names(given(("project", project)))
     name, pattern = split_dataset(named, dataset, command)
     settings = read_settings(context)
-    warehouse = connect(project or settings.project)
+    warehouse = open_project(context, project or settings.project)
     listed = with_settings(read_tables(warehouse, name), settings)
     noted = noted_keys(warehouse, listed)
     if noted.queries:

@@ -12,6 +12,7 @@ from onefold.cli.common_options import DATASET
 from onefold.cli.output import echo_json, is_quiet
 from onefold.cli.program import CommandGroup
 from onefold.cli.table_arguments import dry_run_option
+from onefold.cli.warehouse import open_project
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.settings.environment import Settings
@@ -46,7 +47,6 @@ def dbt(
 
     Files that this command wrote are replaced, and removed where their view is gone; others are never overwritten.
     """
-    from onefold.adapters.connect import connect
     from onefold.export.dbt import FOLDERS, MARK, PROJECT_FILE, AgeLimits, dbt_files
     from onefold.export.folder import apply_files, plan_files
     from onefold.export.read import read_export
@@ -54,7 +54,7 @@ def dbt(
     settings = read_settings(context)
     asked = _asked(datasets, dataset, settings)
     check_names([*(("dataset", name) for name in asked), *given(("project", project))])
-    found = read_export(connect(project or settings.project), asked, settings)
+    found = read_export(open_project(context, project or settings.project), asked, settings)
     texts = dbt_files(found.products, AgeLimits(warn_after, error_after))
     owned = [f"{folder}/{name}" for folder in FOLDERS for name in asked]
     changes = plan_files(output, texts, MARK, owned, shared=(PROJECT_FILE,))

@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from onefold.cli.unforeseen import as_onefold_error
+from onefold.cli.warehouse import with_near_name
 
 _JSON, _PRINTED, _VERBOSITY = "onefold.json", "onefold.printed", "onefold.verbosity"
 _PARTS = "onefold.parts"
@@ -107,7 +108,7 @@ class ErrorsInForm(click.Group):
         except Exception as unknown:
             if isinstance(unknown, ENDS):
                 raise
-            error = as_onefold_error(unknown)
+            error = with_near_name(as_onefold_error(unknown))
             show_traceback(unknown)
             if ctx.meta.get(_JSON) and not ctx.meta.get(_PRINTED):
                 echo_json([], errors=str(error).splitlines())

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 
 import click
 
-from onefold.cli.common import OK, as_json, given, project, raise_problems, read_settings
+from onefold.cli.common import OK, as_json, given, project, raise_problems, read_settings, say
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json
 from onefold.cli.table_arguments import dry_run_option, table_and_version
+from onefold.cli.warehouse import open_project, unknown_table
+from onefold.core.errors import OnefoldError
 from onefold.core.names import problems_of_name
 from onefold.settings.environment import Settings
+from onefold.settings.variables import BIGQUERY_EMULATOR
 
 
 @click.command()
@@ -48,6 +52,8 @@ def publish(
     if not to and not name:
         problems.append("the project is missing: name it with --project, or set ONEFOLD_PROJECT")
     raise_problems(problems)
+    if _is_near_tables(bool(to)) and (warning := _unknown(context, name, named, settings)):
+        say("yellow", f"Warning: {warning}")
     data = table_message(dataset, table, version)
     topic = topic or settings.topic_table_created or "table-created"
     if dry_run:
@@ -62,6 +68,19 @@ def publish(
         done = f"would be sent to {to or topic}" if dry_run else f"sent to {to or topic} as {identifier}"
         click.echo(f"{done}: {data.decode()}")
     return OK
+
+
+def _is_near_tables(to_function: bool) -> bool:
+    """Return whether the message and the tables are in one place: both in the cloud, or both on this machine."""
+    return bool(os.environ.get(BIGQUERY_EMULATOR)) == (to_function or bool(os.environ.get("PUBSUB_EMULATOR_HOST")))
+
+
+def _unknown(context: click.Context, project: str, named: NamedTables, settings: Settings) -> str:
+    try:
+        warehouse = open_project(context, project)
+    except OnefoldError as error:
+        return f"whether there is a table {named.text} is not known: {error}"
+    return unknown_table(warehouse, named.dataset, named.name, settings.names_in(named.dataset))
 
 
 def _version_problems(settings: Settings, dataset: str, table: str, version: str | None) -> list[str]:

@@ -16,6 +16,7 @@ from dateutil.relativedelta import relativedelta
 
 from onefold.cli.common import OK, as_json, given, project, read_settings, say
 from onefold.cli.output import echo_json, output_console
+from onefold.cli.warehouse import open_project
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.core.text import counted, size_text
@@ -58,10 +59,8 @@ def query(context: click.Context, sql: str, limit: int, as_csv: bool, project: s
 
     The type of the statement is checked by a dry run first: anything but a SELECT is refused before it runs.
     """
-    from onefold.adapters.connect import connect
-
     check_names(given(("project", project)))
-    warehouse = connect(project or read_settings(context).project)
+    warehouse = open_project(context, project or read_settings(context).project)
     return run_query(warehouse, sql, limit, as_csv=as_csv, as_json=as_json, others="Other statements are for `bq query`")
 
 

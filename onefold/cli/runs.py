@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from onefold.cli.common import ERROR, say
 from onefold.cli.output import ENDS, one_document, show_traceback
 from onefold.cli.unforeseen import as_onefold_error
+from onefold.cli.warehouse import with_near_name
 from onefold.core.text import shown_lines
 
 
@@ -27,7 +28,7 @@ def _code_of(run: Callable[[], int], errors: list[str]) -> int:
         raise
     except Exception as unknown:  # noqa: BLE001 no error of a run stops the others
         show_traceback(unknown)
-        lines = str(as_onefold_error(unknown)).splitlines()
+        lines = str(with_near_name(as_onefold_error(unknown))).splitlines()
         errors += lines
         for line in shown_lines(lines):
             say("red", f"Error: {line}")

@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 
 import click
 
-from onefold.cli.common import near_of_opened, say
+from onefold.cli.common import say
 from onefold.cli.common_options import DATASET, is_typed
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.runs import run_each
-from onefold.core.errors import NotFound
 from onefold.core.names import is_pattern
 
 all_option = click.option("--all", "all_", is_flag=True, help="All tables of the dataset that have versions.")
@@ -108,9 +107,7 @@ def table_argument(command: Command) -> Command:
     ) -> Any:
         found = _from_context(words, dataset)
         runs = [(one, project_of(one, project)) for one in found]
-        return run_each(
-            functools.partial(_run, command, *arguments, named=one, project=where, **options) for one, where in runs
-        )
+        return run_each(functools.partial(command, *arguments, named=one, project=where, **options) for one, where in runs)
 
     return with_tables  # type: ignore[return-value]
 
@@ -118,21 +115,6 @@ def table_argument(command: Command) -> Command:
 def _from_context(words: Sequence[str], dataset: str | None) -> tuple[NamedTables, ...]:
     context = click.get_current_context()
     return named_tables(words, dataset, context.command_path, of_dataset=is_typed(context, "dataset"))
-
-
-def _run(command: Callable[..., int], *arguments: Any, named: NamedTables, **options: Any) -> int:
-    """Run a command on the tables of one word.
-
-    Raises:
-        OnefoldError: as the command.
-        NotFound: as the command, with the name of a dataset that is near where there is no such dataset.
-    """
-    try:
-        return command(*arguments, named=named, **options)
-    except NotFound as error:
-        if near := near_of_opened(named.dataset):
-            raise NotFound(f"{error}{near}") from error
-        raise
 
 
 def table_and_version(command: Command) -> Command:

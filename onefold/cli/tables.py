@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.cli.common import OK, as_json, given, near_dataset, project, read_settings, say
+from onefold.cli.common import OK, as_json, given, project, read_settings, say
 from onefold.cli.common_options import DATASET
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json, output_console
 from onefold.cli.table_arguments import named_tables, project_of
-from onefold.core.errors import InvalidInput, NotFound
+from onefold.cli.warehouse import open_project
+from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.settings.environment import Settings
 
@@ -28,13 +29,12 @@ if TYPE_CHECKING:
 @click.pass_context
 def tables(context: click.Context, tables: tuple[str, ...], dataset: str | None, project: str | None, as_json: bool) -> int:
     """Show all tables: how their rows come, versions, views and whether each is up to date, size, last check, problems."""
-    from onefold.adapters.connect import connect
     from onefold.inventory.display import show_history, show_tables
 
     check_names(given(("project", project), ("dataset", dataset)))
     settings = read_settings(context)
     named = _named(tables, dataset, settings)  # before the connection, which may be refused
-    found = _read(connect(_project(named, project) or settings.project), named, settings)
+    found = _read(open_project(context, _project(named, project) or settings.project), named, settings)
     if as_json:
         echo_json(found.as_dicts(), warnings=found.warnings)
         return OK
@@ -90,14 +90,11 @@ def _read(warehouse: Any, named: Iterable[NamedTables], settings: Settings) -> I
     """Read what there is of tables.
 
     Raises:
-        NotFound: there is no such dataset, or no such table; the error has the name that is near.
+        NotFound: there is no such dataset, or no such table.
     """
     from onefold.inventory.read import read_inventory
 
     asked: dict[str, list[str]] = {}
     for one in named:
         asked.setdefault(one.dataset, []).append(one.name or "*")
-    try:
-        return read_inventory(warehouse, asked, settings)
-    except NotFound as error:
-        raise NotFound(f"{error}{''.join(near_dataset(warehouse, dataset) for dataset in asked)}") from error
+    return read_inventory(warehouse, asked, settings)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.cli.common import Failure, each, near_dataset, say
+from onefold.cli.common import Failure, each, say
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json, is_quiet, output_console
+from onefold.cli.warehouse import with_near_name
 from onefold.core.errors import NotFound, NoVersions
 from onefold.core.names import TableId
 from onefold.core.versioned_names import SkippedTable
@@ -38,7 +39,7 @@ class Checked:
         left_over: the base names without a versioned table whose unified views are still there.
         left_over_current: those whose current views are still there.
         warnings: settings of tables that the dataset does not have.
-        near: the nearest known name, as a question, where the dataset lacks the table or does not exist.
+        near: the nearest known name, as a question, where the dataset lacks the table.
         plain: the plain change tables, where the command names many tables.
     """
 
@@ -63,15 +64,15 @@ def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
     try:
         labels = warehouse.list_labels(dataset)
     except NotFound:
-        return Checked(place, named, (), near=near_dataset(warehouse, dataset))
+        return Checked(place, named, ())
     tables, settings = tuple(labels), settings.with_listed(dataset, labels)
     names = settings.names_in(dataset)
     left_out = tuple(left for left in names.skipped(tables) if named.holds(left.base))
     current = tuple(base for base in left_over_current(warehouse, dataset, settings, tables) if named.holds(base.table))
     if table:
         bases = {split[0] for name in tables if (split := names.split(name))}
-        near = near_name(table, bases) if bases else near_dataset(warehouse, dataset)
-        return Checked(place, named, left_out, left_over_current=current, near="" if table in bases else near)
+        near = "" if table in bases else near_name(table, bases)
+        return Checked(place, named, left_out, left_over_current=current, near=near)
     left_over = tuple(base for base in left_over_tables(warehouse, dataset, settings, tables) if named.holds(base.table))
     unknown = () if named.match else tuple(unknown_tables(settings, dataset, tables))
     known = with_gone_plain(warehouse, dataset, with_plain_tables(warehouse, dataset, settings), tables)
@@ -164,7 +165,7 @@ def _reported(result: ViewResult, warehouse: Any, checked: Checked, settings: Se
     if isinstance(result.error, NotFound) and checked.near:
         return Failure(result.base, NotFound(f"{result.error}{checked.near}"))
     if result.error:
-        return Failure(result.base, result.error)
+        return Failure(result.base, with_near_name(result.error))
     plan = result.plan
     is_something = plan and (plan.view or plan.action != "none" or (plan.stored and result.kind != "clean"))
     return plan if is_something or result.kind == "unified" else None

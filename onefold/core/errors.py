@@ -17,6 +17,7 @@ OnefoldError
  |   +- SchemaInvalid       a JSON Schema that a registry does not take; lists all violations
  +- NotFound            no version, no dataset: final
  |   +- NoVersions          a table without a version that a view could read
+ |   +- NameNotFound        a dataset or a table that somebody named does not exist
  |   +- NoCleanViews        there is no dataset for the clean views of a dataset
  |   +- NoOwnDataset        there is no dataset for the base and the views of a plain change table
  +- ViewNameTaken       something else has the name of the view
@@ -128,6 +129,41 @@ class SchemaInvalid(InvalidInput):
 
 class NotFound(OnefoldError):
     """A dataset or table that does not exist; a retry does not help."""
+
+
+class NameNotFound(NotFound):
+    """A dataset or a table that somebody named does not exist.
+
+    Attributes:
+        dataset: the name of the dataset, without the project.
+        table: the name of the table; None where the dataset does not exist.
+    """
+
+    def __init__(self, text: str, dataset: str, table: str | None = None, command: str = "") -> None:
+        """Make the error.
+
+        Args:
+            text: what does not exist.
+            dataset: the name of the dataset, without the project.
+            table: the name of the table; None where the dataset does not exist.
+            command: what creates it; empty where that is not known.
+        """
+        self.dataset, self.table, self._text, self._command = dataset, table, text, command
+        super().__init__(f"{text}; run: {command}" if command else text)
+
+    def with_near(self, near: str) -> NameNotFound:
+        """Return the error with a question about a name that exists, in front of the command that creates another one.
+
+        Args:
+            near: such as ` (did you mean shop?)`; an empty text for none.
+
+        Examples:
+            >>> error = NameNotFound("dataset shpo does not exist", "shpo", command="bq mk shpo")
+            >>> print(error.with_near(" (did you mean shop?)"))
+            dataset shpo does not exist (did you mean shop?); to create it, run: bq mk shpo
+        """
+        creation = f"; to create it, run: {self._command}" if self._command else ""
+        return NameNotFound(f"{self._text}{near}{creation}", self.dataset, self.table) if near else self
 
 
 class NoCleanViews(NotFound):

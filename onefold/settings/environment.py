@@ -22,7 +22,7 @@ from onefold.settings.config_file import config_path, config_problems
 from onefold.settings.events import EventSettings, event_problems, read_event_settings
 from onefold.settings.registry import RegistrySettings, read_registry_settings, registry_problems
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
-from onefold.settings.variables import CAPTURES, unknown_variables
+from onefold.settings.variables import BIGQUERY_EMULATOR, CAPTURES, LAB_PROJECT, unknown_variables
 from onefold.settings.view_templates import template_problems, view_name_problems
 from onefold.settings.yaml_file import TablesFile, captures_of_text, read_tables_file
 
@@ -210,7 +210,7 @@ def _from_environment(environ: Mapping[str, str]) -> Settings:
     """Return the settings of the variables, which `_variable_problems` checks, without those of modules of their own."""
     port = environ.get("ONEFOLD_METRICS_PORT", "")
     return Settings(
-        project=environ.get("ONEFOLD_PROJECT") or environ.get("GOOGLE_CLOUD_PROJECT") or None,
+        project=environ.get("ONEFOLD_PROJECT") or environ.get("GOOGLE_CLOUD_PROJECT") or _lab_project(environ),
         datasets=_datasets(environ, "ONEFOLD_DATASETS"),
         clean_datasets=_datasets(environ, "ONEFOLD_CLEAN_DATASETS"),
         view_dataset=environ.get("ONEFOLD_VIEW_DATASET") or Settings.view_dataset,
@@ -225,6 +225,11 @@ def _from_environment(environ: Mapping[str, str]) -> Settings:
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         pulled_files=environ.get("ONEFOLD_PULLED_FILES", "").rstrip("/") or None,
     )
+
+
+def _lab_project(environ: Mapping[str, str]) -> str | None:
+    """Return the project of the lab, which is there without a name, where a variable leads to its embedded BigQuery."""
+    return LAB_PROJECT if environ.get(BIGQUERY_EMULATOR) else None
 
 
 def _variable_problems(environ: Mapping[str, str], settings: Settings) -> Iterator[Problem]:

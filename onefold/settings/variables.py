@@ -16,10 +16,13 @@ from onefold.settings.unknown_keys import near_name
 
 CONFIG = "ONEFOLD_CONFIG"
 CAPTURES = "ONEFOLD_CAPTURES"
+BIGQUERY_EMULATOR = "BIGQUERY_EMULATOR_HOST"
+LAB_PROJECT = "local"
+"""The project of the lab, for which Google's own clients would want a name."""
 _PREFIX = "ONEFOLD_"
 
 VARIABLES = {
-    "ONEFOLD_PROJECT": "the project of datasets and topics; default: GOOGLE_CLOUD_PROJECT",
+    "ONEFOLD_PROJECT": "the project of datasets and topics; default: GOOGLE_CLOUD_PROJECT; on the lab: local",
     "ONEFOLD_DATASETS": "the datasets that messages may name, separated by commas; empty: none; default: all of the project",
     "ONEFOLD_CLEAN_DATASETS": "those of them that have a dataset of clean views, separated by commas; default: not known",
     "ONEFOLD_VIEW_DATASET": "where views live; default: {dataset}",

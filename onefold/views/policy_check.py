@@ -19,6 +19,7 @@ from onefold.schema.treatment import Treatment, treat
 from onefold.schema.types import Array, Struct, Type
 from onefold.schema.versions import active_versions, fold
 from onefold.settings.environment import Settings
+from onefold.settings.unknown_keys import near_name
 
 SAMPLES = 1_000
 """Rows that a draft reads of a table."""
@@ -61,7 +62,8 @@ def check_policies(warehouse: BaseWarehouse, base: TableId, settings: Settings) 
     found = read_change_versions(warehouse, base, rules.names)
     versions = active_versions(found, rules)
     if not versions:
-        raise NotFound(f"there is no version of {base}: correct the name")
+        near = near_name(base.table, warehouse.list_bases(str(base.dataset), rules.names))
+        raise NotFound(f"there is no version of {base}{near}: correct the name")
     source = warehouse.get_view(settings.current_view_of(base))
     columns = source.columns if source and source.is_view else source_columns(fold(versions, rules, table=base))
     policies = (settings.policies or ColumnPolicies()).of_table(base)

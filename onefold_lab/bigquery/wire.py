@@ -12,6 +12,7 @@ from onefold.schema.types import Array, Range, Scalar, Struct, Type
 from onefold_lab.bigquery.bignumeric import FIELD, decode, encode
 from onefold_lab.bigquery.duck_types import read_type
 from onefold_lab.bigquery.intervals import read_interval, write_interval
+from onefold_lab.bigquery.query_errors import missing_dataset, query_text
 
 if TYPE_CHECKING:
     from bqemulator.catalog.models import TableFieldSchema, TableSchema
@@ -206,13 +207,18 @@ def named_error(usual: Callable[..., Exception], error: Exception, **options: An
         error: the error of DuckDB.
         options: further arguments of the function.
     """
-    from bqemulator.domain.errors import InvalidQueryError
+    from bqemulator.domain.errors import InvalidQueryError, NotFoundError
 
     text = str(error)
     if FIELD in text:
         return InvalidQueryError(_NO_ARITHMETIC, location="query")
-    match = _FUNCTION_ERROR.search(text)
-    return InvalidQueryError(match[1], location="query") if match else usual(error, **options)
+    if match := _FUNCTION_ERROR.search(text):
+        return InvalidQueryError(match[1], location="query")
+    if missing := missing_dataset(text):
+        return NotFoundError(missing)
+    found = usual(error, **options)
+    words = query_text(text, str(found))
+    return InvalidQueryError(words, location="query") if words else found
 
 
 def read_session(usual: Callable[..., Any], *, arrow_table: pa.Table, **parts: Any) -> Any:

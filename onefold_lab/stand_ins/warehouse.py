@@ -24,19 +24,22 @@ from onefold.adapters.bigquery.tables import is_plain_table
 from onefold.adapters.bigquery.versions import version_row, versions_from_rows
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import LANDED_AT
-from onefold.core.errors import NotFound, Rejected
+from onefold.core.errors import NameNotFound, NotFound, Rejected
 from onefold.core.names import TableId, quote, quote_text
 from onefold.core.version_labels import LabelledNames
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.ports.queries import QueryEstimate, QueryResult
 from onefold.ports.warehouse import StoredView, ViewDraft
 from onefold.schema.bigquery import absent_columns
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import Scalar, Type, parse_type
 from onefold.schema.versions import Version
+from onefold.settings.variables import LAB_PROJECT
+from onefold_lab.query_places import placed
 from onefold_lab.stand_ins.definitions import definition_of
 from onefold_lab.stand_ins.listing import EmulatedListing
 
-DEFAULT_PROJECT = "local"
+DEFAULT_PROJECT = LAB_PROJECT
 PATIENCE = 600.0
 """Seconds for an answer: the emulator shares a laptop with all else, and a request that is sent again makes it later."""
 ONE_TRY: dict[str, Any] = {"retry": None}
@@ -141,13 +144,19 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
 
         The emulator has no rights, and its dry run does not look for the dataset.
         """
+        missing = self._missing(dataset)
+        return [str(missing)] if missing else []
+
+    def _missing(self, dataset: str) -> NameNotFound | None:
+        """Return the error about a dataset that does not exist, with the command that creates it; None where it exists."""
         with translated(f"dataset {dataset}"):
             try:
                 self._call(self._client.get_dataset, dataset)
             except api.NotFound:
                 command = f"onefold local query --allow-write {shlex.quote(f'CREATE SCHEMA {quote(dataset)}')}"
-                return [f"dataset {self.project}.{dataset} does not exist at {EMULATOR}; run: {command}"]
-        return []
+                text = f"dataset {self.project}.{dataset} does not exist at {EMULATOR}"
+                return NameNotFound(text, dataset, command=command)
+        return None
 
     def check_query(self, sql: str) -> int | None:
         """Check a query by running it without rows, because the emulator's dry run does not ask DuckDB.
@@ -157,6 +166,14 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
         """
         self._readable_columns(f"a query on {self.project}", sql)
         return None
+
+    def estimate(self, sql: str) -> QueryEstimate:
+        with _placing(sql):
+            return super().estimate(sql)
+
+    def read_query(self, sql: str, most: int | None) -> QueryResult:
+        with _placing(sql):
+            return super().read_query(sql, most)
 
     def create_table(self, id_: TableId, *arguments: Any, **options: Any) -> None:
         with self._naming(str(id_.dataset)):
@@ -176,7 +193,7 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
         try:
             yield
         except NotFound as error:
-            raise NotFound("; ".join(self.dataset_problems(dataset)) or str(error)) from error
+            raise self._missing(dataset) or error from error
 
     def _store_definition(self, id_: TableId, draft: ViewDraft, found: Sequence[Column]) -> None:
         columns = [(column.name, str(column.type)) for column in found]
@@ -235,6 +252,19 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
         """Run a query as a job: where `jobs.query` fails, an emulator that Onefold did not start returns no rows."""
         self._calls.add()
         return (dict(row.items()) for row in self._client.query(sql).result(page_size=page_size))
+
+
+@contextmanager
+def _placing(sql: str) -> Iterator[None]:
+    """Give the error about a query the place of the name that it is about.
+
+    Raises:
+        Rejected: the query is refused.
+    """
+    try:
+        yield
+    except Rejected as error:
+        raise Rejected(placed(str(error), sql)) from error
 
 
 def _is_version(base: TableId, item: Any, names: VersionedNames) -> bool:

@@ -113,16 +113,48 @@ def test_a_mistyped_table_of_the_settings_is_reported(run: Run, shop: EmulatedDa
     assert "did you mean customer?" in run("refresh", "--dataset", shop.name, "--all").err
 
 
-@pytest.mark.parametrize("command", ["plan", "refresh", "current", "merge"])
+NAMING = ("plan", "refresh", "current", "merge", "tables", "policies init", "policies check")
+
+
+@pytest.mark.parametrize("command", NAMING)
 def test_a_mistyped_table_gets_the_near_name(run: Run, shop: EmulatedDataset, command: str) -> None:
-    mistyped = run(command, f"{shop.name}.custmer")
+    mistyped = run(*command.split(), f"{shop.name}.custmer")
     assert (mistyped.code, "did you mean customer?" in mistyped.err) == (1, True)
 
 
-@pytest.mark.parametrize("command", ["plan", "refresh", "current", "merge", "tables"])
-def test_a_mistyped_dataset_gets_the_near_name(run: Run, shop: EmulatedDataset, command: str) -> None:
-    mistyped = run(command, f"{shop.name}_.customer")
-    assert (mistyped.code, mistyped.err.count(f"did you mean {shop.name}?")) == (1, 1), mistyped.err
+@pytest.mark.parametrize("command", [*NAMING, "discover", "audit"])
+def test_a_mistyped_dataset_gets_the_near_name_before_the_command_that_creates_another(
+    run: Run, shop: EmulatedDataset, command: str
+) -> None:
+    mistyped = run(*command.split(), f"{shop.name}_.customer")
+    question, _, creation = mistyped.err.partition(f" (did you mean {shop.name}?); to create it, run: onefold local query")
+    assert (mistyped.code, "does not exist" in question, "CREATE SCHEMA" in creation) == (1, True, True), mistyped.err
+
+
+def test_a_mistyped_name_of_a_whole_dataset_a_query_or_a_comparison_gets_the_near_name(
+    run: Run, shop: EmulatedDataset
+) -> None:
+    near = f"did you mean {shop.name}?"
+    assert near in run("plan", "--dataset", f"{shop.name}_").err
+    assert near in run("export", "dbt", f"{shop.name}_", "--output", "dbt").err
+    assert near in run("query", f"SELECT 1 FROM {shop.name}_.supplier_v_1").err
+    Path("rows.jsonl").write_text('{"id": 1}')
+    for command in (
+        ("query", f"SELECT 1 FROM {shop.name}.suplier_v_1"),
+        ("compare", f"bigquery:{shop.name}.suplier_v_1", "rows.jsonl", "--keys", "id"),
+    ):
+        assert "did you mean supplier_v_1?" in run(*command).err
+
+
+def test_a_message_about_a_table_that_is_not_there_is_sent_with_a_warning_that_has_the_near_name(
+    run: Run, shop: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PUBSUB_EMULATOR_HOST", "127.0.0.1:9")  # nothing is sent there
+    for name, near in (("custmer", "customer"), ("customer", "")):
+        sent = run("publish", f"{shop.name}.{name}", "--dry-run")
+        assert (sent.code, f"did you mean {near}?" in sent.err) == (0, bool(near)), sent.err
+    mistyped = run("publish", f"{shop.name}_.customer", "--dry-run")
+    assert (mistyped.code, f"did you mean {shop.name}?" in mistyped.err) == (0, True)
 
 
 def test_a_view_that_somebody_wrote_is_replaced_only_on_request_and_its_text_printed(

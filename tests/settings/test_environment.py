@@ -288,3 +288,10 @@ def test_a_view_is_not_named_like_a_version_of_any_dataset() -> None:
     text = "datasets: {events: {version_pattern: '(?P<base>.+)_(?P<version>all)'}}"
     [problem] = problems_of(text, ONEFOLD_VIEW_NAME="{table}_all")
     assert "a view must not be named like a versioned table" in problem
+
+
+def test_on_the_lab_the_project_is_local_where_none_is_named() -> None:
+    lab = {"BIGQUERY_EMULATOR_HOST": "127.0.0.1:9050"}
+    assert load_settings(lab).project == "local"
+    assert load_settings({**lab, "GOOGLE_CLOUD_PROJECT": "p-1"}).project == "p-1"
+    assert load_settings({}).project is None

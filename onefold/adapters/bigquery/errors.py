@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from google.api_core import exceptions as api
 
 from onefold.adapters.google_errors import BIGQUERY, QUOTA_REASONS, message_of, reasons_of
-from onefold.core.errors import OnefoldError, Rejected, TryAgain, ViewChanged
+from onefold.core.errors import NameNotFound, NotFound, OnefoldError, Rejected, TryAgain, ViewChanged
 from onefold.core.names import KEY_TABLE, TableId
 
 EMULATOR = BIGQUERY.emulator
-translated = BIGQUERY.translated
+_NAMED = re.compile(
+    r"Not found: (?:Dataset (?:\S+:)?(?P<dataset>\w+)|(?:Table|View) (?:\S+[:.])?(?P<place>\w+)\.(?P<table>[\w-]+))"
+)
 _NOT_FOUND = re.compile(r"Not found: (\w+)")
 _NO_KEY = re.compile(rf"Not found: Table [\w.:-]+[.:](\w+)__keys\.{KEY_TABLE}\b")
 
-__all__ = ["EMULATOR", "is_quota", "message_of", "missing_on_write", "no_table", "translated"]
+__all__ = ["EMULATOR", "is_quota", "message_of", "missing_on_write", "no_table", "not_found", "translated"]
+
+
+def not_found(text: str) -> NotFound:
+    """Return the error for what BigQuery did not find.
+
+    Examples:
+        >>> (found := not_found("the query: Not found: Table my-project:shop.customers was not found")).dataset, found.table
+        ('shop', 'customers')
+    """
+    found = _NAMED.search(text)
+    return NameNotFound(text, found["dataset"] or found["place"], found["table"]) if found else NotFound(text)
+
+
+translated = functools.partial(BIGQUERY.translated, not_found=not_found)
 
 
 def is_quota(error: api.GoogleAPICallError) -> bool:

@@ -15,7 +15,7 @@ from onefold.adapters.bigquery.errors import no_table, translated
 from onefold.adapters.bigquery.schema import columns_of, rest_field
 from onefold.adapters.bigquery.statements import BigQueryStatements
 from onefold.changelog.declared_keys import declared_keys_query
-from onefold.core.errors import NotFound, Rejected
+from onefold.core.errors import NameNotFound, Rejected
 from onefold.core.names import TEMPORARY_PREFIX, TableId, quote, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.warehouse import StoredTable
@@ -67,10 +67,10 @@ class BigQueryTables(BigQueryStatements):
         """Yield the rows of a table or a view.
 
         Raises:
-            NotFound: there is no such table or view.
+            NameNotFound: there is no such table or view.
         """
         if self._get(id_) is None:
-            raise NotFound(no_table(id_))
+            raise NameNotFound(no_table(id_), str(id_.dataset), id_.table)
         with translated(str(id_)):
             yield from self._query(f"SELECT * FROM {id_.quoted}")
 
