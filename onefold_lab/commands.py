@@ -204,6 +204,32 @@ def load(folder: Path, dataset: str, table: str, as_json: bool) -> int:
     return OK
 
 
+@local.command()
+@click.argument("landed")
+@click.argument("database")
+@as_json
+def datastream(landed: str, database: str, as_json: bool) -> int:
+    """Append what capture has landed to plain tables, in the shape in which Datastream writes them in append-only mode.
+
+    LANDED is the dataset of capture. The tables of DATABASE, a database of the source, go to the dataset of its name.
+    """
+    from onefold_lab.datastream import append_changes
+    from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
+
+    _use_stack()
+    warehouse = EmulatedWarehouse(emulator_client(DEFAULT_PROJECT))
+    appended = []
+    for table, rows in append_changes(warehouse, landed, database):
+        appended.append({"table": f"{database}.{table}", "rows": rows})
+        if not as_json:
+            click.echo(f"{database}.{table}: {counted(rows, 'change')} more")
+    if as_json:
+        echo_json(appended)
+    elif not appended:
+        click.echo(f"no change of {database} has landed in {landed} since the last time")
+    return OK
+
+
 def _running_stack() -> RunningStack | None:
     from onefold_lab.state import find_stack, state_folder
 

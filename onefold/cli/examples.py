@@ -19,6 +19,7 @@ EXAMPLES = {
         """onefold local send table-created '{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}'""",
     ),
     "local load": ("onefold local load work shop account", "onefold local load work more account --json"),
+    "local datastream": ("onefold local datastream landed shop", "onefold local datastream landed shop --json"),
     "local stop": ("onefold local stop", "onefold local stop --json"),
     "tables": ("onefold tables 'shop.*'", "onefold tables shop.customer --json"),
     "discover": ("onefold discover shop", "onefold discover 'shop.order_*' --output onefold.yaml"),
