@@ -17,6 +17,7 @@ from dateutil.relativedelta import relativedelta
 from onefold.cli.common import OK, as_json, given, project, read_settings, say
 from onefold.cli.output import echo_json, output_console
 from onefold.cli.warehouse import open_project
+from onefold.compare.intervals import interval_text
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.core.text import counted, size_text
@@ -161,19 +162,5 @@ def json_value(value: Any) -> Any:
         case Decimal() | datetime() | date() | time():
             return str(value)
         case relativedelta():
-            return _interval_text(value)
+            return interval_text(value)
     return value if isinstance(value, str | bool | int | float | None) else str(value)
-
-
-def _interval_text(value: relativedelta) -> str:
-    """Return an INTERVAL as BigQuery writes it: years and months, days, and the time.
-
-    Examples:
-        >>> _interval_text(relativedelta(years=-1, months=-2, days=3, hours=4, microseconds=50))
-        '-1-2 3 4:0:0.000050'
-    """
-    months = value.years * 12 + value.months
-    micros = ((value.hours * 60 + value.minutes) * 60 + value.seconds) * 1_000_000 + value.microseconds
-    seconds, fraction = divmod(abs(micros), 1_000_000)
-    clock = f"{seconds // 3600}:{seconds // 60 % 60}:{seconds % 60}" + (f".{fraction:06}" if fraction else "")
-    return f"{'-' * (months < 0)}{abs(months) // 12}-{abs(months) % 12} {value.days} {'-' * (micros < 0)}{clock}"

@@ -42,8 +42,7 @@ def interval_text(value: relativedelta) -> str:
     months = 12 * value.years + value.months
     micros = ((value.hours * 60 + value.minutes) * 60 + value.seconds) * _MICROS + value.microseconds
     seconds, fraction = divmod(abs(micros), _MICROS)
-    time = f"{seconds // 3600}:{seconds // 60 % 60}:{seconds % 60}" + (
-        f".{fraction:06}".removesuffix("000") if fraction else ""
-    )
+    shown = f".{fraction:06}".removesuffix("000") if fraction else ""
+    time = f"{seconds // 3600}:{seconds // 60 % 60}:{seconds % 60}{shown}"
     dates = f"{'-' if months < 0 else ''}{abs(months) // 12}-{abs(months) % 12}"
     return f"{dates} {value.days} {'-' if micros < 0 else ''}{time}"
