@@ -43,7 +43,7 @@ from onefold.cli import (
     views,
     workload,
 )
-from onefold.cli.common import ERROR, OK, say
+from onefold.cli.common import ERROR, INTERRUPTED, OK, say
 from onefold.cli.common_options import defaults, program_options
 from onefold.cli.program import Program
 from onefold.cli.unforeseen import as_onefold_error
@@ -122,7 +122,9 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         code = cli.main(args=arguments, prog_name="onefold", standalone_mode=False) or OK
         sys.stdout.flush()  # here, and not at the end of the process, a full disk is an error with a text
         return int(code)
-    except click.exceptions.Abort:
+    except click.exceptions.Abort as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            return INTERRUPTED
         say("red", "Interrupted.")
     except click.ClickException as error:
         error.show()

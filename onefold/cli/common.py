@@ -28,7 +28,7 @@ from onefold.settings.unknown_keys import near_name
 if TYPE_CHECKING:
     from onefold.refresh.plan import Announce
 
-OK, ERROR, CHANGES = 0, 1, 2
+OK, ERROR, CHANGES, INTERRUPTED = 0, 1, 2, 130
 
 _stderr = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 

@@ -16,7 +16,22 @@ import click
 
 from onefold.cli.output import OptionOrVariable, verbosity_options
 
-CONFIG = click.Path(dir_okay=False, path_type=Path)
+
+class ConfigPath(click.Path):
+    """The file of `--config`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path.
+
+        Raises:
+            BadParameter: an empty text, as of a variable of the shell without a value, names no file.
+        """
+        if value == "":
+            self.fail("an empty text names no file: name one, or leave --config out.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+CONFIG = ConfigPath(dir_okay=False, path_type=Path)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from onefold.core.text import counted
 
 if TYPE_CHECKING:
     from onefold.adapters.google_project import GoogleProject
-    from onefold.capture.requirements import CheckedPublisher, CheckedWarehouse
+    from onefold.capture.requirements import CheckedPublisher
     from onefold.doctor.check import Check
+    from onefold.doctor.examine import ExaminedWarehouse
     from onefold.ports.hash_keys import HashKeys
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -76,7 +77,7 @@ class GoogleClients:
     """Makes Google's clients, with the credentials of this process or for the emulators of the environment."""
 
     def __init__(self) -> None:
-        self._warehouses: dict[str, CheckedWarehouse] = {}
+        self._warehouses: dict[str, ExaminedWarehouse] = {}
 
     def account(self) -> str:
         """Return the account of the credentials.
@@ -98,7 +99,7 @@ class GoogleClients:
             raise Rejected(no_credentials(error)) from error
         return member(credentials)
 
-    def warehouse(self, project: str) -> CheckedWarehouse:
+    def warehouse(self, project: str) -> ExaminedWarehouse:
         from onefold.adapters.connect import connect
 
         if project not in self._warehouses:

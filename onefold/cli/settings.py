@@ -39,7 +39,7 @@ def check(context: click.Context, write: bool, as_json: bool) -> int:
 
     The checked form, onefold.checked.json, is what Terraform, functions and batches read. Exits with 2 if it is not current.
     """
-    from onefold.settings.checking import checked_text, form_is_current
+    from onefold.settings.checking import checked_text, form_is_current, is_empty
 
     named = context.obj or os.environ.get(CONFIG)
     path = Path(named or DEFAULT_CONFIG)
@@ -48,6 +48,8 @@ def check(context: click.Context, write: bool, as_json: bool) -> int:
         raise_problems([problem] if (problem := form_problem(path)) else [])
         return _report(path, None, "no file", as_json)
     text, form = checked_text(path), form_of(path)
+    if is_empty(path):
+        say("yellow", f"Warning: {path} is empty: every setting has its default")
     state: State = "current" if form_is_current(path, text) else "written" if write else "not current"
     if state == "written":
         form.write_text(text, "utf-8")

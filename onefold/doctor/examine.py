@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from onefold.capture.requirements import CheckedWarehouse
 from onefold.core.errors import OnefoldError
 from onefold.core.names import TableId, problems_of_name
 from onefold.core.text import shown_list
@@ -15,11 +16,14 @@ from onefold.doctor.check import Check, checked, not_checked
 from onefold.doctor.hash_key import HashKeyCheck
 from onefold.doctor.machine import machine_checks
 from onefold.doctor.rights import ACCOUNTS, APIS, TROUBLESHOOTER, CheckedProject, Place, rights_problems
+from onefold.doctor.tables import ListedWarehouse, named_datasets, unknown_names
 from onefold.ports.hash_keys import HashKeys
+from onefold.settings.checking import is_empty
+from onefold.settings.config_file import config_path
 from onefold.settings.environment import Settings, load_settings
 
 if TYPE_CHECKING:
-    from onefold.capture.requirements import CheckedPublisher, CheckedWarehouse
+    from onefold.capture.requirements import CheckedPublisher
 
 BIGQUERY, PUBSUB = "BIGQUERY_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST"
 DEFAULT_TOPICS = {"topic_table_created": "table-created", "topic_change_records": "change-records"}
@@ -32,13 +36,17 @@ class Project(CheckedProject, Protocol):
     def enabled_apis(self) -> frozenset[str]: ...
 
 
+class ExaminedWarehouse(CheckedWarehouse, ListedWarehouse, Protocol):
+    """What the checks need of a warehouse."""
+
+
 class Clients(Protocol):
     """Makes the clients of outside systems. Every method may raise an OnefoldError."""
 
     def account(self) -> str:
         """Return the account of the credentials, after it was asked for a token."""
 
-    def warehouse(self, project: str) -> CheckedWarehouse: ...
+    def warehouse(self, project: str) -> ExaminedWarehouse: ...
 
     def publisher(self, project: str) -> CheckedPublisher: ...
 
@@ -94,7 +102,11 @@ def examine(request: Examination, clients: Clients) -> Iterator[Check]:
 def _settings(request: Examination) -> tuple[Settings, Check]:
     """Return the settings, or the default ones where they have problems, and the result."""
     try:
-        return load_settings(request.environ, request.config), Check("settings", note="all settings are valid")
+        settings = load_settings(request.environ, request.config)
+        path = request.config or config_path(request.environ)
+        is_default = path is not None and is_empty(path)
+        note = f"{path} is empty: every setting has its default" if is_default else "all settings are valid"
+        return settings, Check("settings", note=note)
     except OnefoldError as error:
         fix = "correct the variable or the file"
         return Settings(), Check("settings", tuple(f"{line}; {fix}" for line in str(error).splitlines()))
@@ -116,6 +128,8 @@ def _cloud_checks(
         yield not_checked("datasets", "none is named: add --dataset D, or set ONEFOLD_DATASETS")
     for name in dict.fromkeys((*datasets, *views)):
         yield checked(f"dataset {name}", partial(_dataset_problems, clients, project, name))
+    if settings.tables or settings.dataset_names:
+        yield _check_names(settings, datasets, clients, project)
     if is_emulated and not request.environ.get(PUBSUB):
         yield not_checked("topics", f"{BIGQUERY} is set, and {PUBSUB} is not")
     else:
@@ -125,6 +139,13 @@ def _cloud_checks(
         yield not_checked("rights", "an emulator has no accounts")
     else:
         yield from _project_checks(clients, Place(project, request.prefix, datasets, views))
+
+
+def _check_names(settings: Settings, datasets: Sequence[str], clients: Clients, project: str) -> Check:
+    title = "tables of onefold.yaml"
+    if not datasets and not named_datasets(settings):
+        return not_checked(title, "no dataset is named: add --dataset D, or set ONEFOLD_DATASETS")
+    return checked(title, lambda: unknown_names(clients.warehouse(project), settings, datasets))
 
 
 def _key_checks(

@@ -16,19 +16,23 @@ from onefold.settings.yaml_loader import load_yaml
 
 
 def checked_text(path: Path) -> str:
-    """Return the text of the checked form of a file.
+    """Return the text of the checked form of a file; that of an empty file has no settings, as that of `{}`.
 
     Args:
         path: the path of onefold.yaml.
 
     Raises:
-        InvalidSettings: the file has problems, or holds nothing; the error lists all problems.
+        InvalidSettings: the file has problems; the error lists all problems.
     """
     document = load_yaml(path)
     tables = checked(document, _misspelt_captures)
-    if document.content is None:
-        raise InvalidSettings(f"{path}: expected settings, got an empty file: write {{}} into it, or remove it")
-    return _same(_text(document.data, document.content, path), tables, path)
+    return _same(_text(document.data, document.content or {}, path), tables, path)
+
+
+def is_empty(path: Path) -> bool:
+    """Return whether a file that can be read has no settings, so that every setting has its default."""
+    document = load_yaml(path)
+    return not document.failure and not document.content
 
 
 def _misspelt_captures(content: Mapping[str, Any]) -> Iterator[Problem]:

@@ -61,12 +61,19 @@ def problems_of(document: Document, schema: Schema, rules: Rules) -> list[Proble
     """
     if document.failure:
         return [document.failure]
+    each = [document, *document.hidden]
+    found = dict.fromkeys(problem for one in each for problem in _problems_of_one(one, schema, rules))
+    return sorted(found, key=lambda one: one.line or 0)
+
+
+def _problems_of_one(document: Document, schema: Schema, rules: Rules) -> list[Problem]:
+    """Return the problems of a document without those of its hidden values."""
     found = [*_not_json(document, document.content)]
     content, refused = _as_json(document.content), {one.path for one in found}
     found += (one for one in _schema_problems(content, document, schema) if one.path not in refused)
     refused = {one.path for one in found}
     found += rules(without(content, refused) or {}) if () not in refused else ()
-    return sorted(map(document.located, dict.fromkeys((*document.twice, *found))), key=lambda one: one.line or 0)
+    return [document.located(problem) for problem in (*document.twice, *found)]
 
 
 def without(value: Any, paths: Collection[Path], at: Path = ()) -> Any:

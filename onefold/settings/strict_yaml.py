@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,15 +86,63 @@ def _plain(node: yaml.Node) -> str | None:
     return node.value if isinstance(node, yaml.ScalarNode) and node.style is None else None
 
 
-def parsed(text: str) -> tuple[Any, dict[Path, Mark], tuple[Problem, ...]]:
+Parsed = tuple[Any, dict[Path, Mark], tuple[Problem, ...]]
+
+
+def parsed(text: str) -> Parsed:
     """Return the content of a text in YAML, None where it is empty; where each value is; and keys that are given twice."""
+    return _parsed(text, None)
+
+
+def parsed_in_turn(text: str) -> Iterator[Parsed]:
+    """Yield the same as `parsed` several times, so that each value of a key that is given twice counts in one of them."""
+    root = yaml.compose(text, StrictLoader)
+    for turn in range(_turns(root) if root else 0):
+        yield _parsed(text, turn)
+
+
+def _parsed(text: str, turn: int | None) -> Parsed:
     loader = StrictLoader(text)
     try:
         node = loader.get_single_node()
+        if node and turn is not None:
+            _keep_one(node, turn)
         content, marks = (loader.construct_document(node), dict(loader.places(node))) if node else (None, {})
         return content, marks, tuple(loader.twice)
     finally:
         loader.dispose()
+
+
+def _turns(node: yaml.Node) -> int:
+    """Return in how many turns each value below a node counts once."""
+    if isinstance(node, yaml.MappingNode):
+        return max((sum(_turns(value) for _, value in pairs) for pairs in _by_key(node)), default=1)
+    return max(map(_turns, node.value), default=1) if isinstance(node, yaml.SequenceNode) else 1
+
+
+def _keep_one(node: yaml.Node, turn: int) -> None:
+    """Keep one value of each key of all mappings below a node: the last one where a key has not so many."""
+    if isinstance(node, yaml.MappingNode):
+        node.value = [_kept(pairs, turn) for pairs in _by_key(node)]
+    for item in node.value if isinstance(node, yaml.SequenceNode) else ():
+        _keep_one(item, turn)
+
+
+def _kept(pairs: list[tuple[yaml.Node, yaml.Node]], turn: int) -> tuple[yaml.Node, yaml.Node]:
+    for key, value in pairs[:-1]:
+        if turn < (turns := _turns(value)):
+            _keep_one(value, turn)
+            return key, value
+        turn -= turns
+    _keep_one(pairs[-1][1], turn)
+    return pairs[-1]
+
+
+def _by_key(node: yaml.MappingNode) -> Iterable[list[tuple[yaml.Node, yaml.Node]]]:
+    found: dict[Any, list[tuple[yaml.Node, yaml.Node]]] = {}
+    for key, value in node.value:
+        found.setdefault(key.value if isinstance(key, yaml.ScalarNode) else id(key), []).append((key, value))
+    return found.values()
 
 
 def unreadable(error: Exception) -> Problem:

@@ -30,6 +30,7 @@ class Document:
         content: what is in it; None where it is empty, or cannot be read.
         marks: where each value is.
         twice: the keys that are given twice, of which the last one counts.
+        hidden: the same text with the values of such keys that do not count, whose problems are told as well.
         failure: why it cannot be read; None where it can.
         data: the bytes of the text.
     """
@@ -38,6 +39,7 @@ class Document:
     content: Any = None
     marks: Mapping[problems.Path, Mark] = field(default_factory=dict)
     twice: tuple[Problem, ...] = ()
+    hidden: tuple[Document, ...] = ()
     failure: Problem | None = None
     data: bytes = b""
 
@@ -53,11 +55,16 @@ def load_yaml(path: Path) -> Document:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        failure = Problem("cannot be read: there is no such file: write it, or name another one", file=str(path))
-        return Document(str(path), failure=failure)
+        return Document(str(path), failure=Problem(f"cannot be read: {_missing(path)}", file=str(path)))
     except OSError as error:
         return Document(str(path), failure=Problem(f"cannot be read: {reason_of(error)}", file=str(path)))
     return replace(parse_yaml(data, str(path)), data=data)
+
+
+def _missing(path: Path) -> str:
+    if path.is_symlink():
+        return f"it is a link to {path.readlink()}, which does not exist: correct the link, or remove it"
+    return "there is no such file: write it, or name another one"
 
 
 def parse_yaml(text: str | bytes, where: str) -> Document:
@@ -70,10 +77,13 @@ def parse_yaml(text: str | bytes, where: str) -> Document:
     if not text:
         return Document(where)
     try:
-        from onefold.settings.strict_yaml import UNREADABLE, parsed, unreadable
+        from onefold.settings.strict_yaml import UNREADABLE, parsed, parsed_in_turn, unreadable
     except ImportError as error:
         return Document(where, failure=Problem(f"cannot be read: {error}: {USE_CHECKED_FORM}", file=where))
     try:
-        return Document(where, *parsed(text.decode() if isinstance(text, bytes) else text))
+        text = text.decode() if isinstance(text, bytes) else text
+        found = Document(where, *parsed(text))
+        hidden = parsed_in_turn(text) if found.twice else ()
+        return replace(found, hidden=tuple(Document(where, *one) for one in hidden))
     except UNREADABLE as error:
         return Document(where, failure=replace(unreadable(error), file=where))

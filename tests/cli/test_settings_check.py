@@ -67,18 +67,33 @@ def test_rules_that_other_readers_of_yaml_cannot_read_are_in_the_checked_form(ru
             "shop.tables.t.drops: not a setting (did you mean drop?)",
         ),
         ("captures: {shop: {tables: {*: {drop: [a]}}}}", "onefold.yaml:1: cannot be read: while scanning an alias"),
-        ("", "expected settings, got an empty file: write {} into it, or remove it"),
-        ("# all of it is a comment\n", "expected settings, got an empty file"),
         ("[]", "expected a mapping, got a list"),
         ("tables: {t: {retire: [2026-01-01]}}", "expected a text, got what YAML reads as a date: put it in quotes"),
     ],
-    ids=range(8),
+    ids=range(6),
 )
 def test_a_file_with_a_problem_has_no_checked_form(run: Run, text: str, problem: str) -> None:
     YAML.write_text(text)
     done = run("settings", "check", "--write")
     assert (done.code, problem in done.err) == (1, True), done.err
     assert not FORM.exists()
+
+
+@pytest.mark.parametrize("text", ["", "# all of it is a comment\n", "{}"])
+def test_an_empty_file_has_no_settings_which_is_said(run: Run, text: str) -> None:
+    YAML.write_text(text)
+    done = run("settings", "check", "--write")
+    assert (done.code, "onefold.yaml is empty: every setting has its default" in done.err) == (0, True), done.err
+    assert load_settings({}, FORM).tables == {}
+
+
+def test_a_link_to_nothing_and_an_empty_name_say_what_to_do(run: Run) -> None:
+    YAML.symlink_to("nowhere.yaml")
+    linked = run("settings", "check")
+    assert (linked.code, "it is a link to nowhere.yaml, which does not exist: correct the link" in linked.err) == (1, True)
+    for words in (("--config", "", "settings", "check"), ("settings", "check", "--config", "")):
+        unnamed = run(*words)
+        assert (unnamed.code, "an empty text names no file: name one" in unnamed.err) == (1, True), unnamed.err
 
 
 def test_a_problem_leaves_the_former_checked_form_which_is_that_of_another_file(run: Run) -> None:

@@ -94,10 +94,20 @@ def test_an_error_without_a_text_and_one_of_any_length_take_two_lines(run: Run, 
         assert len(run("fail").err.splitlines()) == 2
 
 
-def test_an_interruption_is_said_in_a_word(run: Run, fails: Fails) -> None:
+def test_an_interruption_is_quiet(run: Run, fails: Fails) -> None:
     fails(KeyboardInterrupt())
     outcome = run("fail")
-    assert (outcome.code, outcome.err.strip()) == (1, "Interrupted.")
+    assert (outcome.code, outcome.err.strip()) == (130, "")
+
+
+def test_an_interruption_is_quiet_while_the_commands_are_imported(tmp_path: Path) -> None:
+    """The signal at a moment of the import, which a module of that name in front of all others makes certain."""
+    (tmp_path / "click").mkdir()
+    text = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    (tmp_path / "click" / "__init__.py").write_text(text)
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from onefold.start import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is one of Linux")

@@ -181,3 +181,20 @@ def test_a_second_deployment_and_a_dataset_of_views_are_checked(scene: Scene) ->
         resource for account, permission, resource in scene.google.asked if "refresh" in account and "create" in permission
     }
     assert written == {PROJECT, f"{SHOP}_views"}
+
+
+def test_a_table_and_a_dataset_of_the_settings_that_do_not_exist_are_problems_with_the_near_name(scene: Scene) -> None:
+    scene.bigquery.land("customer_v_abc", {"id": "INT64"})
+    Path("onefold.yaml").write_text("tables: {custmer: {keys: [id]}, customer: {keys: [id]}, shap.lead: {keys: [id]}}")
+    assert scene.problems()["tables of onefold.yaml"] == (
+        "there is no dataset shap, which onefold.yaml names (did you mean shop?): correct the name, or remove the entry",
+        "tables.custmer of onefold.yaml: no table custmer in shop (did you mean customer?): "
+        "correct the name, or remove the entry",
+    )
+    Path("onefold.yaml").write_text("tables: {customer: {keys: [id]}, shop.customer: {keys: [id]}}")
+    assert "tables of onefold.yaml" not in scene.problems()
+
+
+def test_an_empty_file_of_settings_is_said(scene: Scene) -> None:
+    Path("onefold.yaml").write_text("")
+    assert scene.checks()["settings"].note == "onefold.yaml is empty: every setting has its default"

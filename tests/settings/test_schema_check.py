@@ -59,6 +59,7 @@ def test_a_key_that_is_given_twice_is_refused_together_with_all_other_problems()
     assert located_problems_of(text) == [
         "3: the key 'customer' is given twice",
         "3: tables.customer.types: expected a mapping, got 5",
+        "4: time_zone: 'Mars' is unknown; write a tz database name, as Europe/Berlin, or '+01:00' in quotes",
         "5: the key 'time_zone' is given twice",
         "6: conversions: expected lossless or classic, got 'odd'",
     ]

@@ -223,3 +223,18 @@ def test_a_version_column_has_no_name_that_bigquery_reserves(name: str, is_reser
         assert "starts with a prefix that BigQuery reserves" in problems_of(f"version_column: {name}")[0]
     else:
         assert from_yaml(f"version_column: {name}").rules.version_column == name
+
+
+def test_a_repeated_key_hides_no_problem_of_any_of_its_values() -> None:
+    text = "tables: {a: {one: 1}}\ntables: {a: {two: 1}, a: {three: 1}}\ntables: {a: {four: 1}}\nfive: 1\n"
+    told = [problem.partition(";")[0] for problem in located_problems_of(text)]
+    assert sorted(told) == [
+        "1: tables.a.one: not a setting",
+        "2: tables.a.three: not a setting",
+        "2: tables.a.two: not a setting",
+        "2: the key 'a' is given twice",
+        "2: the key 'tables' is given twice",
+        "3: tables.a.four: not a setting",
+        "3: the key 'tables' is given twice",
+        "4: five: not a setting",
+    ]

@@ -15,6 +15,7 @@ It honours:
 - tables.testIamPermissions knows rights on tables, and with `fails_open` says yes to each;
 - a dry run of `CREATE TABLE` takes `bigquery.jobs.create` in the project and `bigquery.tables.create` in a dataset that is
   there; reading a table takes `bigquery.tables.get`, which is asked for before the table is looked for;
+- datasets.list, in one page;
 - jobs.query for the two queries of INFORMATION_SCHEMA that the library sends (versions, and the types of one column), in
   pages where `rows_per_page` says so;
 - tables that the metadata do not show yet (`hidden`), faults to answer with (`fail`), and a hook around each request.
@@ -51,6 +52,7 @@ _PERMISSIONS = re.compile(
     r"/bigquery/v2/projects/[^/]+/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/:]+):testIamPermissions"
 )
 _TABLES = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/(?P<dataset>[^/]+)/tables(?:/(?P<table>[^/]+))?")
+_DATASETS = re.compile(r"/bigquery/v2/projects/[^/]+/datasets")
 _QUERIES = re.compile(r"/bigquery/v2/projects/[^/]+/queries(?:/(?P<job>[^/]+))?")
 _INSERT = re.compile(r"/bigquery/v2/projects/[^/]+/jobs")
 _MADE = re.compile(r"CREATE TABLE IF NOT EXISTS `[^.`]+\.(?P<dataset>\w+)\.\w+` \(x INT64\)")
@@ -242,6 +244,8 @@ class FakeBigQuery:
                 "delete": self._delete,
             }
             return Request(kind, name), handlers[kind], call
+        if _DATASETS.fullmatch(path):
+            return Request("datasets"), self._list_datasets, _Call("", "", body, query, None)
         if (match := _QUERIES.fullmatch(path)) and method == "POST":
             return Request("query"), self._query, _Call("", "", body, query, None)
         if match:
@@ -273,6 +277,10 @@ class FakeBigQuery:
             for resource in known[start:stop]
         ]
         return 200, {"tables": items, **({"nextPageToken": str(stop)} if stop < len(known) else {})}
+
+    def _list_datasets(self, _: _Call) -> tuple[int, Any]:
+        references = ({"projectId": PROJECT, "datasetId": name} for name in self.datasets)
+        return 200, {"datasets": [{"id": f"{PROJECT}:{one['datasetId']}", "datasetReference": one} for one in references]}
 
     def _insert(self, call: _Call) -> tuple[int, Any]:
         tables = self._dataset(call.dataset)
