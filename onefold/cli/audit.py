@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,11 +12,12 @@ from rich.markup import escape
 
 from onefold.cli.common import CHANGES, OK, as_json, progress_line, project, say
 from onefold.cli.common_options import DATASET
-from onefold.cli.existing_dataset import dataset_argument, read_existing
+from onefold.cli.existing_dataset import dataset_argument, open_source, read_existing, source_option
 from onefold.cli.output import echo_json, output_console
 from onefold.core.text import counted, size_text
 
 if TYPE_CHECKING:
+    from onefold.check.against_source import CopiedDatabase
     from onefold.existing.audit.run import Audited, TableAudit
 
 _COLOURS = {"CRITICAL": "red", "WARNING": "yellow", "INFO": "cyan"}
@@ -25,6 +26,7 @@ _COLOURS = {"CRITICAL": "red", "WARNING": "yellow", "INFO": "cyan"}
 @click.command()
 @dataset_argument
 @click.option(DATASET.word, metavar=DATASET.metavar, help=DATASET.help)
+@source_option("Compare the current rows with those of this database, too")
 @click.option("--markdown", is_flag=True, help="Print Markdown, as without a terminal.")
 @click.option("--dry-run", is_flag=True, help="Say what the checks would read, and run none.")
 @project
@@ -34,6 +36,7 @@ def audit(
     context: click.Context,
     named: str | None,
     dataset: str | None,
+    url: str | None,
     markdown: bool,
     dry_run: bool,
     project: str | None,
@@ -42,14 +45,18 @@ def audit(
     """Look for what is wrong with the tables of DATASET: duplicates, ghosts, deleted rows that show, lost values, no key.
 
     DATASET is shop, or 'shop.order_*' for some of its tables. It says first what it reads, and changes nothing.
+
+    With --source, the current rows of each table are compared with those of the database one by one, and keys that BigQuery
+    does not declare are taken from there. The password is asked for, or in ONEFOLD_SOURCE_PASSWORD.
     """
     from onefold.existing.audit.markdown import report
     from onefold.existing.audit.run import plan_audit
 
-    warehouse, listed, found = read_existing(context, named, dataset, project, "onefold audit")
+    source = open_source(url)
+    warehouse, listed, found = read_existing(context, named, dataset, project, "onefold audit", source)
     planned = plan_audit(warehouse, found)
     _say_cost(planned)
-    audited = [] if dry_run else _audited(warehouse, planned)
+    audited = [] if dry_run else _audited(warehouse, planned, source)
     if as_json:
         echo_json([one.as_dict() for one in audited], warnings=listed.warnings)
     elif markdown or not sys.stdout.isatty():
@@ -59,12 +66,20 @@ def audit(
     return CHANGES if any(one.findings for one in audited) else OK
 
 
-def _audited(warehouse: Any, planned: Sequence[TableAudit]) -> list[Audited]:
+def _audited(warehouse: Any, planned: Sequence[TableAudit], source: CopiedDatabase | None) -> list[Audited]:
     """Run the checks, and show on a terminal how many tables are through."""
     from onefold.existing.audit.run import run_audit
 
     with progress_line("checking") as tell:
-        return run_audit(warehouse, planned, lambda done: tell(f"checked {done:,} of {counted(len(planned), 'table')}"))
+        found = run_audit(warehouse, planned, lambda done: tell(f"checked {done:,} of {counted(len(planned), 'table')}"))
+        return [_compared(warehouse, source, one, tell) for one in found] if source else found
+
+
+def _compared(warehouse: Any, source: CopiedDatabase, one: Audited, tell: Callable[[str], None]) -> Audited:
+    from onefold.check.against_source import check_against_source
+
+    tell(f"comparing {one.one.id.table} with the source")
+    return check_against_source(warehouse, source, one)
 
 
 def _say_cost(planned: Sequence[TableAudit]) -> None:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from onefold.cli.common import OK, as_json, project, say
 from onefold.cli.common_options import DATASET
-from onefold.cli.existing_dataset import dataset_argument, read_existing
+from onefold.cli.existing_dataset import dataset_argument, open_source, read_existing, source_option
 from onefold.cli.output import echo_json, output_console
 from onefold.core.errors import InvalidInput
 from onefold.core.text import counted, reason_of, shown_list
@@ -34,12 +34,19 @@ _output = click.option(
 @click.command()
 @dataset_argument
 @click.option(DATASET.word, metavar=DATASET.metavar, help=DATASET.help)
+@source_option("Take keys that BigQuery does not declare from this database")
 @_output
 @project
 @as_json
 @click.pass_context
 def discover(
-    context: click.Context, named: str | None, dataset: str | None, output: Path | None, project: str | None, as_json: bool
+    context: click.Context,
+    named: str | None,
+    dataset: str | None,
+    url: str | None,
+    output: Path | None,
+    project: str | None,
+    as_json: bool,
 ) -> int:
     """Recognise which tool wrote each table of DATASET, and what its rows are: history or current, key, order, deletions.
 
@@ -49,7 +56,7 @@ def discover(
     from onefold.existing.draft import draft
 
     _check_new(output)
-    _, listed, found = read_existing(context, named, dataset, project, "onefold discover")
+    _, listed, found = read_existing(context, named, dataset, project, "onefold discover", open_source(url))
     if output:
         _write(output, draft(str(listed.place.dataset), found))
     if as_json:

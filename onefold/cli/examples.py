@@ -23,7 +23,7 @@ EXAMPLES = {
     "local stop": ("onefold local stop", "onefold local stop --json"),
     "tables": ("onefold tables 'shop.*'", "onefold tables shop.customer --json"),
     "discover": ("onefold discover shop", "onefold discover 'shop.order_*' --output onefold.yaml"),
-    "audit": ("onefold audit shop", "onefold audit 'shop.order_*' --markdown"),
+    "audit": ("onefold audit shop", "onefold audit shop --source mysql://onefold@db/shop"),
     "plan": ("onefold plan shop.customer", "onefold plan --dataset shop --fail-on critical"),
     "refresh": ("onefold refresh shop.customer", "onefold refresh --dataset shop --all --dry-run"),
     "current": ("onefold current shop.customer --keys id", "onefold current shop.customer 'crm.*' --dry-run"),
