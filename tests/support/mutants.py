@@ -72,6 +72,7 @@ PACKAGES: Mapping[str, Package] = {
             *modules("tests/merge", "test_change_query", "test_keys"),
             *modules("tests/views", "test_current_text", "test_current_view"),
             *modules("tests/views", "test_clean_missing_current", "test_key_changes"),
+            "tests/adapters/test_bigquery_layouts.py",
             "tests/capture/test_records.py",
             "tests/landing/test_table.py",
             "tests/sink",
