@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.kinds import mark, show_skipped
+from support.library_caches import clear_the_caches
 from support.row_table import pytest_assertrepr_compare  # noqa: F401
 from support.spark_class_archive import quick_java
 from support.zetasql_judge import Judge
@@ -103,6 +104,10 @@ def pytest_configure(config: pytest.Config) -> None:
     state = tempfile.TemporaryDirectory(prefix="onefold-state-")
     config.add_cleanup(state.cleanup)
     os.environ["XDG_STATE_HOME"] = state.name
+
+
+def pytest_runtest_setup() -> None:
+    clear_the_caches()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

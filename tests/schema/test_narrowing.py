@@ -21,6 +21,7 @@ NARROWING = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), NARROWING)
 def test_a_narrowing_never_fails_and_its_loss_is_reported(judge: Judge, source: str, target: str) -> None:
     if target == "RANGE<TIMESTAMP>":
@@ -42,12 +43,14 @@ def readable(source: str) -> list[str]:
     return [*EXTREMES[source], *{"STRING": texts, "JSON": json}.get(source, ())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), [pair for pair in NARROWING if pair[1] != "RANGE<TIMESTAMP>"])
 def test_a_conversion_is_refused_exactly_where_it_gives_null_for_every_value(judge: Judge, source: str, target: str) -> None:
     found = converted(judge, source, target, readable(source))
     assert bool(conversion_problems(parse_type(source), parse_type(target))) == (found == [None] * len(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), [pair for pair in NARROWING if pair[1] != "RANGE<TIMESTAMP>"])
 def test_a_narrowed_array_holds_no_null(judge: Judge, source: str, target: str) -> None:
     literals = [f"[{value}]" for value in EXTREMES[source]]

@@ -59,11 +59,19 @@ PROPERTY = "kinds"
 def mark(items: Iterable[pytest.Item], tests: Path) -> None:
     """Add the markers of FIXTURES, STARTERS and FILES; `tests` is the folder that FILES are below."""
     for item in items:
-        fixtures, path = set(getattr(item, "fixturenames", ())), item.path.relative_to(tests).as_posix()
+        fixtures = set(getattr(item, "fixturenames", ())) - parameters(item)
+        path = item.path.relative_to(tests).as_posix()
         names = used_names(item.function) if isinstance(item, pytest.Function) else set()
         for kind in FIXTURES:
             if FIXTURES[kind] & fixtures or STARTERS.get(kind, set()) & names or path.startswith(FILES.get(kind, ())):
                 item.add_marker(kind)
+
+
+def parameters(item: pytest.Item) -> set[str]:
+    """Return the arguments that a test takes from its own table and not from the fixture of the same name."""
+    tables = (table for table in item.iter_markers("parametrize") if not table.kwargs.get("indirect"))
+    names = (table.args[0] for table in tables)
+    return {name for some in names for name in (some.replace(",", " ").split() if isinstance(some, str) else some)}
 
 
 def used_names(test: Callable[..., Any]) -> set[str]:

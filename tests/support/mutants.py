@@ -82,7 +82,7 @@ PACKAGES: Mapping[str, Package] = {
     "onefold/schema": Package(("onefold/schema/*.py",), ("tests/schema", "tests/test_examples.py")),
     "onefold/events/registry": Package(
         modules("onefold/events/registry", "order", "classify", "containment", "lint", "multiple_of", "subschemas"),
-        ("tests/events/registry",),
+        ("tests/events/registry", *modules("tests/cli", "test_schema", "test_schema_additions")),
     ),
     "onefold/events/shred": Package(
         modules("onefold/events/shred", "values", "csv_values", "parquet_values"),

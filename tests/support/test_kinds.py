@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.database_servers import MariaDb, new_server
-from support.kinds import PROPERTY, STARTERS, skipped_lines, used_names
+from support.kinds import NO_KIND, PROPERTY, STARTERS, kinds, skipped_lines, used_names
 
 
 def starts_a_server() -> None:
@@ -52,6 +52,12 @@ def test_a_test_that_starts_a_server_is_recognized(test: object) -> None:
 
 def test_a_test_that_starts_no_server_is_not_recognized() -> None:
     assert not STARTERS["mysql"] & used_names(starts_nothing)
+
+
+@pytest.mark.parametrize("server", ["a name"])
+def test_an_argument_from_a_table_is_no_fixture_of_the_same_name(request: pytest.FixtureRequest, server: str) -> None:
+    assert server == "a name"
+    assert kinds(request.node) == (NO_KIND,)
 
 
 def skipped(reason: str, *kinds: str) -> pytest.TestReport:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 import pytest
+from support.library_caches import clear_the_caches
 from support.mutants import (
     PACKAGES,
     ROOT,
@@ -17,6 +18,9 @@ from support.mutants import (
     settings,
     unexplained,
 )
+from support.seeding import PROFILE
+
+from onefold.schema.types import parse_type
 
 POSITION = "onefold.changelog.position"
 
@@ -49,6 +53,17 @@ def test_the_report_names_the_score_and_each_survivor_without_a_reason() -> None
         "  1 survivors are explained in survivors.txt, 1 are not",
         "  m.x_g__mutmut_1",
     ]
+
+
+@pytest.mark.parametrize(("profile", "kept"), [("mutants", 0), ("fast", 1)])
+def test_a_test_begins_without_cached_values_where_mutants_are_tested(
+    monkeypatch: pytest.MonkeyPatch, profile: str, kept: int
+) -> None:
+    monkeypatch.setenv(PROFILE, profile)
+    parse_type.cache_clear()
+    parse_type("INT64")
+    clear_the_caches()
+    assert parse_type.cache_info().currsize == kept
 
 
 def test_one_package_or_all_are_chosen() -> None:

@@ -148,6 +148,7 @@ WIDER = {
 """What BigQuery can make of a column's type in place (GoogleSQL, "ALTER COLUMN SET DATA TYPE statement")."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("shape", ["n {type}", "n STRUCT<x STRING, a {type}>"])
 @pytest.mark.parametrize(("old", "new"), [(old, new) for old, wider in WIDER.items() for new in wider])
