@@ -118,11 +118,23 @@ def test_creation_times_are_read_as_the_tools_print_them(time: str) -> None:
         ('{"a": 1}\n{', "line 2 is not JSON"),
         ('{"a": 1}\n' + "[" * 100_000, "line 2 is not JSON"),
         ("hello", "line 1 is not JSON"),
+        (",".join(["header"] * 2_000), "line 1 is not JSON"),
+        (
+            "\n table_name,größe\nshop,id\n",
+            "expected rows of INFORMATION_SCHEMA.COLUMNS as a JSON array or JSON lines, got CSV with the columns "
+            "table_name, größe: export the rows as JSON (`bq query --format=json`)",
+        ),
         ("5", "row 1 is not a JSON object"),
         ("[[]]", "row 1 is not a JSON object"),
-        ("[{}]", "row 1 has no table_name, column_name, ordinal_position, data_type"),
+        ("[{}]", "row 1 has no table_name, column_name, ordinal_position, data_type: give the columns table_name, "),
+        ('[{"größe": 1, "data_type": 2}]', "row 1 has no table_name, column_name, ordinal_position, but größe, data_type: "),
         (json.dumps([row(type_="INTEGR")]), "row 1, column id of customer_v_abc: type 'INTEGR'"),
         (json.dumps([row(type_=None)]), "row 1, column id of customer_v_abc: data_type is null: give a type as text"),
+        (json.dumps([row(7)]), "row 1: table_name is 7: give the name of a table"),
+        (
+            json.dumps([row(type_=["ż" * 99])]),
+            f'row 1, column id of customer_v_abc: data_type is ["{"ż" * 78}…: give a type',
+        ),
         (json.dumps([row(None)]), "row 1: table_name is null: give the name of a table"),
         (json.dumps([row(column="")]), 'row 1 of customer_v_abc: column_name is "": give the name of a column'),
         (json.dumps([row(column=None)]), "row 1 of customer_v_abc: column_name is null"),
@@ -163,6 +175,12 @@ def test_a_problem_is_reported_with_its_row_and_column(text: str, problem: str) 
     with pytest.raises(InvalidColumns) as refused:
         read_columns(text, "customer")
     assert refused.value.problems[0].startswith(problem)
+
+
+def test_each_problem_names_the_file() -> None:
+    with pytest.raises(InvalidColumns) as refused:
+        read_columns("[5, {}]", "customer", file="rows.json")
+    assert [problem.partition(" row")[0] for problem in refused.value.problems] == ["rows.json:", "rows.json:"]
 
 
 def test_up_to_twenty_problems_are_reported_at_once() -> None:

@@ -79,7 +79,20 @@ PACKAGES: Mapping[str, Package] = {
             "tests/test_examples.py",
         ),
     ),
-    "onefold/schema": Package(("onefold/schema/*.py",), ("tests/schema", "tests/test_examples.py")),
+    "onefold/schema": Package(
+        ("onefold/schema/*.py",),
+        (
+            "tests/schema",
+            "tests/test_examples.py",
+            *modules("tests/cli", "test_plan_findings", "test_schema", "test_schema_additions"),
+            *modules("tests/events/load", "test_adoption", "test_plan"),
+            *modules("tests/events/registry", "test_bigquery_columns", "test_classify", "test_columns"),
+            *modules("tests/merge", "test_change_query", "test_schema_evolution"),
+            *modules("tests/refresh", "test_announcement_ids", "test_display_tables", "test_order", "test_settings"),
+            *modules("tests/settings", "test_yaml_file", "test_yaml_types"),
+            *modules("tests/views", "test_target_types", "test_unified_view", "test_unknown_types"),
+        ),
+    ),
     "onefold/events/registry": Package(
         modules("onefold/events/registry", "order", "classify", "containment", "lint", "multiple_of", "subschemas"),
         ("tests/events/registry", *modules("tests/cli", "test_schema", "test_schema_additions")),
