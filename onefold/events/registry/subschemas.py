@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -45,18 +46,18 @@ def _children(schema: Json) -> Iterator[tuple[str, Any]]:
 def resolve(root: Json, reference: str) -> Any:
     """Return what a local reference, as `#/definitions/a`, points to; None where it points to nothing.
 
-    A reference is the fragment of a URI, so that its percent signs begin escapes (RFC 6901, section 6).
+    A reference is the fragment of a URI: its escapes with percent signs end before it is split (RFC 6901, section 6).
 
     Examples:
         >>> resolve({"definitions": {"a/b c": {"type": "null"}}}, "#/definitions/a~1b%20c")
         {'type': 'null'}
     """
     value: Any = root
-    for step in reference.removeprefix("#").split("/")[1:]:
-        key = unquote(step).replace("~1", "/").replace("~0", "~")
+    for step in unquote(reference).split("/")[1:]:
+        key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(value, Mapping):
             value = value.get(key)
-        elif isinstance(value, list) and key.isascii() and key.isdigit() and len(key) < 9 and int(key) < len(value):
+        elif isinstance(value, list) and re.fullmatch("[0-9]{1,8}", key) and int(key) < len(value):
             value = value[int(key)]
         else:
             return None

@@ -101,3 +101,17 @@ def test_names_that_collide_are_refused_for_new_schemas_only() -> None:
     assert [one.path for one in later] == ["/properties/fooBar"]
     assert check_addition([described(both)], described({**both, "title": "t"}, "1-0-1"), Rules()) == []
     assert [one.path for one in check_addition([], described(fields(rootId="string")), Rules())] == ["/properties/rootId"]
+
+
+@pytest.mark.parametrize(
+    ("number", "numbers", "rules", "problem"),
+    [
+        ("1-0-2", ["1-0-0"], Rules(), "1-0-2 leaves a gap"),
+        ("2-0-1", ["1-0-0", "3-0-0"], Rules(), "2-0-1 leaves a gap"),
+        ("1-0-1", [], Rules(), "1-0-1 is not the first version"),
+        ("1-0-1", ["1-0-0", "1-1-0", "1-2-0", "2-0-0"], SEQUENTIAL, "1-0-1 comes before 1-2-0, which exists"),
+        ("1-0-0", ["1-0-0"], Rules(), "1-0-0 exists already"),
+    ],
+)
+def test_the_problem_of_a_number_is_named(number: str, numbers: list[str], rules: Rules, problem: str) -> None:
+    assert [violation.problem for violation in refused(number, *numbers, rules=rules)] == [problem]
