@@ -17,7 +17,7 @@ from onefold.capture.source import CapturedSource, LogLost
 from onefold.capture.start import check_rules
 from onefold.capture.table_checks import CheckedTables, name_problem
 from onefold.capture.table_problems import refusal
-from onefold.core.errors import InvalidSettings, NotFound, OnefoldError, Rejected, TableRefused
+from onefold.core.errors import InvalidSettings, NotFound, OnefoldError, Rejected, TableRefused, TryAgain
 from onefold.core.names import TableId
 from onefold.core.text import shown_list
 from onefold.landing.announce import table_problems
@@ -28,6 +28,8 @@ from onefold.ports.warehouse import BaseWarehouse
 
 Part = Literal["source", "destination"]
 Value = TypeVar("Value")
+_FIRST: tuple[Part, str] = ("source", "settings")
+"""The check that asks the server first: where it has no answer, nothing is known of the source."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class CheckResult:
     """One sentence each, with a remedy."""
     note: str = ""
     """What the check has found, for the report."""
+    no_answer: bool = False
+    """Whether the source does not answer, so that nothing is known of it."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +60,23 @@ class PreflightReport:
     def in_order(self) -> bool:
         return not self.quarantine and not any(one.problems for one in self.findings)
 
+    @property
+    def no_answer(self) -> bool:
+        """Whether the source does not answer."""
+        return any(one.no_answer for one in self.findings)
+
     def to_json(self) -> dict[str, Any]:
         """Return the document of `--json`."""
         return {
             "ok": self.in_order,
-            "checks": [{**asdict(one), "ok": not one.problems, "problems": list(one.problems)} for one in self.findings],
+            "checks": [_as_dict(one) for one in self.findings],
             "tables": self.tables,
             "quarantine": [{**asdict(one.table), **_without_table(one)} for one in self.quarantine],
         }
+
+
+def _as_dict(one: CheckResult) -> dict[str, Any]:
+    return {"part": one.part, "name": one.name, "problems": list(one.problems), "note": one.note, "ok": not one.problems}
 
 
 def _without_table(problem: TableProblem) -> dict[str, str]:
@@ -88,7 +101,8 @@ class _Results:
         try:
             value = work()
         except OnefoldError as error:
-            self.found.append(CheckResult(part, name, problems_of(error)))
+            no_answer = (part, name) == _FIRST and isinstance(error, TryAgain)
+            self.found.append(CheckResult(part, name, problems_of(error), no_answer=no_answer))
             return None
         self.found.append(CheckResult(part, name, note=note(value)))
         return value
@@ -111,7 +125,7 @@ def preflight(
         options: of the start.
     """
     findings = _Results()
-    findings.run("source", "settings", source.check_settings, str)
+    findings.run(*_FIRST, source.check_settings, str)
     checkpoint = findings.run("source", "start", lambda: _checkpoint(store, options), _start_note)
     findings.run("source", "log", lambda: _check_log(source, checkpoint, options), str)
     findings.run("source", "GTIDs", lambda: _check_gtids(source, options), str)

@@ -45,6 +45,7 @@ from onefold.cli import (
 )
 from onefold.cli.common import ERROR, INTERRUPTED, OK, say
 from onefold.cli.common_options import defaults, program_options
+from onefold.cli.passwords import with_password_advice
 from onefold.cli.program import Program
 from onefold.cli.unforeseen import as_onefold_error
 from onefold.core.text import shown_lines
@@ -127,7 +128,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
             return INTERRUPTED
         say("red", "Interrupted.")
     except click.ClickException as error:
-        error.show()
+        with_password_advice(error).show()
     except BrokenPipeError:
         _discard_output()  # the program that read the output has ended, as `head` does
     except Exception as error:  # noqa: BLE001 no error of any kind ends as a traceback

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from onefold.cli.capture_options import address, address_of, checks, destinations, options_from, server_id, starts, tables
 from onefold.cli.capture_rules import missing_rules, with_rules
 from onefold.cli.capture_status import status
-from onefold.cli.common import CHANGES, OK, given, project, raise_problems, read_settings, say
+from onefold.cli.common import CHANGES, ERROR, OK, given, project, raise_problems, read_settings, say
 from onefold.cli.output import echo_json
 from onefold.cli.program import CommandGroup
 from onefold.cli.unforeseen import logged
@@ -111,7 +111,7 @@ def _show_check(process: Capture, options: Mapping[str, Any]) -> int:
         echo_json([report.to_json()])
     else:
         show_report(Console(highlight=False, emoji=False), report)
-    return OK if report.in_order else CHANGES
+    return ERROR if report.no_answer else OK if report.in_order else CHANGES
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,11 +28,13 @@ from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json, is_verbose
 from onefold.cli.program import CommandGroup
 from onefold.cli.table_arguments import dry_run_option, table_argument
+from onefold.core.errors import NameNotFound, NotFound, Rejected
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId, check_names
 from onefold.schema.column_policy import ColumnPolicies
 
 if TYPE_CHECKING:
+    from onefold.ports.hash_keys import HashKeys
     from onefold.views.policy_check import DraftedColumn, TablePolicyCheck
 
 
@@ -150,21 +153,51 @@ def key(
 
     settings, warehouse = open_warehouse(context, project, dataset, None)
     table = settings.key_table_of(TableId(warehouse.project, dataset, ""))
-    if dry_run:
-        if as_json:
-            echo_json([{"table": str(table), "rotated": rotate}])
-        else:
-            print_lines(f"{table} would get {'another key' if rotate else 'a key, unless it has one'}")
-        return OK
-    if rotate:
+    keys = BigQueryHashKeys(warehouse.client)
+    if rotate and not dry_run:
         confirm(yes, f"replace the key of {table}, by which every hashed value changes")
     new = HashKey.parse(file.read(), "the key of --key-file") if file else HashKey.new()
-    BigQueryHashKeys(warehouse.client).write(table, new, replace=rotate)
+    with _of_dataset(dataset):
+        done = _planned_key(keys, table, rotate=rotate) if dry_run else _written_key(keys, table, new, rotate=rotate)
     if as_json:
         echo_json([{"table": str(table), "rotated": rotate}])
     else:
-        print_lines(f"{table} has a new key" if rotate else f"{table} has a key")
+        print_lines(done)
     return OK
+
+
+@contextmanager
+def _of_dataset(dataset: str) -> Iterator[None]:
+    """Look for a near name where there is no dataset of keys: that of the tables may be mistyped.
+
+    Raises:
+        NameNotFound: there is none.
+    """
+    try:
+        yield
+    except NotFound as error:
+        raise NameNotFound(str(error), dataset) from error
+
+
+def _planned_key(keys: HashKeys, table: TableId, *, rotate: bool) -> str:
+    """Return what the command would do.
+
+    Raises:
+        Rejected: it would refuse to, because there is a key.
+    """
+    created = keys.created(table)
+    if created and not rotate:
+        raise Rejected(f"{table} has a key since {created:%Y-%m-%d %H:%M}, which stays: --rotate would replace it")
+    return (
+        f"{table} would get another key, instead of that of {created:%Y-%m-%d %H:%M}"
+        if created
+        else f"{table} would get a key"
+    )
+
+
+def _written_key(keys: HashKeys, table: TableId, new: HashKey, *, rotate: bool) -> str:
+    keys.write(table, new, replace=rotate)
+    return f"{table} has a new key" if rotate else f"{table} has a key"
 
 
 @click.command()

@@ -14,7 +14,7 @@ from onefold.cli.output import echo_json, output_console
 from onefold.cli.table_arguments import named_tables, project_of
 from onefold.cli.warehouse import open_project
 from onefold.core.errors import InvalidInput
-from onefold.core.names import check_names
+from onefold.core.names import check_names, is_pattern
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
@@ -56,15 +56,23 @@ def _named(tables: Sequence[str], dataset: str | None, settings: Settings) -> tu
         InvalidInput: nothing says which datasets.
     """
     if tables:
-        for table in tables:
+        for table in () if _is_former_form(tables, dataset) else tables:
             _check_dataset(table, dataset)
-        found = named_tables(tables, dataset, "onefold tables", of_dataset=True)
+        found = named_tables(tables, dataset, "onefold tables", of_dataset=dataset is not None)
         check_names(("dataset", one.dataset) for one in found)
         return found
     datasets = [dataset] if dataset else sorted(settings.datasets or ())
     if not datasets:
         raise InvalidInput("no dataset is named: write `onefold tables 'shop.*'`, or add --dataset shop")
     return tuple(NamedTables(name) for name in datasets)
+
+
+def _is_former_form(words: Sequence[str], dataset: str | None) -> bool:
+    """Return whether words are `DATASET TABLE`, as former releases had them."""
+    match words:
+        case [first, second]:
+            return dataset is None and "." not in first + second and not is_pattern(first)
+    return False
 
 
 def _check_dataset(table: str, dataset: str | None) -> None:

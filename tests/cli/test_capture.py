@@ -236,6 +236,8 @@ def test_a_server_that_does_not_answer_is_an_error(mariadb: DatabaseServer, run:
     assert mariadb.port != 9
     done = run("capture", "--host", "127.0.0.1", "--port", 9, "--user", "root", *PLACES, "--once")
     assert (done.code, "the source does not answer" in done.err) == (1, True)
+    checked = run("capture", "--host", "127.0.0.1", "--port", 9, "--user", "root", *PLACES, "--dry-run", "--json")
+    assert (checked.code, checked.result["ok"]) == (1, False), "an error, and no finding: nothing is known of the source"
 
 
 def test_every_event_of_the_log_of_capture_is_described() -> None:
@@ -254,6 +256,18 @@ def test_capture_refuses_a_dataset_whose_pattern_does_not_match_its_tables() -> 
         check_names_of_capture(settings, "events")
     check_names_of_capture(settings, "shop")
     check_names_of_capture(settings, "crm")
+
+
+@pytest.mark.parametrize(
+    ("command", "advice"),
+    [
+        ("capture", "give --password-from env:NAME, file:PATH or projects/P/secrets/S, or set ONEFOLD_SOURCE_PASSWORD."),
+        ("schema list", "give --password-from env:NAME, file:PATH or projects/P/secrets/S."),
+    ],
+)
+def test_an_option_for_a_password_is_refused_with_the_ways_to_give_one(run: Run, command: str, advice: str) -> None:
+    done = run(*command.split(), "--password", "my-secret")
+    assert (done.code, advice in " ".join(done.err.split()), "my-secret" in done.err) == (1, True, False), done.err
 
 
 def test_json_needs_check(run: Run) -> None:

@@ -59,8 +59,3 @@ def test_a_message_is_shown_and_not_sent(run: Run) -> None:
     shown = run(*words)
     assert (shown.code, shown.out.partition(": {")[0]) == (0, "would be sent to http://127.0.0.1:9")
     assert run(*words, "--json").result["id"] == ""
-
-
-def test_a_key_is_not_written(run: Run, dataset: EmulatedDataset) -> None:
-    shown = run("policies", "key", dataset.name, "--rotate", "--dry-run")
-    assert (shown.code, shown.out) == (0, f"local.{dataset.name}__keys.hash_key would get another key\n")

@@ -180,6 +180,8 @@ def test_key_is_written_and_rotated_and_never_printed(
     run: Run, dataset: EmulatedDataset, clean: CleanShop, tmp_path: Path
 ) -> None:
     (tmp_path / "key.txt").write_text(KEY.secret.hex())
+    planned = run("policies", "key", dataset.name, "--key-file", "key.txt", "--dry-run")
+    assert (planned.code, planned.out) == (0, f"{clean.key_table} would get a key\n"), planned.err
     made = run("policies", "key", dataset.name, "--key-file", "key.txt")
     assert (made.code, made.out, made.err) == (0, f"local.{dataset.name}__keys.hash_key has a key\n", "")
     query = f"SELECT ipad, opad FROM {clean.key_table.quoted}"
@@ -187,6 +189,12 @@ def test_key_is_written_and_rotated_and_never_printed(
     again = run("policies", "key", dataset.name)
     assert (again.code, dataset.run(query)) == (1, [KEY.pads])
     assert "has a key: replace it with --rotate" in again.err
+    for words, code, told in (
+        ((), 1, "which stays: --rotate would"),
+        (("--rotate",), 0, "another key, instead of that of 20"),
+    ):
+        planned = run("policies", "key", dataset.name, "--dry-run", *words)
+        assert (planned.code, told in planned.out + planned.err, dataset.run(query)) == (code, True, [KEY.pads])
     rotated = run("policies", "key", dataset.name, "--rotate", "--json")
     assert rotated.json["results"] == [{"table": str(clean.key_table), "rotated": True}]
     ((inner, outer),) = dataset.run(query)
@@ -200,5 +208,7 @@ def test_key_needs_its_dataset_and_hexadecimal_digits(run: Run, dataset: Emulate
     assert (missing.code, missing.out) == (1, "")
     assert f"dataset local.{dataset.name}__keys does not exist: create it with the variable clean_views" in missing.err
     assert run("policies", "key", dataset.name, "--rotate", "--yes").err == missing.err
+    assert run("policies", "key", dataset.name, "--dry-run").err == missing.err
+    assert f"did you mean {dataset.name}?" in run("policies", "key", f"{dataset.name}_").err
     wrong = run("policies", "key", dataset.name, "--key-file", "-", stdin="my secret")
     assert (wrong.code, "expected 64 to 128 hexadecimal digits" in wrong.err, "my secret" in wrong.err) == (1, True, False)

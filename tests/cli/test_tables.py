@@ -185,3 +185,12 @@ def test_the_clean_view_is_found_in_its_dataset(run: Run, captured: EmulatedData
     entry = entries(run, captured)["product"]
     assert states(entry)["clean"] == "out of date"
     assert entry["problems"] == ["clean view: it was written with other settings, or by another release"]
+
+
+def test_the_former_form_of_two_words_works_with_a_line_that_says_the_present_one(
+    run: Run, dataset: EmulatedDataset
+) -> None:
+    dataset.land("customer_v_abc", {"id": "INT64"}, "1")
+    shown = run("tables", dataset.name, "customer")
+    assert (shown.code, "customer" in shown.out) == (0, True), shown.err
+    assert f"write `onefold tables {dataset.name}.customer`" in shown.err
