@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from support.capture_receiver import receiving
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
+from support.rest import PROJECT
 
 from benchmarks.render import history
 from benchmarks.report import add_options, machine, markdown, publish, versions

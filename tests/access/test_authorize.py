@@ -7,8 +7,9 @@ from pathlib import Path
 import google.auth
 import pytest
 from google.auth.credentials import AnonymousCredentials
-from support.access_apis import PROJECT, AccessApis
+from support.access_apis import AccessApis
 from support.cli import Run
+from support.rest import PROJECT
 
 from onefold.access.authorize import authorize_views, clean_datasets
 from onefold.cli.access_clients import AccessClients, Addresses

@@ -10,7 +10,8 @@ import requests.exceptions
 from google.api_core.exceptions import BadRequest
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 from support.bigquery_views import BASE, OTHER_QUERY, QUERY, VIEW
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
+from support.rest import PROJECT
 
 import onefold.adapters.bigquery.client
 from onefold.adapters.bigquery.errors import translated

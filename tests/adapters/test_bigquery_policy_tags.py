@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 from google.cloud.bigquery import SchemaField
-from support.fake_bigquery import Resource, rest_field
 from support.refresh_shop import (
     tag,
 )
+from support.rest import Resource
+from support.rest_fields import rest_field
 
 import onefold.adapters.bigquery.annotations
 from onefold.schema.columns import Column

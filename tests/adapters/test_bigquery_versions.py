@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 from support.bigquery_views import BASE, QUERY
-from support.fake_bigquery import PROJECT, FakeBigQuery, Request
+from support.fake_bigquery import FakeBigQuery, Request
+from support.rest import PROJECT
 from support.zetasql_judge import Judge
 
 import onefold.adapters.bigquery.warehouse

@@ -10,7 +10,9 @@ import pytest
 import requests.exceptions
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 from support.bigquery_views import BASE, OTHER_QUERY, QUERY, VIEW, annotate, annotated, describe, die_after, stored_view
-from support.fake_bigquery import PROJECT, Crash, FakeBigQuery, Request, rest_field
+from support.fake_bigquery import Crash, FakeBigQuery, Request
+from support.rest import PROJECT
+from support.rest_fields import rest_field
 
 import onefold.adapters.bigquery.annotations
 import onefold.adapters.bigquery.client

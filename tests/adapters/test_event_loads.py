@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from support.fake_load_jobs import PROJECT, FakeLoadJobs, FakeTable
+from support.fake_load_jobs import FakeLoadJobs, FakeTable
+from support.rest import PROJECT
 
 from onefold.adapters.bigquery.event_loads import EventLoadJobs
 from onefold.adapters.bigquery.load_jobs import as_long_as_it_takes

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from support.fake_load_jobs import LOCATION, PROJECT, FakeLoadJobs, FakeTable
+from support.fake_load_jobs import LOCATION, FakeLoadJobs, FakeTable
+from support.rest import PROJECT
 
 from onefold.adapters.bigquery.load_jobs import MAX_ATTEMPTS, BigQueryLoadJobs, Load
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse

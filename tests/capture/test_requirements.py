@@ -12,8 +12,9 @@ from support.capture import bench_of, eventually
 from support.capture_receiver import Receiver, receiving
 from support.cli import Run
 from support.database_servers import READER
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
 from support.fake_gcs import ObjectStore
+from support.rest import PROJECT
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse

@@ -8,7 +8,8 @@ import pytest
 from google.api_core.exceptions import BadRequest
 from google.cloud import bigquery
 from support.bigquery_emulator import EmulatedDataset
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
+from support.rest import PROJECT
 from support.zetasql_judge import Judge, literals
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse

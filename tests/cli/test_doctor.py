@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from support.bigquery_emulator import EmulatedDataset
 from support.capture_receiver import Receiver, receiving
 from support.cli import Run
-from support.fake_google_project import FakeGoogleProject, serving
+from support.fake_google_project import FakeGoogleProject, serving_project
 
 from onefold.cli.doctor import GoogleClients
 from onefold.core.errors import Rejected
@@ -81,7 +81,7 @@ def google(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeGoog
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    with serving() as fake:
+    with serving_project() as fake:
         account = {"type": "service_account", "client_email": "ada@my-project.iam.gserviceaccount.com"}
         more = {"private_key": key.decode(), "token_uri": f"{fake.url}/token", "project_id": "my-project"}
         (tmp_path / "key.json").write_text(json.dumps({**account, **more}))

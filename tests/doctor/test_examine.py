@@ -10,7 +10,7 @@ import pytest
 import requests
 from support.capture_receiver import Receiver, receiving
 from support.fake_bigquery import FakeBigQuery
-from support.fake_google_project import FakeGoogleProject, serving
+from support.fake_google_project import FakeGoogleProject, serving_project
 
 from onefold.adapters.bigquery.hash_keys import BigQueryHashKeys
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
@@ -88,7 +88,7 @@ class Scene:
 @pytest.fixture
 def scene(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Scene]:
     monkeypatch.chdir(tmp_path)
-    with receiving() as topics, serving() as google:
+    with receiving() as topics, serving_project() as google:
         monkeypatch.setenv("PUBSUB_EMULATOR_HOST", topics.pubsub_address)
         yield Scene(FakeBigQuery(), topics, google)
 

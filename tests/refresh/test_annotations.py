@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.fake_bigquery import Crash, FakeBigQuery, Request, rest_field
+from support.fake_bigquery import Crash, FakeBigQuery, Request
 from support.refresh_shop import GET, PATCH, PERMISSIONS, QUERY, VIEW, annotate, covered, is_annotated, run
+from support.rest_fields import rest_field
 
 from onefold.schema.types import parse_type
 

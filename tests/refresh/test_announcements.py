@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from refresh.test_crashes import crash_at
 from support.announcements import REFUSALS, SETTINGS, Announcer, prune
-from support.fake_bigquery import PROJECT, Crash, FakeBigQuery
+from support.fake_bigquery import Crash, FakeBigQuery
 from support.refresh_shop import BASE, GET, PATCH, VIEW, covered, run, tags, with_tag
+from support.rest import PROJECT
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import Rejected, TryAgain

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from support.fake_bigquery import Crash, FakeBigQuery, Request, Resource
+from support.fake_bigquery import Crash, FakeBigQuery, Request
 from support.refresh_shop import PLAIN, VIEW, add, annotate, covered, run, shop, with_rules
+from support.rest import Resource
 
 from onefold.core.errors import NotFound
 from onefold.settings.environment import Settings

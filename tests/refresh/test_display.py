@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
 from support.refresh_shop import BASE, PLAIN, VIEW, run, with_rules
+from support.rest import PROJECT
 from support.views import build, version
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse

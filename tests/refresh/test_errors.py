@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
 from support.refresh_shop import (
     PLAIN,
     VIEW,
@@ -13,6 +13,7 @@ from support.refresh_shop import (
     run,
     with_rules,
 )
+from support.rest import PROJECT
 
 import onefold.refresh.limits
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse

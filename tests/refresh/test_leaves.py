@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from support.fake_bigquery import PROJECT, Crash, FakeBigQuery, Request, Resource
+from support.fake_bigquery import Crash, FakeBigQuery, Request
 from support.refresh_shop import (
     GET,
     LEAF,
@@ -25,6 +25,7 @@ from support.refresh_shop import (
     shop,
     with_rules,
 )
+from support.rest import PROJECT, Resource
 
 import onefold.refresh.labels
 import onefold.views.unified_view

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
 from support.in_memory import MemoryPublisher, push_body
 from support.refresh_shop import BASE, VIEW, run, shop
+from support.rest import PROJECT
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.names import TableId

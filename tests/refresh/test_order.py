@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from google.cloud import bigquery
-from support.fake_bigquery import PROJECT, FakeBigQuery, Resource, rest_field
+from support.fake_bigquery import FakeBigQuery
 from support.refresh_shop import PATCH, VIEW, before_next, run, with_rules
+from support.rest import PROJECT, Resource
+from support.rest_fields import rest_field
 from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.schema import columns_of

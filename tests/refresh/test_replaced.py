@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from support.fake_bigquery import FakeBigQuery, Request, Resource
+from support.fake_bigquery import FakeBigQuery, Request
 from support.in_memory import MemoryPublisher, audit_entry, push_body
 from support.refresh_shop import BASE, GET, PATCH, QUERY, VIEW, before_next, covered, run, with_rules
+from support.rest import Resource
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import TryAgain

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from support.fake_bigquery import PROJECT, Crash, FakeBigQuery, Request, Resource
+from support.fake_bigquery import Crash, FakeBigQuery, Request
+from support.rest import PROJECT, Resource
 
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView, Warehouse

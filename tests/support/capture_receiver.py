@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import grpc
@@ -25,10 +24,11 @@ from google.iam.v1.iam_policy_pb2 import (  # type: ignore[import-untyped]
     TestIamPermissionsResponse,
 )
 from google.pubsub_v1.types import GetTopicRequest, PublishRequest, PublishResponse, Topic
+from support.rest import Answer, HttpRequest, error, serving
 
 RECORDS, CREATED = "change-records", "table-created"
-_TABLES = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/[^/]+/tables(?:/(?P<table>[^/?]+))?(?:\?.*)?")
-_DATASET = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/(?P<dataset>[^/?]+)(?:\?.*)?")
+_TABLES = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/[^/]+/tables(?:/(?P<table>[^/]+))?")
+_DATASET = re.compile(r"/bigquery/v2/projects/[^/]+/datasets/(?P<dataset>[^/]+)")
 _WORKERS = 100
 """Requests that may wait for their answers at the same time."""
 
@@ -93,9 +93,18 @@ class Receiver:
             context.abort(grpc.StatusCode.NOT_FOUND, "Topic not found")
         return Topic.pb()(name=request.topic)
 
-    def get_dataset(self, name: str) -> tuple[int, dict[str, Any]]:
-        reference = {"projectId": "local", "datasetId": name}
-        return _error(404, "notFound") if name.startswith("missing") else (200, {"datasetReference": reference})
+    def answer(self, request: HttpRequest) -> Answer:
+        """Answer a request to BigQuery."""
+        if self.tables_down:
+            self.refused += 1
+            return error(503, "backendError")
+        if dataset := _DATASET.fullmatch(request.path):
+            name = dataset["dataset"]
+            reference = {"projectId": "local", "datasetId": name}
+            return error(404, "notFound") if name.startswith("missing") else (200, {"datasetReference": reference})
+        match = _TABLES.fullmatch(request.path)
+        assert match, request.path
+        return self.create_table(request.json) if request.method == "POST" else self.get_table(match["table"])
 
     def _wait(self, size: int) -> None:
         with self._lock:
@@ -111,28 +120,24 @@ class Receiver:
             self.lost_answers -= loses
         return loses
 
-    def get_table(self, name: str) -> tuple[int, dict[str, Any]]:
-        return (200, self._tables[name]) if name in self._tables else _error(404, "notFound")
+    def get_table(self, name: str) -> Answer:
+        return (200, self._tables[name]) if name in self._tables else error(404, "notFound")
 
-    def create_table(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def create_table(self, body: dict[str, Any]) -> Answer:
         name = body["tableReference"]["tableId"]
         with self._lock:
             if name in self._tables:
-                return _error(409, "duplicate")
+                return error(409, "duplicate")
             self._tables[name] = {**body, "type": "TABLE", "creationTime": "1700000000000", "etag": "1"}
             self.arrived.append(("table", name))
         return 200, self._tables[name]
-
-
-def _error(status: int, reason: str) -> tuple[int, dict[str, Any]]:
-    return status, {"error": {"code": status, "message": reason, "errors": [{"reason": reason, "message": reason}]}}
 
 
 @contextmanager
 def receiving(receiver: Receiver | None = None) -> Iterator[Receiver]:
     receiver = receiver or Receiver()
     receiver.answering.set()
-    with _pubsub(receiver), _bigquery(receiver):
+    with _pubsub(receiver), serving(receiver.answer) as receiver.bigquery_address:
         yield receiver
         receiver.answering.set()
 
@@ -157,49 +162,6 @@ def _pubsub(receiver: Receiver) -> Iterator[None]:
 
 def _method(work: Callable[[Any, grpc.ServicerContext], Any], request: Any, response: Any) -> grpc.RpcMethodHandler:
     return grpc.unary_unary_rpc_method_handler(work, request.FromString, response.SerializeToString)
-
-
-@contextmanager
-def _bigquery(receiver: Receiver) -> Iterator[None]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            if dataset := _DATASET.fullmatch(self.path):
-                self._answer(lambda: receiver.get_dataset(dataset["dataset"]))
-                return
-            match = _TABLES.fullmatch(self.path)
-            assert match, self.path
-            self._answer(lambda: receiver.get_table(match["table"]))
-
-        def do_POST(self) -> None:
-            assert _TABLES.fullmatch(self.path), self.path
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            self._answer(lambda: receiver.create_table(body))
-
-        def _answer(self, work: Callable[[], tuple[int, dict[str, Any]]]) -> None:
-            status, body = _error(503, "backendError") if receiver.tables_down else work()
-            receiver.refused += status == 503
-            data = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: Any) -> None:
-            """Log nothing: the receiver has what the tests need."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    receiver.bigquery_address = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def check_order(arrived: Iterable[tuple[str, Any]]) -> None:

@@ -14,12 +14,11 @@ from __future__ import annotations
 import itertools
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
-from support.fake_dataset_access import error
+from support.rest import Answer, HttpRequest, error
 
 _MEMBERSHIPS = re.compile(r"/v1/(groups/\w+)/memberships(?:/(\w+))?")
 _PAGE = 2
@@ -58,38 +57,38 @@ class FakeGroups:
         found = self.groups[self.addresses[email]].values()
         return {entry["preferredMemberKey"]["id"]: {role["name"] for role in entry["roles"]} for entry in found}
 
-    def answer(self, method: str, url: str, _headers: Any, body: Any) -> tuple[int, Any]:
-        path, query = urlsplit(url).path, parse_qs(urlsplit(url).query)
-        self.before(method, path)
+    def answer(self, request: HttpRequest) -> Answer:
+        path = request.path
+        self.before(request.method, path)
         with self._lock:
             if path == "/v1/groups:lookup":
-                name = self.addresses.get(query["groupKey.id"][0])
-                return (200, {"name": name}) if name else error(403, "Permission denied (or it may not exist)", "forbidden")
+                name = self.addresses.get(request.query["groupKey.id"])
+                return (200, {"name": name}) if name else error(403, "forbidden", "Permission denied (or it may not exist)")
             found = _MEMBERSHIPS.fullmatch(path)
             if found and found[1] in self.groups:
-                return self._memberships(method, found[1], found[2], query, body)
-        return error(404, f"{method} {path} is not here", "notFound")
+                return self._memberships(request, found[1], found[2])
+        return error(404, "notFound", f"{request.method} {path} is not here")
 
-    def _memberships(self, method: str, group: str, number: str | None, query: Any, body: Any) -> tuple[int, Any]:
+    def _memberships(self, request: HttpRequest, group: str, number: str | None) -> Answer:
         stored = self.groups[group]
-        if method == "GET":
-            return self._list(list(stored.values()), query)
-        if method == "DELETE":
+        if request.method == "GET":
+            return self._list(list(stored.values()), request.query)
+        if request.method == "DELETE":
             removed = stored.pop(number or "", None)
-            return (200, {"done": True, "response": {}}) if removed else error(404, "no such membership", "notFound")
-        address = body["preferredMemberKey"]["id"]
+            return (200, {"done": True, "response": {}}) if removed else error(404, "notFound", "no such membership")
+        address = request.json["preferredMemberKey"]["id"]
         if address in self.refused:
-            return error(400, f"{address} cannot be a member", "invalid")
+            return error(400, "invalid", f"{address} cannot be a member")
         if any(entry["preferredMemberKey"]["id"].lower() == address.lower() for entry in stored.values()):
-            return error(409, "Resource already exists", "alreadyExists")
+            return error(409, "alreadyExists", "Resource already exists")
         email = next(email for email, name in self.addresses.items() if name == group)
-        self.join(email, address, *(role["name"] for role in body["roles"]))
+        self.join(email, address, *(role["name"] for role in request.json["roles"]))
         return 200, {"done": True, "response": {}}
 
-    def _list(self, entries: list[dict[str, Any]], query: Any) -> tuple[int, Any]:
-        start = int(query.get("pageToken", ["0"])[0])
+    def _list(self, entries: list[dict[str, Any]], query: Mapping[str, str]) -> Answer:
+        start = int(query.get("pageToken", 0))
         page = entries[start : start + _PAGE]
-        if query.get("view") != ["FULL"]:
+        if query.get("view") != "FULL":
             page = [{key: value for key, value in entry.items() if key != "roles"} for entry in page]
         more = {"nextPageToken": str(start + _PAGE)} if start + _PAGE < len(entries) else {}
         return 200, {"memberships": page, **more}

@@ -22,7 +22,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+
+from support.rest import Answer, HttpRequest, error
 
 Entry = dict[str, Any]
 _DATASET = re.compile(r"/bigquery/v2/projects/my-project/datasets/(\w+)")
@@ -62,47 +63,47 @@ class FakeDatasets:
         with self._lock:
             self.put(name, *self.entries(name), *entries)
 
-    def answer(self, method: str, url: str, headers: Any, body: Any) -> tuple[int, Any]:
-        path, query = urlsplit(url).path, parse_qs(urlsplit(url).query)
-        self.before(method, path)
+    def answer(self, request: HttpRequest) -> Answer:
+        path = request.path
+        self.before(request.method, path)
         if path.rpartition("/")[2] in self.denied:
-            return error(403, "Access Denied", "forbidden")
+            return error(403, "forbidden", "Access Denied")
         with self._lock:
             if found := _DATASET.fullmatch(path):
-                return self._dataset(method, found[1], query, headers.get("If-Match"), body)
+                return self._dataset(request, found[1])
             if found := _TABLES.fullmatch(path):
-                return self._list(found[1], int(query.get("pageToken", ["0"])[0]))
+                return self._list(found[1], int(request.query.get("pageToken", 0)))
             if found := _TABLE_POLICY.fullmatch(path):
                 bindings = self.tables[found[1]].get(found[2])
-                return (200, {"bindings": bindings}) if bindings is not None else error(404, "no table", "notFound")
+                return (200, {"bindings": bindings}) if bindings is not None else error(404, "notFound", "no table")
         if path == "/v3/projects/my-project:getIamPolicy":
             return 200, {"bindings": self.project_bindings}
         if path.removeprefix("/v1/") in self.roles:
             return 200, {"includedPermissions": self.roles[path.removeprefix("/v1/")]}
-        return error(404, f"{method} {path} is not here", "notFound")
+        return error(404, "notFound", f"{request.method} {path} is not here")
 
-    def _dataset(self, method: str, name: str, query: Any, etag: str | None, body: Any) -> tuple[int, Any]:
+    def _dataset(self, request: HttpRequest, name: str) -> Answer:
         if name not in self.datasets:
-            return error(404, f"Not found: Dataset my-project:{name}", "notFound")
+            return error(404, "notFound", f"Not found: Dataset my-project:{name}")
         stored = self.datasets[name]
-        conditions = query.get("accessPolicyVersion") == ["3"]
-        if method == "PATCH":
-            if etag is not None and etag != stored["etag"]:
-                return error(412, "Precondition check failed.", "conditionNotMet")
+        conditions = request.query.get("accessPolicyVersion") == "3"
+        if request.method == "PATCH":
+            if request.headers.get("If-Match", stored["etag"]) != stored["etag"]:
+                return error(412, "conditionNotMet", "Precondition check failed.")
             if not conditions and any("condition" in entry for entry in stored["access"]):
-                return error(400, "accessPolicyVersion 3 is required", "invalid")
-            if not any(map(_owns, body["access"])):
-                return error(400, "a dataset needs an owner", "invalid")
-            self.put(name, *map(normal, body["access"]))
+                return error(400, "invalid", "accessPolicyVersion 3 is required")
+            if not any(map(_owns, request.json["access"])):
+                return error(400, "invalid", "a dataset needs an owner")
+            self.put(name, *map(normal, request.json["access"]))
             self.writes += 1
             if self.lose_answers:
                 self.lose_answers -= 1
-                return error(503, "try again", "backendError")
+                return error(503, "backendError", "try again")
         shown = copy.deepcopy(self.datasets[name])
         shown["access"] = [entry if conditions else _without_condition(entry) for entry in shown["access"]]
         return 200, shown
 
-    def _list(self, dataset: str, start: int) -> tuple[int, Any]:
+    def _list(self, dataset: str, start: int) -> Answer:
         names = list(self.tables.get(dataset, {}))
         page = [{"tableReference": {"tableId": name}} for name in names[start : start + _PAGE]]
         more = {"nextPageToken": str(start + _PAGE)} if start + _PAGE < len(names) else {}
@@ -125,7 +126,3 @@ def _without_condition(entry: Entry) -> Entry:
         return entry
     rest = {key: value for key, value in entry.items() if key != "condition"}
     return {**rest, "role": f"{entry['role']}_withcond_0a1b"}
-
-
-def error(status: int, message: str, reason: str) -> tuple[int, Any]:
-    return status, {"error": {"code": status, "message": message, "errors": [{"reason": reason, "message": message}]}}

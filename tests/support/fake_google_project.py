@@ -11,14 +11,12 @@ It honours:
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+
+from support.rest import Answer, HttpRequest, error, serving
 
 from onefold.adapters.google_project import ADDRESSES
 from onefold.doctor.rights import ACCOUNTS, APIS, TROUBLESHOOTER
@@ -45,24 +43,22 @@ class FakeGoogleProject:
     def addresses(self) -> dict[str, str]:
         return dict.fromkeys(ADDRESSES, self.url)
 
-    def answer(self, method: str, url: str, body: bytes) -> tuple[int, Any]:
-        path, query = urlsplit(url).path, parse_qs(urlsplit(url).query)
+    def answer(self, request: HttpRequest) -> Answer:
+        method, path = request.method, request.path
         if path == "/token":
             return (
                 (200, {"access_token": "t", "expires_in": 3600}) if self.gives_tokens else (400, {"error": "invalid_grant"})
             )
         if self.closed:
-            return 403, {
-                "error": {"code": 403, "message": "the caller may not do this", "errors": [{"reason": "forbidden"}]}
-            }
-        if (method, path) == ("GET", "/v1/projects/my-project/services") and query["filter"] == ["state:ENABLED"]:
-            return 200, self._services(int(query.get("pageToken", ["0"])[0]))
+            return error(403, "forbidden", "the caller may not do this")
+        if (method, path) == ("GET", "/v1/projects/my-project/services") and request.query["filter"] == "state:ENABLED":
+            return 200, self._services(int(request.query.get("pageToken", 0)))
         if method == "GET" and path.startswith("/v1/projects/my-project/serviceAccounts/"):
             found = path.rpartition("/")[2] in self.accounts
-            return (200, {}) if found else (404, {"error": {"code": 404, "message": "Unknown service account"}})
+            return (200, {}) if found else error(404, "notFound", "Unknown service account")
         if (method, path) == ("POST", "/v1/iam:troubleshoot"):
-            return 200, {"access": self._access(**json.loads(body)["accessTuple"])}
-        return 400, {"error": {"code": 400, "message": f"{method} {path} is not supported"}}
+            return 200, {"access": self._access(**request.json["accessTuple"])}
+        return error(400, "invalid", f"{method} {path} is not supported")
 
     def _services(self, start: int) -> dict[str, Any]:
         page = [{"config": {"name": name}} for name in self.enabled[start : start + _PAGE]]
@@ -76,27 +72,7 @@ class FakeGoogleProject:
 
 
 @contextmanager
-def serving() -> Iterator[FakeGoogleProject]:
+def serving_project() -> Iterator[FakeGoogleProject]:
     fake = FakeGoogleProject()
-
-    class Handler(BaseHTTPRequestHandler):
-        def _serve(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            status, content = fake.answer(self.command, self.path, body)
-            data = json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        do_GET = do_POST = _serve  # noqa: N815 the server calls these names
-
-        def log_message(self, *_: object) -> None:
-            """Silent."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        fake.url = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    with serving(fake.answer) as fake.url:
         yield fake
-        server.shutdown()

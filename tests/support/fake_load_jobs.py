@@ -21,16 +21,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
 
 import requests
-from google.auth.credentials import AnonymousCredentials
-from google.cloud import bigquery
+from support.rest import PROJECT, Answer, HttpRequest, Resource, RestSession, error
 
-PROJECT, LOCATION = "my-project", "europe-west1"
+LOCATION = "europe-west1"
 _JOB = re.compile(rf"/bigquery/v2/projects/{PROJECT}/jobs/(?P<job>[^/]+)")
 _RESULTS = re.compile(rf"/bigquery/v2/projects/{PROJECT}/queries/(?P<job>[^/]+)")
 _TABLE = re.compile(rf"/bigquery/v2/projects/{PROJECT}/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/]+)")
@@ -38,7 +35,6 @@ _DATASET = re.compile(rf"/bigquery/v2/projects/{PROJECT}/datasets/(?P<dataset>[^
 _COUNT = re.compile(r"SELECT COUNT\(\*\) AS n FROM `my-project\.\w+\.(?P<table>\w+)`")
 _DELETE = re.compile(r"DELETE FROM `my-project\.\w+\.(?P<table>\w+)` WHERE (?:`_day` = DATE '(?P<day>[0-9-]+)'|TRUE)")
 
-Resource = dict[str, Any]
 Row = dict[str, Any]
 
 
@@ -50,7 +46,7 @@ class FakeTable:
 
 
 @dataclass
-class FakeLoadJobs:
+class FakeLoadJobs(RestSession):
     """One project; also the session that a client sends its requests through."""
 
     tables: dict[str, FakeTable] = field(default_factory=dict)
@@ -67,27 +63,19 @@ class FakeLoadJobs:
     requests_seen: int = 0
     now: int = 2_000
     """Milliseconds since 1970, at which jobs and tables are created."""
-    is_mtls: bool = False
 
-    def client(self) -> bigquery.Client:
-        credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
-        return bigquery.Client(project=PROJECT, credentials=credentials, _http=cast(requests.Session, self))
-
-    def request(self, method: str, url: str, data: str | None = None, **_: object) -> requests.Response:
+    def answer(self, request: HttpRequest) -> Answer:
         self.requests_seen += 1
-        parts = urlsplit(url)
-        status, body = self._answer(method, parts.path, parse_qs(parts.query), json.loads(data) if data else {})
-        if self.lose_answers and method == "POST":
+        answered = self._answer(request)
+        if self.lose_answers and request.method == "POST":
             self.lose_answers -= 1
             raise requests.exceptions.ConnectionError("the connection was reset")
-        return _response(method, url, status, body)
+        return answered
 
-    def close(self) -> None:
-        pass
-
-    def _answer(self, method: str, path: str, query: Mapping[str, list[str]], body: Resource) -> tuple[int, Resource]:
+    def _answer(self, request: HttpRequest) -> Answer:
+        path = request.path
         if match := _JOB.fullmatch(path):
-            return self._get_job(match["job"], query)
+            return self._get_job(match["job"], request.query.get("location", LOCATION))
         if match := _RESULTS.fullmatch(path):
             reference = {"projectId": PROJECT, "jobId": match["job"], "location": LOCATION}
             return 200, {"jobReference": reference, "jobComplete": True, **self.jobs[match["job"]]["answer"]}
@@ -95,17 +83,17 @@ class FakeLoadJobs:
             table = self.tables.get(match["table"])
             reference = {"projectId": PROJECT, "datasetId": match["dataset"], "tableId": match["table"]}
             if table is None:
-                return _error(404, "notFound")
+                return error(404, "notFound")
             return 200, {"tableReference": reference, "labels": table.labels, "creationTime": str(table.created)}
         if match := _DATASET.fullmatch(path):
             return 200, {"datasetReference": {"projectId": PROJECT, "datasetId": match["dataset"]}, "location": LOCATION}
-        assert method == "POST", path
-        return self._insert(body)
+        assert request.method == "POST", path
+        return self._insert(request.json)
 
-    def _insert(self, body: Resource) -> tuple[int, Resource]:
+    def _insert(self, body: Resource) -> Answer:
         id_ = body["jobReference"]["jobId"]
         if id_ in self.jobs:
-            return _error(409, "duplicate", f"Already Exists: Job {PROJECT}:{LOCATION}.{id_}")
+            return error(409, "duplicate", f"Already Exists: Job {PROJECT}:{LOCATION}.{id_}")
         configuration = body["configuration"]
         job: Resource = {"jobReference": {"projectId": PROJECT, "jobId": id_, "location": LOCATION}, "left": self.running}
         job |= {"configuration": configuration, "created": self.now}
@@ -117,9 +105,9 @@ class FakeLoadJobs:
         self.jobs[id_] = job
         return 200, _described(job)
 
-    def _get_job(self, id_: str, query: Mapping[str, list[str]]) -> tuple[int, Resource]:
-        if id_ not in self.jobs or query.get("location", [LOCATION]) != [LOCATION]:
-            return _error(404, "notFound", f"Not found: Job {id_}")
+    def _get_job(self, id_: str, location: str) -> Answer:
+        if id_ not in self.jobs or location != LOCATION:
+            return error(404, "notFound", f"Not found: Job {id_}")
         job = self.jobs[id_]
         job["left"] = max(job["left"] - 1, 0)
         return 200, _described(job)
@@ -170,18 +158,3 @@ def _described(job: Resource) -> Resource:
 
 def _reason(reason: str, message: str = "as the test wanted") -> Resource:
     return {"reason": reason, "message": message, "location": "gs://"}
-
-
-def _error(status: int, reason: str, message: str = "as the test wanted") -> tuple[int, Resource]:
-    details = {"reason": reason, "message": message, "domain": "global"}
-    return status, {"error": {"code": status, "message": message, "errors": [details]}}
-
-
-def _response(method: str, url: str, status: int, body: Resource) -> requests.Response:
-    response = requests.Response()
-    response.status_code = status
-    response._content = json.dumps(body).encode()
-    response.headers["Content-Type"] = "application/json"
-    response.request = requests.PreparedRequest()
-    response.request.method, response.request.url = method, url
-    return response

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from support.fake_bigquery import PROJECT
+from support.rest import PROJECT
 
 from onefold.ports.publisher import Message
 

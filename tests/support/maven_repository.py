@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from support.rest import Answer, HttpRequest, serving
 
 
 @contextmanager
 def maven_repository(jar: bytes) -> Iterator[tuple[str, list[str]]]:
     """Serve one jar at any path of a group. Yields the address, and the paths that were asked for."""
-    asked: list[str] = []
+    paths: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            found = self.path.startswith("/org/") and self.path.endswith(".jar")
-            self.send_response(200 if found else 404)
-            self.end_headers()
-            self.wfile.write(jar if found else b"")
+    def answer(request: HttpRequest) -> Answer:
+        paths.append(request.path)
+        found = request.path.startswith("/org/") and request.path.endswith(".jar")
+        return (200, jar) if found else (404, b"")
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 as http.server names it
-            """Log nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", asked
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(answer) as address:
+        yield address, paths

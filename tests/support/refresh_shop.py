@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from support.fake_bigquery import PROJECT, FakeBigQuery, Request, Resource
+from support.fake_bigquery import FakeBigQuery, Request
+from support.rest import PROJECT, Resource
 
 import onefold.adapters.bigquery.client
 import onefold.views.unified_view

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from support.clean_shop import policies
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
+from support.rest import PROJECT
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.names import TableId

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
+from support.rest import PROJECT
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import METADATA, METADATA_FIELDS, metadata_type

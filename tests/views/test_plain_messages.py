@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 from support.clean_shop import policies
-from support.fake_bigquery import rest_field
 from support.in_memory import ABC, audit_entry, push_body
 from support.memory_handler import SETTINGS, MemoryHandler
+from support.rest_fields import rest_field
 
 from onefold.changelog.metadata import METADATA, METADATA_FIELDS, metadata_type
 from onefold.messages.table_created import table_message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from refresh.test_crashes import crash_at
-from support.fake_bigquery import Crash, FakeBigQuery, Resource, rest_field
+from support.fake_bigquery import Crash, FakeBigQuery
 from support.refresh_shop import (
     VIEW,
     covered,
@@ -14,6 +14,8 @@ from support.refresh_shop import (
     with_rules,
     with_tag,
 )
+from support.rest import Resource
+from support.rest_fields import rest_field
 
 from onefold.adapters.bigquery.policy_tags import SET_TAGS
 from onefold.core.errors import PolicyTagsDenied, SchemaConflict

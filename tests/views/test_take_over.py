@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
 from support.in_memory import MemoryPublisher, push_body
 from support.refresh_shop import BASE, VIEW, covered, run, with_rules
+from support.rest import PROJECT
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import ViewNameTaken

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
 from support.refresh_shop import covered, run, with_rules
+from support.rest import PROJECT
 
 from onefold.core.errors import SchemaConflict
 from onefold.schema.types import parse_type

@@ -7,8 +7,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from support.fake_bigquery import PROJECT, FakeBigQuery
+from support.fake_bigquery import FakeBigQuery
 from support.in_memory import ABC, DEF
+from support.rest import PROJECT
 from support.rest_topics import Topics, rest_topics
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
