@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import base64
-import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 import requests
+from support.rest import Answer, HttpRequest, serving
 
 from onefold.adapters.secrets import _secret, read_password
 from onefold.core.errors import Rejected, TryAgain
@@ -24,26 +22,12 @@ def secret_manager(status: int, content: bytes = b"") -> Iterator[tuple[str, lis
     """A server that answers each request with a status and, for 200, with a secret. Yields its address and the paths."""
     paths: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            paths.append(self.path)
-            body = json.dumps({"name": NAME, "payload": {"data": base64.b64encode(content).decode()}}).encode()
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(request: HttpRequest) -> Answer:
+        paths.append(request.path)
+        return status, {"name": NAME, "payload": {"data": base64.b64encode(content).decode()}}
 
-        def log_message(self, *_: object) -> None:
-            """Stay quiet."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1/", paths
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(answer) as address:
+        yield f"{address}/v1/", paths
 
 
 def test_a_password_of_the_environment_and_of_a_file(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from support.database_servers import DatabaseServer
+from support.in_memory import MemoryPublisher
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.capture.checkpoint import Progress
@@ -41,11 +42,11 @@ WAIT_SECONDS = 300
 _server_ids = itertools.count(20_000)
 
 
-class RecordingPublisher:
+class RecordingPublisher(MemoryPublisher):
     """Keeps the published messages by topic. While it is `down`, it takes none."""
 
     def __init__(self) -> None:
-        self.topics: dict[str, list[Message]] = {}
+        super().__init__()
         self.down = False
         self._lock = threading.Lock()
 
@@ -53,9 +54,7 @@ class RecordingPublisher:
         if self.down:
             raise TryAgain("503")
         with self._lock:
-            kept = self.topics.setdefault(topic, [])
-            kept += messages
-            return [str(len(kept))]
+            return super().publish(topic, messages)
 
     def publish_soon(self, topic: str, message: Message, done: Callable[[Exception | None], None]) -> None:
         try:

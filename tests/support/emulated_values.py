@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from support.bigquery_emulator import EmulatedDataset
+from support.source_types import b64
+from support.strategies import bytes_literal, text_literal
 from support.zetasql_judge import Judge
 
 from onefold.core.names import quote
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
-
-
-def _b64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
 
 _BYTES = (b"", b"abc", b"\\x41", b"\x00", b"\xff\xfe", "żółw 🐢".encode(), b"\xc3", b"'\"\\")
 _TEXTS = ("", " ", "null", "0", "'\"`\\", "Zażółć", "日本語🐢", "line\nbreak", "1:2", '{"a": 1}')
@@ -49,13 +45,9 @@ def _of(kind: str, texts: Sequence[str]) -> Landed:
     return [(text, f"CAST('{text}' AS {kind})") for text in texts]
 
 
-def _quoted(text: str) -> str:
-    return "'" + "".join(f"\\U{ord(letter):08x}" for letter in text) + "'"
-
-
 VALUES: Mapping[str, Landed] = {
-    "STRING": [(text, _quoted(text)) for text in _TEXTS],
-    "BYTES": [(_b64(data), "b'" + "".join(f"\\x{byte:02x}" for byte in data) + "'") for data in _BYTES],
+    "STRING": [(text, text_literal(text)) for text in _TEXTS],
+    "BYTES": [(b64(data), bytes_literal(data)) for data in _BYTES],
     "BOOL": [(True, "TRUE"), (False, "FALSE")],
     "INT64": [(str(n), str(n)) for n in (0, 1, -1, 2**63 - 1, -(2**63), 2**53, 2**53 + 1)],
     "NUMERIC": _of("NUMERIC", _NUMERICS),
@@ -68,14 +60,14 @@ VALUES: Mapping[str, Landed] = {
     "INTERVAL": [(text, f"CAST('{text}' AS INTERVAL)") for text in _INTERVALS],
     "STRUCT<i INTERVAL>": [({"i": text}, f"STRUCT(CAST('{text}' AS INTERVAL))") for text in _INTERVALS],
     "JSON": [
-        (text, f"PARSE_JSON({_quoted(text)}, wide_number_mode => 'round')")
+        (text, f"PARSE_JSON({text_literal(text)}, wide_number_mode => 'round')")
         for text in (
             "null", "{}", "[]", "1", "1.5", '"1"', '""', "true", '{"b": {"c": [1, null, "ż"]}, "a": 1.0}', "1e2",
             "18446744073709551615", '{"a": null, "A": "\\u0001\\"\\n/"}', "-0.0", "1e300",
         )
     ],
     "STRUCT<`b` INT64, `a b` STRUCT<`end` NUMERIC, x BYTES>>": [
-        ({"b": "1", "a b": {"end": "1.5", "x": _b64(b"\xff")}}, "STRUCT(1, STRUCT(NUMERIC '1.5', b'\\xff'))"),
+        ({"b": "1", "a b": {"end": "1.5", "x": b64(b"\xff")}}, "STRUCT(1, STRUCT(NUMERIC '1.5', b'\\xff'))"),
         ({"b": None, "a b": {"end": None, "x": None}}, "STRUCT(NULL, STRUCT(NULL, NULL))"),
         ({"b": "9007199254740993", "a b": None}, "STRUCT(9007199254740993, NULL)"),
     ],
@@ -91,7 +83,7 @@ VALUES: Mapping[str, Landed] = {
         ),
     ],
     "ARRAY<STRING>": [([], "[]"), (["", "ż"], "['', 'ż']")],
-    "ARRAY<BYTES>": [([_b64(b"\xff"), _b64(b"a")], "[b'\\xff', b'a']")],
+    "ARRAY<BYTES>": [([b64(b"\xff"), b64(b"a")], "[b'\\xff', b'a']")],
     "ARRAY<BIGNUMERIC>": [(["1.50", _BIG[7]], f"[BIGNUMERIC '1.5', BIGNUMERIC '{_BIG[7]}']"), ([], "[]")],
     "ARRAY<TIMESTAMP>": [([f"{_STAMPS[0]}+00:00"], f"[TIMESTAMP '{_STAMPS[0]}+00']")],
     "ARRAY<STRUCT<element INT64, place ARRAY<STRUCT<o1 BIGNUMERIC>>>>": [

@@ -32,6 +32,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
+from google.protobuf.unknown_fields import UnknownFieldSet
 from google.rpc import code_pb2, status_pb2
 
 from onefold.schema.types import Array, Scalar, Struct, Type, parse_type
@@ -213,25 +214,12 @@ def descriptor_of(request: types.AppendRowsRequest) -> descriptor_pb2.Descriptor
 
 
 def column_of(field: descriptor_pb2.FieldDescriptorProto) -> str:
-    """The field's name, or what its option says: read from the bytes, since the library does not know the option."""
-    data = field.options.SerializeToString()
-    if not data:
+    """The field's name, or what its option says, which the library does not know."""
+    unknown = UnknownFieldSet(field.options)
+    if len(unknown) == 0:
         return field.name
-    tag, at = varint(data, 0)
-    size, at = varint(data, at)
-    assert tag == COLUMN_NAME << 3 | 2
-    assert len(data) == at + size
-    return data[at:].decode()
-
-
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        value |= (data[at] & 127) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 128:
-            return value, at
+    assert unknown[0].field_number == COLUMN_NAME
+    return str(unknown[0].data.decode())
 
 
 def failed(code: int, message: str, extra_fields: bool = False) -> types.AppendRowsResponse:

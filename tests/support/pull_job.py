@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from support.in_memory import MemoryPublisher, push_body
 from support.jdbc_driver import ROOT, driver_jar, python_environ
 from support.rest_topics import Topics, rest_topics
 from support.source_database import SourceDatabase
+from support.spark_process import kill_group
 
 from onefold.mysql.connection import connect, query
 from onefold.settings.environment import load_settings
@@ -131,14 +130,7 @@ class PulledDatabase:
     def kill(self, window: str, *words: str, since: Callable[[], bool], after: float = 0.0) -> bool:
         """Kill the job some seconds after something holds, unless it ends before. Return whether it was killed."""
         with self.start(window, *words) as process:
-            end = time.monotonic() + _SECONDS
-            while process.poll() is None and not since() and time.monotonic() < end:
-                time.sleep(0.002)
-            try:
-                process.communicate(timeout=after)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
+            kill_group(process, after, since)
             return process.returncode == -signal.SIGKILL
 
     def refresh(self) -> None:

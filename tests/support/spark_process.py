@@ -15,7 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 _SETTINGS = "--master local[2] --driver-memory 1g --conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=2"
-_SECONDS = 300
+_SECONDS = 1_200
 KILLS = int(os.environ.get("TEST_KILLS", "1"))
 """Rounds of kills in a test: each run of the job takes ten seconds or more."""
 
@@ -58,12 +58,17 @@ class Job:
     def kill(self, after: float, since: Callable[[], bool]) -> bool:
         """Kill it some seconds after something holds, unless it ends before. Return whether it was killed."""
         with self.start() as process:
-            deadline = time.monotonic() + _SECONDS
-            while process.poll() is None and not since() and time.monotonic() < deadline:
-                time.sleep(0.002)
-            try:
-                process.wait(timeout=after)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
+            kill_group(process, after, since)
             return process.returncode == -signal.SIGKILL
+
+
+def kill_group(process: subprocess.Popen[str], after: float, since: Callable[[], bool]) -> None:
+    """Kill a process and its children some seconds after something holds, unless it ends before."""
+    deadline = time.monotonic() + _SECONDS
+    while process.poll() is None and not since() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    try:
+        process.communicate(timeout=after)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
