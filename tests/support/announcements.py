@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from support.fake_bigquery import FakeBigQuery
-from support.in_memory import MemoryPublisher, push_body
-from support.memory_handler import unified_lines
+from support.in_memory import push_body
+from support.memory_handler import MemoryHandler
 from support.refresh_shop import BASE, VIEW
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
@@ -18,7 +18,6 @@ from onefold.refresh.announce import announce
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
-from onefold.views.handler import TableCreatedHandler
 from onefold.views.unified_kind import UnifiedKind
 
 SETTINGS = Settings(topic_schema_changes="schema-changes", topic_dead_letter="dead-letter")
@@ -29,19 +28,16 @@ REFUSALS = {
 }
 
 
-class Announcer:
+class Announcer(MemoryHandler):
     """The handler between the fake BigQuery and a publisher whose topic may refuse messages."""
 
     def __init__(self, cloud: FakeBigQuery, capsys: pytest.CaptureFixture[str]) -> None:
-        self.cloud = cloud
-        self.publisher = MemoryPublisher()
-        self._capsys = capsys
+        super().__init__(capsys, cloud, SETTINGS)
 
     def deliver(self, version: str | None = None) -> list[dict[str, Any]]:
         """Deliver a message and return the lines of the log."""
-        handler = TableCreatedHandler(SETTINGS, BigQueryWarehouse(self.cloud.client()), self.publisher)
-        handler.handle(push_body(table_message("shop", "customer", version)))
-        return unified_lines(self._capsys)
+        self.handle(push_body(table_message("shop", "customer", version)))
+        return self.lines()
 
     def refuse(self, error: Exception | None) -> None:
         if error:
@@ -51,7 +47,7 @@ class Announcer:
 
     @property
     def announced(self) -> list[dict[str, Any]]:
-        return [json.loads(message.data) for message in self.publisher.topics.get("schema-changes", [])]
+        return [json.loads(message.data) for message in self.published("schema-changes")]
 
     @property
     def waiting(self) -> str | None:

@@ -49,7 +49,7 @@ class AppendedTables(EmulatedWarehouse):
         super().__init__(dataset.client)
         self._travel, self._partition = travel, partition
 
-    def time_travel(self, dataset: str) -> timedelta | None:  # noqa: ARG002
+    def time_travel(self, dataset: str) -> timedelta | None:
         return self._travel
 
     def read_table(self, id_: TableId) -> StoredTable | None:

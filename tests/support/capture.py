@@ -93,7 +93,7 @@ class MemoryTables:
         clustering: Sequence[str] = (),
         partition: str | None = None,
         primary_key: Sequence[str] = (),
-        labels: Mapping[str, str] | None = None,  # noqa: ARG002 capture sets none
+        labels: Mapping[str, str] | None = None,  # capture sets none
     ) -> None:
         table = StoredTable(tuple(columns), datetime.now(UTC), tuple(clustering), tuple(primary_key))
         self.tables.setdefault(id_.table, table)

@@ -79,7 +79,7 @@ class MemoryWarehouse:
         assert after.columns[: len(before.columns)] or not before.columns
         self.state.tables[name] = FoundTable(after.columns, after.uri, after.labels)
 
-    def load(self, loads: Sequence[EventTableLoad], wait: float | None = None) -> Sequence[LoadResult]:  # noqa: ARG002
+    def load(self, loads: Sequence[EventTableLoad], wait: float | None = None) -> Sequence[LoadResult]:
         results = []
         for load in loads:
             name = load.table.name

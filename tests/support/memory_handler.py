@@ -41,10 +41,12 @@ def shop() -> FakeBigQuery:
 class MemoryHandler:
     """A handler between the fake BigQuery and a publisher in memory, with the lines that the handler logged."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.cloud = shop()
+    def __init__(
+        self, capsys: pytest.CaptureFixture[str], cloud: FakeBigQuery | None = None, settings: Settings = SETTINGS
+    ) -> None:
+        self.cloud = cloud or shop()
         self.publisher = MemoryPublisher()
-        self.settings = SETTINGS
+        self.settings = settings
         self._capsys = capsys
 
     def handle(self, body: bytes) -> None:

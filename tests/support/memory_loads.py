@@ -87,7 +87,7 @@ class _Warehouse:
         self,
         id_: TableId,
         columns: Sequence[Column],
-        clustering: Sequence[str] = (),  # noqa: ARG002
+        clustering: Sequence[str] = (),
         partition: str | None = None,
         primary_key: Sequence[str] = (),
         labels: Mapping[str, str] | None = None,
@@ -102,7 +102,7 @@ class _Warehouse:
         self.step()
         return self.world.versions(base)
 
-    def list_labels(self, dataset: str) -> Mapping[str, Mapping[str, str]]:  # noqa: ARG002
+    def list_labels(self, dataset: str) -> Mapping[str, Mapping[str, str]]:
         self.step()
         return {name: labels for name, (_, labels) in self.world.stored.items()}
 
@@ -132,10 +132,10 @@ class _Jobs:
             return None
         return self._once(table, f"replace {day}", files, kept)
 
-    def since(self, at: datetime) -> _Jobs:  # noqa: ARG002 no row of this log is ever deleted
+    def since(self, at: datetime) -> _Jobs:  # no row of this log is ever deleted
         return self
 
-    def load_keys(self, table: TableId, files: Sequence[LoadFile]) -> None:  # noqa: ARG002
+    def load_keys(self, table: TableId, files: Sequence[LoadFile]) -> None:
         raise AssertionError("the days of this warehouse read the files")
 
     def _once(
@@ -160,7 +160,7 @@ class _Days:
     base: TableId
 
     @contextlib.contextmanager
-    def read_keys(self, pulled: PulledFiles, keys: KeyColumns) -> Iterator[TableId]:  # noqa: ARG002
+    def read_keys(self, pulled: PulledFiles, keys: KeyColumns) -> Iterator[TableId]:
         self.step()
         self._read: dict[int, list[int]] = {}
         for row in self.world.files.rows(pulled.files):
@@ -172,25 +172,13 @@ class _Days:
         self.step()
         return {version.id: len(self._of_day(version, day)) for version in versions}
 
-    def missing(
-        self,
-        read: TableId,  # noqa: ARG002
-        landed: Sequence[Landed],
-        keys: KeyColumns,  # noqa: ARG002
-        day: date,
-    ) -> Iterator[Mapping[str, Any]]:
+    def missing(self, read: TableId, landed: Sequence[Landed], keys: KeyColumns, day: date) -> Iterator[Mapping[str, Any]]:
         self.step()
         yield from (
             one for one in self._last(landed, lambda row: row["_day"] == str(day)) if int(one["k0"]) not in self._read
         )
 
-    def above(
-        self,
-        read: TableId,  # noqa: ARG002
-        landed: Sequence[Landed],
-        keys: KeyColumns,  # noqa: ARG002
-        since: Since,
-    ) -> Iterator[Mapping[str, Any]]:
+    def above(self, read: TableId, landed: Sequence[Landed], keys: KeyColumns, since: Since) -> Iterator[Mapping[str, Any]]:
         self.step()
         days = (str(since.first), str(NO_DAY))
         for one in self._last(landed, lambda row: since.everywhere or row["_day"] >= days[0] or row["_day"] == days[1]):
@@ -198,19 +186,13 @@ class _Days:
             if read_watermark is not None and _place(one["sequence"])[0] > read_watermark:
                 yield {**one, "day": one["day"] if read_watermark else NO_DAY}
 
-    def ahead(
-        self,
-        read: TableId,  # noqa: ARG002
-        landed: Sequence[Landed],
-        keys: KeyColumns,  # noqa: ARG002
-        after: date,
-    ) -> Iterator[Mapping[str, Any]]:
+    def ahead(self, read: TableId, landed: Sequence[Landed], keys: KeyColumns, after: date) -> Iterator[Mapping[str, Any]]:
         self.step()
         for one in self._last(landed, lambda row: row["_day"] > str(after)):
             if int(one["k0"]) not in self._read and not one["deleted"] and _place(one["sequence"])[2] != LOOKED_UP:
                 yield one
 
-    def marks(self, files: Sequence[PulledFile], keys: KeyColumns) -> Mapping[str, str]:  # noqa: ARG002
+    def marks(self, files: Sequence[PulledFile], keys: KeyColumns) -> Mapping[str, str]:
         self.step()
         return {row["datastream_metadata"]["change_sequence_number"]: str(row["id"]) for row in self.world.files.rows(files)}
 

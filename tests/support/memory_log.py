@@ -21,7 +21,7 @@ class MemoryLog:
     rows: list[Row]
     step: Callable[[], None]
 
-    def state_of(self, table: str, window: Window, now: datetime) -> LoadState:  # noqa: ARG002
+    def state_of(self, table: str, window: Window, now: datetime) -> LoadState:
         self.step()
         mine = [row for row in self.rows if row["table_name"] == table]
         begun = {row["version"]: row["load_id"] for row in sorted(mine, key=lambda row: row["begun_at"])}
@@ -83,7 +83,7 @@ class MemoryLog:
                 found[row["load_id"]] = Replacement(row["load_id"], begun, done, days)
         return tuple(found.values())
 
-    def begun_at(self, load_id: str, now: datetime) -> datetime | None:  # noqa: ARG002
+    def begun_at(self, load_id: str, now: datetime) -> datetime | None:
         self.step()
         begun = [row for row in self.rows if row["load_id"] == load_id and row["state"] == "begun"]
         return min((datetime.fromisoformat(row["begun_at"]) for row in begun), default=None)

@@ -52,7 +52,7 @@ class RememberedLoads:
             described=mine[-1].plan.described, keys=mine[-1].plan.keys,
         )  # fmt: skip
 
-    def confirmed(self, table: TableId, state: LoadState) -> LoadState:  # noqa: ARG002
+    def confirmed(self, table: TableId, state: LoadState) -> LoadState:
         return state
 
     def pulled_tables(self, dataset: str) -> set[str]:
@@ -69,7 +69,7 @@ class RememberedLoads:
     def begin(self, plan: TablePlan) -> None:
         assert all(one.plan != plan for one in self.pulled), "a pull begins before it is loaded"
 
-    def load(self, pulled: PulledFiles, present: PresentRows) -> None:  # noqa: ARG002
+    def load(self, pulled: PulledFiles, present: PresentRows) -> None:
         self.pulled.append(pulled)
 
 
