@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from onefold.batches.source_arguments import CheckArguments
-from onefold.cli.common import CHANGES, OK, as_json, print_lines, raise_problems, read_settings
+from onefold.cli.common import CHANGES, OK, as_json, given, print_lines, project, raise_problems, read_settings
 from onefold.cli.common_options import SOURCE, is_typed
 from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.job_options import job_options
@@ -20,6 +21,7 @@ from onefold.cli.output import echo_json
 from onefold.cli.runs import run_each
 from onefold.cli.sources import unknown_source
 from onefold.cli.table_arguments import dry_run_option, say_former
+from onefold.core.names import check_names
 
 if TYPE_CHECKING:
     import pymysql
@@ -40,6 +42,7 @@ _SHOWN = 10
 @job_options(CheckArguments, without=("source", "database", "tables"))
 @yes_option
 @dry_run_option
+@project
 @as_json
 @click.pass_context
 def check(
@@ -47,6 +50,7 @@ def check(
     /,
     words: tuple[str, ...],
     source: str | None,
+    project: str | None,
     as_json: bool,
     yes: bool,
     dry_run: bool,
@@ -57,9 +61,11 @@ def check(
     The source is one of onefold.yaml; a table may be a pattern, as 'models.log_*', and a database alone is all its tables.
     Findings go into the table _checks of the dataset, where the next chunk is remembered, too.
     """
+    check_names(given(("project", project)))
     asked = [CheckArguments(*one, **options) for one in _named(words, source, context)]
     raise_problems(list(dict.fromkeys(problem for arguments in asked for problem in arguments.problems())))
     settings = read_settings(context)
+    settings = replace(settings, project=project or settings.project)
     if not dry_run:
         for arguments in asked if asked[0].fix else ():
             confirm(yes, f"load what differs in {arguments.database} of {arguments.source} again")

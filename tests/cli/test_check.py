@@ -11,6 +11,7 @@ from onefold.batches.source_arguments import CheckArguments
 from onefold.check.report import CheckReport, ChunkCheck, TableCheck
 from onefold.cli.check import lines
 from onefold.compare.findings import DIFFERENT
+from onefold.core.errors import Rejected
 from onefold.pull.read.plan import KeyRange
 from onefold.settings.environment import Settings
 from spark_jobs.check import ended
@@ -37,6 +38,19 @@ def test_what_is_missing_is_named_with_the_remedy(run: Run, tmp_path: Path, monk
     monkeypatch.setenv("ONEFOLD_PULLED_FILES", tmp_path.as_uri())
     done = run("--config", config, "check", "fraud", "models")
     assert (done.code, "NO_SUCH_VARIABLE" in done.err) == (1, True)
+
+
+def test_the_project_is_that_of_the_option(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def loads_of(settings: Settings, *_: object) -> None:
+        raise Rejected(f"asked for {settings.project}")
+
+    monkeypatch.setattr("onefold.spark.check.job.loads_of", loads_of)
+    monkeypatch.setenv("NO_SUCH_VARIABLE", "secret")
+    monkeypatch.setenv("ONEFOLD_PULLED_FILES", tmp_path.as_uri())
+    (tmp_path / "onefold.yaml").write_text(CONFIG)
+    words = ("--config", tmp_path / "onefold.yaml", "check", "--source", "fraud", "models", "--project")
+    assert "asked for elsewhere" in run(*words, "elsewhere").err
+    assert "is not a valid name" in run(*words, "Else where").err
 
 
 @pytest.mark.parametrize(
