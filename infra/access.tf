@@ -9,6 +9,7 @@ locals {
   made_datasets = merge(
     { for key, pulled in local.pulled : pulled.views => google_bigquery_dataset.full[key].dataset_id },
     { for name in local.clean_views : "${name}__views_clean" => google_bigquery_dataset.clean[name].dataset_id },
+    { for dataset, plain in local.plain_datasets : plain => google_bigquery_dataset.plain[dataset].dataset_id },
   )
 }
 

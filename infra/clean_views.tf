@@ -25,7 +25,7 @@ locals {
   full_of = { for key, pulled in local.pulled : pulled.dataset => google_bigquery_dataset.full[key].dataset_id }
   current_views_in = {
     for name in local.clean_views :
-    name => contains(keys(local.full_of), name) ? local.full_of[name] : data.google_bigquery_dataset.named[local.view_datasets[name]].dataset_id
+    name => contains(keys(local.full_of), name) ? local.full_of[name] : contains(keys(local.streamed), name) ? google_bigquery_dataset.plain[name].dataset_id : data.google_bigquery_dataset.named[local.view_datasets[name]].dataset_id
   }
 }
 
@@ -118,5 +118,7 @@ resource "google_bigquery_dataset_access" "clean" {
     google_bigquery_dataset_iam_member.full,
     google_bigquery_dataset_iam_member.full_leaves,
     google_bigquery_dataset_iam_member.full_check,
+    google_bigquery_dataset_iam_member.plain,
+    google_bigquery_dataset_iam_member.plain_staging,
   ]
 }

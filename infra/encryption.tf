@@ -13,7 +13,7 @@ locals {
 }
 
 resource "google_kms_crypto_key_iam_member" "agent" {
-  for_each = var.kms_key == null ? {} : local.kms_agents
+  for_each = var.kms_key == null ? {} : merge(local.kms_agents, length(var.streams) == 0 ? {} : local.stream_kms_agents)
 
   crypto_key_id = var.kms_key
   role          = "roles/cloudkms.cryptoKeyEncrypterDecrypter"

@@ -77,7 +77,7 @@ locals {
   }
   common_environment = {
     ONEFOLD_PROJECT           = var.project
-    ONEFOLD_DATASETS          = join(",", var.datasets)
+    ONEFOLD_DATASETS          = join(",", local.served_datasets)
     ONEFOLD_TOPIC_DEAD_LETTER = google_pubsub_topic.topic["dead-letter"].name
   }
 }

@@ -3,7 +3,7 @@
 locals {
   # The nightly check: one message for each dataset, upon which refresh_view publishes one for each table.
   refresh_schedules = {
-    for dataset in var.refresh_schedule == null ? [] : var.datasets : dataset => {
+    for dataset in var.refresh_schedule == null ? [] : local.served_datasets : dataset => {
       name        = "${var.prefix}onefold-refresh-${local.schedule_names[dataset]}"
       description = "Checks all views of ${dataset}."
       schedule    = var.refresh_schedule
@@ -12,7 +12,7 @@ locals {
   }
   # One batch for each dataset merges all of its tables that have new rows: the message names no table.
   merge_schedules = {
-    for dataset in var.merge_schedule == null ? [] : var.datasets : dataset => {
+    for dataset in var.merge_schedule == null ? [] : local.served_datasets : dataset => {
       name        = "${var.prefix}onefold-merge-${local.schedule_names[dataset]}"
       description = "Merges all tables of ${dataset} that have new rows."
       schedule    = var.merge_schedule
@@ -33,7 +33,7 @@ locals {
       })
     }
   }
-  schedule_names = { for dataset in var.datasets : dataset => "${substr(replace(dataset, "_", "-"), 0, 400)}-${substr(sha256(dataset), 0, 4)}" }
+  schedule_names = { for dataset in local.served_datasets : dataset => "${substr(replace(dataset, "_", "-"), 0, 400)}-${substr(sha256(dataset), 0, 4)}" }
 }
 
 module "schedules" {

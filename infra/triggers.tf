@@ -97,9 +97,12 @@ locals {
   known_patterns = distinct(concat(values(local.version_patterns), [local.default_pattern], values(local.given_patterns)))
   # Without datasets none is named: then nothing can be refreshed, and nothing is to be told. A name of a group may be given
   # once in an expression, so the groups lose theirs.
-  versioned_tables = join("|", [
+  versioned_tables = join("|", concat([
     for name, pattern in local.version_patterns : "${name}/tables/${replace(pattern, "/\\(\\?P<\\w+>/", "(")}" if pattern != "labels"
-  ])
+    ], [
+    # Every table of a stream is a change table.
+    for dataset in keys(local.streamed) : "${dataset}/tables/[^/]+"
+  ]))
   of_named_tables = "protoPayload.resourceName=~\"^projects/${var.project}/datasets/(${replace(replace(local.versioned_tables, "\\", "\\\\"), "\"", "\\\"")})$\""
 
   # Where versions are found by labels, an entry has the labels of the table; that of a deletion has none.

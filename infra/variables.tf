@@ -111,7 +111,7 @@ variable "clean_views" {
   default     = []
 
   validation {
-    condition     = length(setsubtract(var.clean_views, var.datasets)) == 0
+    condition     = length(setsubtract(var.clean_views, concat(var.datasets, local.stream_datasets))) == 0
     error_message = "clean_views names a dataset that is not in `datasets`: add it there."
   }
 }
@@ -316,6 +316,45 @@ variable "pulls" {
       for name in ["mariadb-java-client.jar", "pymysql.zip"] : fileexists("${local.package}/${name}")
     ])
     error_message = "pulls: mariadb-java-client.jar and pymysql.zip are not in the folder of packages: run `make package` where they can be downloaded; in Cloud Build set _MAVEN."
+  }
+}
+
+variable "streams" {
+  description = "Streams of Datastream in append-only mode, by a name of their own: `source` is mysql, postgresql or oracle; `secret` is the id of the secret with the password; `database` is the database of postgresql or the service of oracle; `schemas` has for each schema (of mysql: database) its tables, none for all of them. Terraform makes a dataset for each schema, `dataset_prefix` and its name, and one beside it. Tables that are named are partitioned by the time at which rows come. `backfill`: copy the rows that are there; `running`: false pauses the stream."
+  type = map(object({
+    source           = string
+    host             = string
+    port             = optional(number)
+    user             = string
+    secret           = string
+    secret_version   = optional(string, "latest")
+    database         = optional(string)
+    publication      = optional(string)
+    replication_slot = optional(string)
+    schemas          = map(list(string))
+    dataset_prefix   = optional(string, "")
+    backfill         = optional(bool, true)
+    running          = optional(bool, true)
+  }))
+  default  = {}
+  nullable = false
+}
+
+variable "stream_network" {
+  description = "How streams reach their sources without public addresses: the network, and a range of 29 bits that nothing else in it uses; default: by public addresses."
+  type = object({
+    network = string # projects/P/global/networks/N
+    range   = string # 10.10.0.0/29
+  })
+  default = null
+
+  validation {
+    condition     = var.stream_network == null || can(regex("^projects/[a-z0-9.:-]+/global/networks/[a-z][a-z0-9-]*$", var.stream_network.network))
+    error_message = "stream_network.network must be projects/P/global/networks/N."
+  }
+  validation {
+    condition     = var.stream_network == null || try(endswith(var.stream_network.range, "/29") && cidrhost(var.stream_network.range, 0) == split("/", var.stream_network.range)[0], false)
+    error_message = "stream_network.range must be a range of 29 bits, such as 10.10.0.0/29."
   }
 }
 

@@ -578,3 +578,13 @@ run "a_registry_of_another_warehouse_and_too_deep_a_folder_of_batches" {
 
   expect_failures = [var.batch_folders, var.schema_registry]
 }
+
+run "a_network_of_streams_without_its_project_and_with_too_many_addresses" {
+  command = plan
+
+  variables {
+    stream_network = { network = "vpc", range = "10.10.0.0/24" }
+  }
+
+  expect_failures = [var.stream_network]
+}

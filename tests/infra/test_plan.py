@@ -227,13 +227,12 @@ def test_no_resource_owns_data_of_the_user(tested: Callable[[str], Outcome]) -> 
     owned = {type_ for type_ in types if type_.startswith("google_bigquery")}
     # Those of full views hold views alone. Those of clean views hold views and a key, and are not destroyed with them: see
     # clean_views.tftest.hcl.
-    made = {
-        one["dataset_id"]
-        for file in PLANNED
-        for plan in tested(file).plans.values()
-        for one in plan.of("google_bigquery_dataset").values()
-    }
-    assert all(name.endswith(("__views_full", "__views_clean", "__keys")) for name in made)
+    plans = [plan for file in PLANNED for plan in tested(file).plans.values()]
+    made = [one for plan in plans for one in plan.of("google_bigquery_dataset").items()]
+    holds_rows = ("streamed[", "plain[")  # those of streams hold rows, and are not destroyed with them either
+    assert all(one["delete_contents_on_destroy"] is False for name, one in made if name.startswith(holds_rows))
+    names = {one["dataset_id"] for name, one in made if not name.startswith(holds_rows)}
+    assert all(name.endswith(("__views_full", "__views_clean", "__keys")) for name in names)
     assert owned == {"google_bigquery_dataset_iam_member", "google_bigquery_dataset_access", "google_bigquery_dataset"}
     assert not {type_ for type_ in types if type_.endswith(("_iam_policy", "_iam_binding"))}, (
         "these take away what others gave"

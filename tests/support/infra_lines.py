@@ -66,7 +66,7 @@ def _values(path: str, value: Any, names: frozenset[str]) -> Iterator[str]:
     elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
         for number, one in enumerate(value):
             inner = {name: found for name, found in one.items() if name in names}
-            yield from _values(f"{path}[{number}]", inner, names)
+            yield from _values(f"{path}[{number}]", inner, names) if inner else [f"{path}[{number}] = {{}}"]
     elif value not in (None, []):
         text = json.dumps(_readable(path, value), ensure_ascii=False, sort_keys=True)
         yield f"{path} = {text if len(text) <= _LONG else hashlib.sha256(text.encode()).hexdigest()}"
