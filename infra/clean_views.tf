@@ -25,7 +25,7 @@ locals {
   full_of = { for key, pulled in local.pulled : pulled.dataset => google_bigquery_dataset.full[key].dataset_id }
   current_views_in = {
     for name in local.clean_views :
-    name => contains(keys(local.full_of), name) ? local.full_of[name] : contains(keys(local.streamed), name) ? google_bigquery_dataset.plain[name].dataset_id : data.google_bigquery_dataset.named[local.view_datasets[name]].dataset_id
+    name => contains(keys(local.full_of), name) ? local.full_of[name] : contains(keys(local.plain_datasets), name) ? google_bigquery_dataset.plain[name].dataset_id : data.google_bigquery_dataset.named[local.view_datasets[name]].dataset_id
   }
 }
 

@@ -30,7 +30,7 @@ data "google_bigquery_dataset" "named" {
 
 check "datasets" {
   assert {
-    condition     = length(var.datasets) > 0
+    condition     = length(local.served_datasets) > 0
     error_message = "No dataset is named, so nothing can be refreshed yet: set `datasets`."
   }
 }

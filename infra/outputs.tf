@@ -63,13 +63,13 @@ output "dataset_grants" {
         values(google_bigquery_dataset_iam_member.full_leaves),
         values(google_bigquery_dataset_iam_member.leaves),
         values(google_bigquery_dataset_iam_member.plain),
+        values(google_bigquery_dataset_iam_member.plain_source),
         values(google_bigquery_dataset_iam_member.plain_staging),
         values(google_bigquery_dataset_iam_member.pull),
         values(google_bigquery_dataset_iam_member.pull_staging),
         values(google_bigquery_dataset_iam_member.refresh_view),
         values(google_bigquery_dataset_iam_member.sink_records),
         values(google_bigquery_dataset_iam_member.staging),
-        values(google_bigquery_dataset_iam_member.streamed),
         values(google_bigquery_dataset_iam_member.writers),
       ) : { dataset = grant.dataset_id, role = grant.role, member = grant.member, condition = one(grant.condition[*].expression) }
     ])

@@ -1,5 +1,4 @@
-# Streams of Datastream, for each entry of `streams`: what it reads, how it gets there, and for each schema two datasets, which
-# Terraform makes: one that Datastream alone writes, and one for Onefold's current views, bases and logs of merges.
+# Streams of Datastream, for each entry of `streams`: what it reads, and how it gets there. Their datasets are in plain.tf.
 locals {
   # If an entry is invalid, no stream is planned: the output `streams` reports the problems of all entries.
   streams = { for name, stream in var.streams : name => stream if length(local.stream_faults) == 0 }
@@ -8,12 +7,6 @@ locals {
       for schema, tables in stream.schemas : "${stream.dataset_prefix}${schema}" => { stream = name, schema = schema, tables = tables }
     }
   ]...)
-  # onefold.yaml calls these plain change tables; ONEFOLD_PLAIN_DATASET has the same form by default.
-  plain_datasets = { for dataset in keys(local.streamed) : dataset => "${dataset}__onefold" }
-
-  # The datasets that functions, schedules and the audit log's entries serve.
-  served_datasets = concat(var.datasets, keys(local.streamed))
-
   stream_ports = { mysql = 3306, postgresql = 5432, oracle = 1521 }
   # The version is named in the profile: Datastream reads the password from Secret Manager, and no state has it.
   stream_passwords = {

@@ -22,7 +22,7 @@ locals {
         "the datasets of schemas, dataset_prefix and schema, must be names of letters, digits and underscores"                = anytrue([for schema in keys(stream.schemas) : !can(regex("^[A-Za-z0-9_]{1,1000}$", "${stream.dataset_prefix}${schema}"))])
         "tables must be names, each once for a schema"                                                                        = anytrue([for tables in values(stream.schemas) : length(distinct(tables)) != length(tables) || anytrue([for table in tables : !can(regex(local.capture_line, table))])])
         "two streams or schemas would write one dataset: set dataset_prefix"                                                  = anytrue([for schema in keys(stream.schemas) : length([for dataset in local.stream_datasets : dataset if lower(dataset) == lower("${stream.dataset_prefix}${schema}")]) > 1])
-        "a dataset of its schemas is among datasets, which Terraform does not make: set dataset_prefix"                       = anytrue([for schema in keys(stream.schemas) : contains(local.all_datasets, "${stream.dataset_prefix}${schema}")])
+        "a dataset of its schemas is among datasets or plain_table_datasets: set dataset_prefix"                              = anytrue([for schema in keys(stream.schemas) : contains(concat(tolist(local.all_datasets), var.plain_table_datasets), "${stream.dataset_prefix}${schema}")])
       } : "streams.${name}: ${fault}" if wrong
     ]
   ])

@@ -100,8 +100,9 @@ locals {
   versioned_tables = join("|", concat([
     for name, pattern in local.version_patterns : "${name}/tables/${replace(pattern, "/\\(\\?P<\\w+>/", "(")}" if pattern != "labels"
     ], [
-    # Every table of a stream is a change table.
-    for dataset in keys(local.streamed) : "${dataset}/tables/[^/]+"
+    # Any table there may be a plain change table. Nothing of ours is in these datasets, so that no refresh and no merge calls the
+    # function again; rows that come are no such entry.
+    for dataset in keys(local.plain_datasets) : "${dataset}/tables/[^/]+"
   ]))
   of_named_tables = "protoPayload.resourceName=~\"^projects/${var.project}/datasets/(${replace(replace(local.versioned_tables, "\\", "\\\\"), "\"", "\\\"")})$\""
 
@@ -121,7 +122,7 @@ locals {
 # an entry with neither is about something else. Writes of rows are entries of another kind, tableDataChange.
 resource "google_logging_project_sink" "tables" {
   name                   = "${var.prefix}onefold-tables"
-  description            = "Entries of the audit log about versioned tables that were created, altered or deleted."
+  description            = "Entries of the audit log about change tables that were created, altered or deleted."
   destination            = "pubsub.googleapis.com/${google_pubsub_topic.topic["table-created"].id}"
   unique_writer_identity = true
   filter = join(" AND ", [

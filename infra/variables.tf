@@ -65,6 +65,37 @@ variable "version_patterns" {
   }
 }
 
+variable "plain_table_datasets" {
+  description = "Datasets of plain change tables, which Datastream or another tool fills. They must exist; Onefold only reads them, and Terraform makes a dataset for each, `plain_dataset`, which has their current views and bases. Those of `streams` are served without being named here."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for name in var.plain_table_datasets : can(regex("^[A-Za-z0-9_]+$", name)) && length(name) <= 1000])
+    error_message = "plain_table_datasets must be names of letters, digits and underscores, 1,000 at most, without their project."
+  }
+  validation {
+    condition     = length(distinct(concat(var.datasets, var.plain_table_datasets))) == length(var.datasets) + length(var.plain_table_datasets)
+    error_message = "plain_table_datasets contains a dataset twice, or one of `datasets`, which Onefold writes: name each one once."
+  }
+}
+
+variable "plain_dataset" {
+  description = "The dataset of the current views, bases and logs of merges of plain change tables; must contain {dataset}. {dataset} alone keeps them beside the tables of `datasets`."
+  type        = string
+  default     = "{dataset}__onefold"
+
+  validation {
+    condition     = strcontains(var.plain_dataset, "{dataset}") && can(regex("^[A-Za-z0-9_]{1,1000}$", replace(var.plain_dataset, "{dataset}", "dataset")))
+    error_message = "plain_dataset must be the name of a dataset with {dataset}, in whose place the dataset of the table is put."
+  }
+  validation {
+    condition     = var.plain_dataset != "{dataset}" || length(var.plain_table_datasets) + length(var.streams) == 0
+    error_message = "plain_dataset must name another dataset than that of the tables: Onefold only reads the datasets of streams and of plain_table_datasets."
+  }
+}
+
 variable "view_dataset" {
   description = "The dataset of the views; may contain {dataset}. It must exist."
   type        = string
@@ -73,6 +104,10 @@ variable "view_dataset" {
   validation {
     condition     = can(regex("^[A-Za-z0-9_]{1,1000}$", replace(var.view_dataset, "{dataset}", "dataset")))
     error_message = "view_dataset must be the name of a dataset, in which {dataset} is replaced by the dataset of the table."
+  }
+  validation {
+    condition     = var.view_dataset == "{dataset}" || length(var.plain_table_datasets) + length(var.streams) == 0
+    error_message = "view_dataset must be {dataset} with streams or plain_table_datasets, whose views are in plain_dataset: give them a deployment of their own, with a prefix."
   }
 }
 
@@ -111,8 +146,8 @@ variable "clean_views" {
   default     = []
 
   validation {
-    condition     = length(setsubtract(var.clean_views, concat(var.datasets, local.stream_datasets))) == 0
-    error_message = "clean_views names a dataset that is not in `datasets`: add it there."
+    condition     = length(setsubtract(var.clean_views, local.named_datasets)) == 0
+    error_message = "clean_views names a dataset that is neither in `datasets` nor in `plain_table_datasets`, and of no stream: add it there."
   }
 }
 
@@ -770,8 +805,8 @@ variable "reconcile_schedules" {
     error_message = "reconcile_schedules: each schedule must have the five fields of cron with possible values, as in 30 4 * * *."
   }
   validation {
-    condition     = alltrue([for request in var.reconcile_schedules : contains(var.datasets, request.dataset)])
-    error_message = "reconcile_schedules has a dataset that is not among `datasets`: its batch would be refused."
+    condition     = alltrue([for request in var.reconcile_schedules : contains(local.named_datasets, request.dataset)])
+    error_message = "reconcile_schedules has a dataset that is not among `datasets` and `plain_table_datasets`, and of no stream: its batch would be refused."
   }
   validation {
     condition     = alltrue([for request in var.reconcile_schedules : contains(["reconcile", "compare"], request.job)])

@@ -61,7 +61,8 @@ variables {
     web = { events = ["gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"], output = "gs://shredded/web/", format = "parquet", input = "enriched-tsv" }
     app = { events = ["gs://lake/good"], registry = "gs://schemas", output = "gs://shredded/app", format = "csv", input = "self-describing", schedule = "*/30 * * * *" }
   }
-  stream_network = { network = "projects/my-project/global/networks/vpc", range = "10.10.0.0/29" }
+  plain_table_datasets = ["legacy"]
+  stream_network       = { network = "projects/my-project/global/networks/vpc", range = "10.10.0.0/29" }
   streams = {
     erp     = { source = "oracle", host = "erp.internal", user = "DATASTREAM", secret = "erp-password", database = "ORCL", schemas = { USER1 = ["TABLE1"] }, running = false }
     billing = { source = "postgresql", host = "10.0.0.4", user = "datastream", secret = "billing-password", database = "billing", publication = "pub", replication_slot = "slot", schemas = { public = ["invoice"] }, dataset_prefix = "billing_", backfill = false }

@@ -10,6 +10,7 @@ variables {
   region              = "europe-west1"
   datasets            = ["shop", "crm"]
   version_patterns    = { crm = "^(?P<base>[a-z\\d_]+)_(?P<version>[0-9]+|1r[0-9a-f]+)$" }
+  plain_dataset       = "{dataset}_bases"
   view_dataset        = "{dataset}_unified"
   view_name           = "{table}_all"
   restore_policy_tags = true

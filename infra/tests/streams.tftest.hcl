@@ -6,12 +6,13 @@ mock_provider "google" {
 }
 
 variables {
-  project        = "my-project"
-  region         = "europe-west1"
-  datasets       = ["crm"]
-  clean_views    = ["shop"]
-  merge_schedule = "30 * * * *"
-  stream_network = { network = "projects/my-project/global/networks/vpc", range = "10.10.0.0/29" }
+  project              = "my-project"
+  region               = "europe-west1"
+  datasets             = ["crm"]
+  clean_views          = ["shop", "legacy"]
+  plain_table_datasets = ["legacy"]
+  merge_schedule       = "30 * * * *"
+  stream_network       = { network = "projects/my-project/global/networks/vpc", range = "10.10.0.0/29" }
   streams = {
     shop    = { source = "mysql", host = "10.0.0.3", user = "datastream", secret = "shop-password", schemas = { shop = ["orders", "customer"], stock = [] } }
     billing = { source = "postgresql", host = "10.0.0.4", port = 5433, user = "datastream", secret = "billing-password", secret_version = "3", database = "billing", publication = "pub", replication_slot = "slot", schemas = { public = ["invoice"] }, dataset_prefix = "billing_", backfill = false }
@@ -28,7 +29,7 @@ run "entries_that_datastream_would_refuse" {
   variables {
     streams = {
       A  = { source = "sqlite", host = "a:b c", port = 0, user = "", secret = "a b", secret_version = "new", schemas = {} }
-      bb = { source = "mysql", host = "h", user = "u", secret = "s", database = "d", publication = "p", schemas = { crm = ["t", "t"], "x-y" = [] } }
+      bb = { source = "mysql", host = "h", user = "u", secret = "s", database = "d", publication = "p", schemas = { legacy = ["t", "t"], "x-y" = [] } }
       cc = { source = "postgresql", host = "h", user = "u", secret = "s", schemas = { same = [] } }
       dd = { source = "mysql", host = "h", user = "u", secret = "s", schemas = { same = [] } }
     }

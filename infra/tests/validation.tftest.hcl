@@ -588,3 +588,35 @@ run "a_network_of_streams_without_its_project_and_with_too_many_addresses" {
 
   expect_failures = [var.stream_network]
 }
+
+run "plain_change_tables_whose_bases_would_lie_among_them" {
+  command = plan
+
+  variables {
+    plain_table_datasets = ["legacy"]
+    plain_dataset        = "{dataset}"
+    view_dataset         = "{dataset}_views"
+  }
+
+  expect_failures = [var.plain_dataset, var.view_dataset]
+}
+
+run "plain_change_tables_in_a_dataset_that_onefold_writes" {
+  command = plan
+
+  variables {
+    plain_table_datasets = ["shop"]
+  }
+
+  expect_failures = [var.plain_table_datasets]
+}
+
+run "plain_change_tables_in_a_dataset_with_its_project" {
+  command = plan
+
+  variables {
+    plain_table_datasets = ["my-project.legacy"]
+  }
+
+  expect_failures = [var.plain_table_datasets]
+}

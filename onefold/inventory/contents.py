@@ -49,6 +49,7 @@ class Contents:
         warnings: what could not be read, and why.
         plain: its plain change tables, by name.
         with_metadata: the names of its tables whose rows are changes, with `datastream_metadata`.
+        own_sizes: the sizes of what is in other datasets for the bases of its plain change tables, by full name.
     """
 
     tables: Mapping[str, ListedTable]
@@ -60,6 +61,7 @@ class Contents:
     warnings: tuple[str, ...] = ()
     plain: Mapping[str, PlainTable] = field(default_factory=dict)
     with_metadata: frozenset[str] = frozenset()
+    own_sizes: Mapping[TableId, StoredSize] = field(default_factory=dict)
 
     @property
     def labels(self) -> dict[str, Mapping[str, str]]:
@@ -89,6 +91,10 @@ def read_contents(warehouse: ListingWarehouse, dataset: str, settings: Settings)
         views |= _views(warehouse.project, other, listed or ())
         read |= set() if listed is None else {other}
 
+    def sizes(name: str) -> Mapping[str, StoredSize] | None:
+        found: Mapping[str, StoredSize] | None = _unless_unreadable(lambda: warehouse.list_sizes(name), {}, warnings)
+        return found
+
     def log(table: str, sql: Callable[[TableId], str]) -> list[dict[str, Any]]:
         id_ = TableId(warehouse.project, dataset, table)
         return (_unless_unreadable(lambda: warehouse.fetch(sql(id_)), [], warnings) or []) if table in tables else []
@@ -96,13 +102,19 @@ def read_contents(warehouse: ListingWarehouse, dataset: str, settings: Settings)
     return Contents(
         tables,
         views,
-        _unless_unreadable(lambda: warehouse.list_sizes(dataset), {}, warnings),
+        sizes(dataset),
         {row["table_name"]: row["loaded_at"] for row in log(LOG_TABLE, loads_query)},
         _last_checks(log(CHECK_TABLE, checks_query)),
         frozenset(read),
         tuple(warnings),
         plain,
         frozenset(metadata),
+        {
+            TableId(warehouse.project, other, name): size
+            for other in base_datasets(settings, warehouse.project, dataset)
+            if other in read
+            for name, size in (sizes(other) or {}).items()
+        },
     )
 
 
@@ -141,7 +153,21 @@ def view_datasets(settings: Settings, table: TableId, tables: Mapping[str, Liste
     full = [f"{table.dataset}__views_full"] if pulled else []
     clean = [settings.clean_view_of(table).dataset]
     plain = [settings.current_view_of(table.sibling(name)).dataset for name in settings.plain_in(table.dataset or "")]
-    return [name for name in dict.fromkeys([*named, *full, *clean, *plain]) if name and name != table.dataset]
+    bases = base_datasets(settings, table.project, table.dataset or "")
+    return [name for name in dict.fromkeys([*named, *full, *clean, *plain, *bases]) if name and name != table.dataset]
+
+
+def base_datasets(settings: Settings, project: str | None, dataset: str) -> list[str]:
+    """Return the other datasets that hold the bases of the plain change tables of a dataset.
+
+    Args:
+        settings: those that know the tables.
+        project: the project of the dataset.
+        dataset: the dataset.
+    """
+    tables = [TableId(project, dataset, name) for name in settings.plain_in(dataset)]
+    places = dict.fromkeys(settings.rules_for(table).base_place(table).dataset for table in tables)
+    return [name for name in places if name and name != dataset]
 
 
 def loads_query(log: TableId) -> str:

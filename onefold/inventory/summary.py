@@ -190,14 +190,15 @@ class _Found:
             return {"landed_at": self.contents.loads.get(self.base.table)}
         tables = [version.table for version in self.versions] or [self.base.table]
         found = [sizes[name] for name in tables if name in sizes]
-        log = sizes.get(log_of(self.base).table)
+        place = self.settings.rules_for(self.base).base_place(self.base)
+        log = sizes.get(log_of(place).table) if place == self.base else self.contents.own_sizes.get(log_of(place))
         written = [one.written_at for one in found if one.written_at]
         known = [one.size for one in found if one.size is not None]
         return {
             "rows": sum(one.rows for one in found),
             "size": sum(known) if known else None,
             "landed_at": self.contents.loads.get(self.base.table) or max(written, default=None),
-            "merged_at": log.written_at if log and base_table(self.base).table in self.contents.tables else None,
+            "merged_at": log.written_at if log and base_table(place) in self.contents.views else None,
         }
 
     def _views(self, active: Sequence[Version]) -> Iterator[ViewState]:

@@ -42,8 +42,6 @@ NOT_SET = {
     # The key of a person or a job that reads another server.
     "ONEFOLD_REGISTRY_APIKEY",
 }
-DEFAULTS = {"ONEFOLD_PLAIN_DATASET"}
-"""Functions read these, and a deployment keeps their defaults."""
 # Set where sources are pulled (test_pulls).
 OF_PULLS = {"ONEFOLD_BATCH_SOURCE_ACCOUNTS", "ONEFOLD_BATCH_SOURCE_BUCKETS", "ONEFOLD_PULLED_FILES"}
 CLASSES = {
@@ -124,12 +122,12 @@ def read(function: str) -> set[str]:
 def test_every_variable_that_a_function_reads_is_set_and_every_one_that_is_set_is_read(
     options_plan: Plan, function: str
 ) -> None:
-    assert environment(options_plan, function).keys() == read(function) - OF_PULLS - DEFAULTS
+    assert environment(options_plan, function).keys() == read(function) - OF_PULLS
 
 
 def test_every_setting_is_set_for_at_least_one_function(options_plan: Plan) -> None:
     names = set().union(*(environment(options_plan, function) for function in SERVED))
-    assert names == set(VARIABLES) - NOT_SET - OF_PULLS - DEFAULTS
+    assert names == set(VARIABLES) - NOT_SET - OF_PULLS
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -140,6 +138,7 @@ def test_the_settings_are_valid_and_have_the_requested_values(options_plan: Plan
     if function == "refresh_view":
         assert settings.clean_datasets == frozenset()
         assert (settings.view_dataset, settings.view_name) == ("{dataset}_unified", "{table}_all")
+        assert settings.plain_dataset == "{dataset}_bases"
         return
     if function == "sink_records":
         assert check_sink_settings(settings).large_records == "gs://my-project-eu-onefold-capture/records"
@@ -153,6 +152,7 @@ def test_the_settings_are_valid_and_have_the_requested_values(options_plan: Plan
         "ONEFOLD_DATASETS": "shop,crm",
         "ONEFOLD_VIEW_DATASET": "{dataset}_unified",
         "ONEFOLD_VIEW_NAME": "{table}_all",
+        "ONEFOLD_PLAIN_DATASET": "{dataset}_bases",
         "ONEFOLD_TOPIC_SCHEMA_CHANGES": "eu-schema-changes",
         "ONEFOLD_TOPIC_TABLE_CREATED": "eu-table-created",
         "ONEFOLD_DIFFERENCES": "log",

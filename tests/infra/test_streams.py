@@ -1,20 +1,22 @@
-"""Streams of Datastream: append-only, without a password in a plan, into datasets that Onefold reads and does not write."""
+"""Streams of Datastream, append-only and without a password in a plan; and datasets of plain tables, which are only read."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.iam_conditions import admits
+from support.in_memory import audit_entry
 from support.log_filters import matches
 from support.terraform import Outcome, Plan, Terraform
 
-DATASETS = ("USER1", "billing_public", "shop", "stock")
+STREAMED = ("USER1", "billing_public", "shop", "stock")
+DATASETS = (*STREAMED, "legacy")  # the last one exists, and somebody else fills it
 ROLES = "projects/my-project/roles/onefold"
 ACCOUNTS = {name: f"serviceAccount:onefold-{name}@my-project.iam.gserviceaccount.com" for name in ("refresh-view", "batch")}
 FILE = "streams.tftest.hcl"
@@ -98,13 +100,16 @@ def test_onefold_reads_what_datastream_writes_and_writes_beside_it_alone(streams
     grants = streams_plan.of("google_bigquery_dataset_iam_member").values()
     found = {(one["dataset_id"], one["role"].removeprefix(ROLES), one["member"]) for one in grants}
     expected = {
-        *((dataset, "_source", account) for dataset in DATASETS for account in ACCOUNTS.values()),
+        *((dataset, "_source", ACCOUNTS["refresh-view"]) for dataset in DATASETS),
+        *((dataset, "_plain_source", ACCOUNTS["batch"]) for dataset in DATASETS),
         *((f"{dataset}__onefold", "_staging", account) for dataset in DATASETS for account in ACCOUNTS.values()),
         *((f"{dataset}__onefold", "_views", ACCOUNTS["refresh-view"]) for dataset in DATASETS),
         *((f"{dataset}__onefold", "_batch", ACCOUNTS["batch"]) for dataset in DATASETS),
     }
     own = {one for one in found if one[0] in {part for dataset in DATASETS for part in (dataset, f"{dataset}__onefold")}}
     assert own == expected
+    roles = {one["role_id"]: set(one["permissions"]) for one in streams_plan.of("google_project_iam_custom_role").values()}
+    assert roles["onefold_plain_source"] == roles["onefold_source"] | {"bigquery.datasets.get"}
 
 
 @pytest.mark.parametrize(
@@ -124,9 +129,11 @@ def test_what_is_dropped_is_found_by_the_beginning_of_its_name(
 
 def test_the_datasets_are_made_before_the_stream_and_readable_by_owners_alone(streams_plan: Plan) -> None:
     made = {one["dataset_id"]: one for one in streams_plan.of("google_bigquery_dataset").values()}
-    assert {f"{dataset}{end}" for dataset in DATASETS for end in ("", "__onefold")} <= made.keys()
+    assert {*STREAMED, *(f"{dataset}__onefold" for dataset in DATASETS)} == {
+        name for name in made if not name.endswith(("__views_clean", "__keys"))
+    }
     for dataset in DATASETS:
-        for name in (dataset, f"{dataset}__onefold"):
+        for name in {dataset, f"{dataset}__onefold"} - {"legacy"}:
             assert [(one["role"], one["special_group"]) for one in made[name]["access"]] == [("OWNER", "projectOwners")]
             assert made[name]["delete_contents_on_destroy"] is False
     authorized = {
@@ -136,28 +143,29 @@ def test_the_datasets_are_made_before_the_stream_and_readable_by_owners_alone(st
     assert {
         *((dataset, f"{dataset}__onefold") for dataset in DATASETS),
         ("shop__onefold", "shop__views_clean"),
-    } <= authorized
+        ("legacy__onefold", "legacy__views_clean"),
+    } == authorized
 
 
 def test_schedules_functions_and_the_audit_log_serve_the_datasets(streams_plan: Plan) -> None:
     assert set(streams_plan.scheduled("merge")) == {"crm", *DATASETS}
     assert set(streams_plan.scheduled("refresh")) == {"crm", *DATASETS}
     function = streams_plan.of("google_cloudfunctions2_function")['function["refresh_view"]']
-    assert function["service_config"][0]["environment_variables"]["ONEFOLD_DATASETS"] == ",".join(["crm", *DATASETS])
+    assert function["service_config"][0]["environment_variables"]["ONEFOLD_DATASETS"] == ",".join(["crm", *sorted(DATASETS)])
+    assert function["service_config"][0]["environment_variables"]["ONEFOLD_PLAIN_DATASET"] == "{dataset}__onefold"
     (sink,) = streams_plan.of("google_logging_project_sink").values()
-    names = ("shop/tables/orders", "shop__onefold/tables/orders_base", "crm/tables/orders", "crm/tables/orders_v_1")
-    assert [matches(sink["filter"], created(name)) for name in names] == [True, False, False, True]
+    exported = {"shop": ["orders"], "legacy": ["orders", "Größe"], "crm": ["orders_v_1"]}
+    others = {"shop__onefold": ["orders_base", "orders_current"], "legacy__onefold": ["orders_merges"], "crm": ["orders"]}
+    assert all(matches(sink["filter"], one) for one in entries("tableCreation", exported))
+    assert not any(matches(sink["filter"], one) for one in entries("tableCreation", {**others, "other": ["orders"]}))
+    assert not any(matches(sink["filter"], one) for one in entries("tableDataChange", exported))
 
 
-def created(name: str) -> dict[str, Any]:
-    payload = {
-        "resourceName": f"projects/my-project/datasets/{name}",
-        "metadata": {
-            "@type": "type.googleapis.com/google.cloud.audit.BigQueryAuditMetadata",
-            "tableCreation": {"reason": "JOB"},
-        },
-    }
-    return {"protoPayload": payload}
+def entries(kind: str, tables: dict[str, list[str]]) -> Iterator[dict[str, Any]]:
+    """Yield entries of the audit log about tables of each dataset."""
+    for dataset, names in tables.items():
+        for table in names:
+            yield json.loads(audit_entry(table, kind, project="my-project", dataset=dataset))
 
 
 def test_entries_that_datastream_would_refuse_are_named_with_all_that_is_wrong(terraform: Terraform, tmp_path: Path) -> None:
@@ -191,7 +199,7 @@ REFUSED = {
         "publication and replication_slot are for postgresql",
         "the datasets of schemas, dataset_prefix and schema, must be names of letters, digits and underscores",
         "tables must be names, each once for a schema",
-        "a dataset of its schemas is among datasets, which Terraform does not make: set dataset_prefix",
+        "a dataset of its schemas is among datasets or plain_table_datasets: set dataset_prefix",
     ),
     "cc": (
         "database must name the database of postgresql, or the service of oracle",

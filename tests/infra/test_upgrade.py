@@ -59,9 +59,8 @@ def upgraded(folder: Path, file: str) -> Plan:
     """Return the plan that takes over a deployment with the variables of a file of tests."""
     terraform = found_terraform(folder)
     given = (INFRA / "tests" / file).read_text().partition("\nrun ")[0]
-    given = re.sub(
-        r"^  (?:stream_network.*|streams = \{\n(?:    .*\n)+  \})\n", "", given, flags=re.MULTILINE
-    )  # newer than the former
+    newer = r"^  (?:stream_network.*|plain_table_datasets.*|streams = \{\n(?:    .*\n)+  \})\n"  # than the former
+    given = re.sub(newer, "", given, flags=re.MULTILINE)
     given = given.replace("  override_during = plan\n", "").replace("variables {\n", f"variables {{\n{KEY}", 1)
     (terraform.folder / "tests" / "upgrade.tftest.hcl").write_text(given + RUNS)
     unpack_former(folder / "former")

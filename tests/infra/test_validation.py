@@ -24,6 +24,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "view_name": ("{table}_v_1", "{table}_v_0af", "{table}", "unified", "{table!r}", "{table}.x", "{table}{x}",
                   "onefold_leaf_{table}", "onefold_tmp_{table}"),
     "view_dataset": ("{dataset}-x", "{dataset}.x", "{x}", "{dataset}\n"),
+    "plain_dataset": ("bases", "{dataset}{table}", "{dataset}-x", "{dataset}{x}", "{dataset}\n"),
     "batch_ttl": ("9m", "15d", "337h", "9999d", "1", "4 h", "4h\n"),
     "batch_folders": (["gs://b/x"], ["gs://bucket/../x"], ["gs://bucket/x/.."], ["gs://bucket/a*"], ["x"]),
     "batch_properties": ({"spark.a": "b\nc"}, {"spark.a": "b\u0000"}, {"spark.a": "\u200b"}, {"other": "1"}),
@@ -36,6 +37,7 @@ REFUSED: dict[str, tuple[Any, ...]] = {
 # Values at the edge, that neither refuses.
 TAKEN: dict[str, tuple[Any, ...]] = {
     "view_name": ("{table}_v", "{table}_v_1_x", "{table}_v_backup", "{dataset}_{table}_all"),
+    "plain_dataset": ("{dataset}", "bases_{dataset}"),
     "batch_ttl": ("10m", "14d", "336h"),
     "batch_folders": (["gs://bucket/a.b/c"], ["gs://buc/x=1/"], ["gs://bucket"]),
     "batch_properties": ({"spark.a": "b c, =ü€"}, {"dataproc.x": ""}, {}),
@@ -58,6 +60,7 @@ def environment(values: dict[str, Any]) -> dict[str, str]:
         "ONEFOLD_DATASETS": ",".join(values.get("datasets", ["shop"])),
         "ONEFOLD_VIEW_NAME": values.get("view_name", "{table}_unified"),
         "ONEFOLD_VIEW_DATASET": values.get("view_dataset", "{dataset}"),
+        "ONEFOLD_PLAIN_DATASET": values.get("plain_dataset", ""),
         "ONEFOLD_TOPIC_DEAD_LETTER": f"{prefix}dead-letter",
         "ONEFOLD_BATCH_TTL": values.get("batch_ttl", "4h"),
         "ONEFOLD_BATCH_FOLDERS": ",".join(values.get("batch_folders", [])),

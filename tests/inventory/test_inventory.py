@@ -58,7 +58,8 @@ class Listed:
         self.calls.append(f"sizes {dataset}")
         if self.denied:
             raise AccessDenied(f"sizes of {dataset}: no right")
-        return self.sizes
+        names = {one.name for one in self.datasets[dataset]}
+        return {name: size for name, size in self.sizes.items() if name in names}
 
     def column_types(self, dataset: str, column: str) -> Mapping[str, Type]:
         self.calls.append(f"{column} of {dataset}")
@@ -221,3 +222,16 @@ def test_a_current_view_beside_a_plain_change_table_is_found_there() -> None:
     )
     (entry,) = read_inventory(listed, {"shop": ["orders*"]}, Settings()).tables
     assert [(str(one.id), one.state) for one in entry.views] == [("p.shop.orders_current", "up to date")]
+
+
+@pytest.mark.parametrize("view_dataset", ["{dataset}", "views_of_{dataset}"])
+def test_the_last_merge_of_a_plain_change_table_is_that_of_its_log_in_another_dataset(view_dataset: str) -> None:
+    own = (table("orders_base"), table("orders_merges"))
+    listed = Listed(
+        {"shop": (table("orders"),), "shop__onefold": own, "views_of_shop": ()},
+        {"orders": StoredSize(5, 50, T0), "orders_merges": StoredSize(1, 1, NOW)},
+        metadata={"orders": metadata_type(METADATA_FIELDS)},
+    )
+    (entry,) = read_inventory(listed, {"shop": ["*"]}, Settings(view_dataset=view_dataset)).tables
+    assert (entry.rows, entry.landed_at, entry.merged_at) == (5, T0, NOW)
+    assert listed.calls.count("sizes shop__onefold") == 1

@@ -211,3 +211,8 @@ override_resource {
   target = google_pubsub_topic.topic["shredded-runs"]
   values = { id = "projects/my-project/topics/shredded-runs" }
 }
+
+override_resource {
+  target = google_project_iam_custom_role.plain_source
+  values = { name = "projects/my-project/roles/onefold_plain_source" }
+}

@@ -1,4 +1,33 @@
-# The datasets of streams: what Datastream writes there nobody else may write, and Onefold writes into the dataset beside it.
+# Datasets of plain change tables, which others write: those of streams, which Terraform makes, and those that exist. Onefold only
+# reads them. Its current views, bases and logs of merges are in a dataset beside each, which Terraform makes, too.
+locals {
+  # The same as ONEFOLD_PLAIN_DATASET.
+  plain_datasets = { for dataset in concat(keys(local.streamed), var.plain_table_datasets) : dataset => replace(var.plain_dataset, "{dataset}", dataset) }
+  plain_sources = merge(
+    { for dataset in keys(local.streamed) : dataset => google_bigquery_dataset.streamed[dataset].dataset_id },
+    { for dataset, found in data.google_bigquery_dataset.plain_source : dataset => found.dataset_id },
+  )
+
+  # The datasets that functions, schedules and the audit log's entries serve.
+  served_datasets = concat(var.datasets, keys(local.plain_datasets))
+  # The same where a variable is validated: also those of streams that are refused.
+  named_datasets = concat(var.datasets, var.plain_table_datasets, local.stream_datasets)
+}
+
+data "google_bigquery_dataset" "plain_source" {
+  for_each = toset(var.plain_table_datasets)
+
+  project    = var.project
+  dataset_id = each.value
+
+  lifecycle {
+    postcondition {
+      condition     = lower(self.location) == lower(local.location)
+      error_message = "Dataset ${each.value} is in ${self.location}, and this deployment serves ${local.location}. Take it out of `plain_table_datasets` and give it a deployment of its own (variables location and prefix)."
+    }
+  }
+}
+
 resource "google_bigquery_dataset" "streamed" {
   for_each = local.streamed
 
@@ -54,12 +83,20 @@ resource "google_bigquery_dataset" "plain" {
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
 
-# Both read what Datastream writes, and write nothing there.
-resource "google_bigquery_dataset_iam_member" "streamed" {
-  for_each = { for pair in setproduct(keys(local.streamed), ["refresh_view", "batch"]) : join(" ", pair) => { dataset = pair[0], purpose = pair[1] } }
+# A merge has to see how far back BigQuery tells which rows are new: without that right it would read a day of changes again.
+resource "google_project_iam_custom_role" "plain_source" {
+  count = length(local.plain_datasets) == 0 ? 0 : 1
 
-  dataset_id = google_bigquery_dataset.streamed[each.value.dataset].dataset_id
-  role       = google_project_iam_custom_role.source.name
+  role_id     = "${local.role_prefix}_plain_source"
+  title       = "Onefold: merges from plain change tables"
+  permissions = concat(local.metadata_permissions, ["bigquery.datasets.get", "bigquery.tables.getData"])
+}
+
+resource "google_bigquery_dataset_iam_member" "plain_source" {
+  for_each = { for pair in setproduct(keys(local.plain_datasets), ["refresh_view", "batch"]) : join(" ", pair) => { dataset = pair[0], purpose = pair[1] } }
+
+  dataset_id = local.plain_sources[each.value.dataset]
+  role       = each.value.purpose == "batch" ? google_project_iam_custom_role.plain_source[0].name : google_project_iam_custom_role.source.name
   member     = "serviceAccount:${local.accounts[each.value.purpose]}"
 }
 
@@ -93,11 +130,11 @@ resource "google_bigquery_dataset_iam_member" "plain_staging" {
   }
 }
 
-# Readers of current views need no right on what Datastream writes. Adds one entry and keeps all others.
+# Readers of current views need no right on the change tables. Adds one entry and keeps all others.
 resource "google_bigquery_dataset_access" "plain" {
   for_each = local.plain_datasets
 
-  dataset_id = google_bigquery_dataset.streamed[each.key].dataset_id
+  dataset_id = local.plain_sources[each.key]
 
   dataset {
     dataset {
@@ -108,5 +145,5 @@ resource "google_bigquery_dataset_access" "plain" {
   }
 
   # Both resources change the same list of the dataset, so they must not run at the same time.
-  depends_on = [google_bigquery_dataset_iam_member.streamed]
+  depends_on = [google_bigquery_dataset_iam_member.plain_source]
 }
