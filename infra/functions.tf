@@ -73,7 +73,7 @@ locals {
   view_environment = {
     ONEFOLD_VIEW_DATASET   = var.view_dataset
     ONEFOLD_VIEW_NAME      = var.view_name
-    ONEFOLD_PLAIN_DATASET  = var.plain_dataset
+    ONEFOLD_PLAIN_DATASET  = var.plain_dataset == null ? "" : var.plain_dataset
     ONEFOLD_CLEAN_DATASETS = join(",", var.clean_views)
   }
   common_environment = {

@@ -1,8 +1,9 @@
 # Datasets of plain change tables, which others write: those of streams, which Terraform makes, and those that exist. Onefold only
 # reads them. Its current views, bases and logs of merges are in a dataset beside each, which Terraform makes, too.
 locals {
-  # The same as ONEFOLD_PLAIN_DATASET.
-  plain_datasets = { for dataset in concat(keys(local.streamed), var.plain_table_datasets) : dataset => replace(var.plain_dataset, "{dataset}", dataset) }
+  # What functions have by default, too: without the variable they get none, so that an upgrade changes none of them.
+  plain_dataset  = coalesce(var.plain_dataset, "{dataset}__onefold")
+  plain_datasets = { for dataset in concat(keys(local.streamed), var.plain_table_datasets) : dataset => replace(local.plain_dataset, "{dataset}", dataset) }
   plain_sources = merge(
     { for dataset in keys(local.streamed) : dataset => google_bigquery_dataset.streamed[dataset].dataset_id },
     { for dataset, found in data.google_bigquery_dataset.plain_source : dataset => found.dataset_id },

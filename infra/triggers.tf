@@ -122,7 +122,7 @@ locals {
 # an entry with neither is about something else. Writes of rows are entries of another kind, tableDataChange.
 resource "google_logging_project_sink" "tables" {
   name                   = "${var.prefix}onefold-tables"
-  description            = "Entries of the audit log about change tables that were created, altered or deleted."
+  description            = "Entries of the audit log about ${length(local.plain_datasets) == 0 ? "versioned" : "change"} tables that were created, altered or deleted."
   destination            = "pubsub.googleapis.com/${google_pubsub_topic.topic["table-created"].id}"
   unique_writer_identity = true
   filter = join(" AND ", [

@@ -82,17 +82,21 @@ variable "plain_table_datasets" {
 }
 
 variable "plain_dataset" {
-  description = "The dataset of the current views, bases and logs of merges of plain change tables; must contain {dataset}. {dataset} alone keeps them beside the tables of `datasets`."
+  description = "The dataset of the current views, bases and logs of merges of plain change tables; must contain {dataset}. {dataset} alone keeps them beside the tables of `datasets`. Default: {dataset}__onefold."
   type        = string
-  default     = "{dataset}__onefold"
+  default     = null
 
   validation {
-    condition     = strcontains(var.plain_dataset, "{dataset}") && can(regex("^[A-Za-z0-9_]{1,1000}$", replace(var.plain_dataset, "{dataset}", "dataset")))
+    condition     = var.plain_dataset == null || try(strcontains(var.plain_dataset, "{dataset}"), false) && can(regex("^[A-Za-z0-9_]{1,1000}$", replace(var.plain_dataset, "{dataset}", "dataset")))
     error_message = "plain_dataset must be the name of a dataset with {dataset}, in whose place the dataset of the table is put."
   }
   validation {
     condition     = var.plain_dataset != "{dataset}" || length(var.plain_table_datasets) + length(var.streams) == 0
     error_message = "plain_dataset must name another dataset than that of the tables: Onefold only reads the datasets of streams and of plain_table_datasets."
+  }
+  validation {
+    condition     = contains(["{dataset}", var.plain_dataset], var.view_dataset) || length(var.plain_table_datasets) + length(var.streams) == 0
+    error_message = "plain_dataset has the views of streams and of plain_table_datasets, so view_dataset must be {dataset} or the same: give them a deployment of their own, with a prefix."
   }
 }
 
@@ -104,10 +108,6 @@ variable "view_dataset" {
   validation {
     condition     = can(regex("^[A-Za-z0-9_]{1,1000}$", replace(var.view_dataset, "{dataset}", "dataset")))
     error_message = "view_dataset must be the name of a dataset, in which {dataset} is replaced by the dataset of the table."
-  }
-  validation {
-    condition     = var.view_dataset == "{dataset}" || length(var.plain_table_datasets) + length(var.streams) == 0
-    error_message = "view_dataset must be {dataset} with streams or plain_table_datasets, whose views are in plain_dataset: give them a deployment of their own, with a prefix."
   }
 }
 

@@ -10,15 +10,18 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from onefold.adapters.connect import connect
 from onefold.batches.arguments import CompareArguments
+from onefold.batches.values import Uri
 from onefold.compare.findings import Summary
 from onefold.core.log import log
 from onefold.settings.environment import Settings, load_settings
 from onefold.spark.compare.job import compare
 from onefold.spark.job import run_job
 from onefold.spark.session import open_session
+from onefold.views.plain import found_view
 
 
 def main(argv: Sequence[str]) -> int:
@@ -30,9 +33,20 @@ def run(argv: Sequence[str]) -> int:
     """Compare the two sets of rows, print the summary as JSON, and return the exit code."""
     arguments = CompareArguments.parse(argv)
     settings = load_settings(os.environ)
+    arguments = replace(arguments, left=_found(arguments.left, settings))
     summary = compare(open_session("onefold compare"), arguments, lambda: connect(settings.project))
     sys.stdout.write(f"{json.dumps(summary.as_dict(), ensure_ascii=False)}\n")
     return ended(summary, arguments, settings)
+
+
+def _found(left: Uri, settings: Settings) -> Uri:
+    """Return the left side; the default of a message, a current view beside its table, where the view is."""
+    if left.table is None:
+        return left
+    warehouse = connect(settings.project)
+    named = replace(left.table, project=left.table.project or warehouse.project)
+    view = found_view(warehouse, named, settings)
+    return left if view == named else Uri(f"bigquery:{view}", view)
 
 
 def ended(summary: Summary, arguments: CompareArguments, settings: Settings) -> int:

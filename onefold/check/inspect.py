@@ -40,7 +40,7 @@ class Inspector:
     Attributes:
         request: what was asked for.
         source: the source.
-        settings: those of the installation.
+        settings: those of the installation, which know the plain change tables of a dataset of captured tables.
         warehouse: where the views are.
         loads: tells what was loaded before.
         columns: the rules of columns of a captured source.
@@ -67,9 +67,10 @@ class Inspector:
             TableRefused: the rules of columns cannot be applied to the table.
             SchemaConflict: the view lacks a column of the key.
         """
+        base = TableId(self.warehouse.project, self.request.dataset, table_name(table))
+        self._refuse_plain(base)
         load = self._load(table)
         whole = self._structure(connection, table)
-        base = TableId(self.warehouse.project, self.request.dataset, table_name(table))
         rules = self.settings.rules_for(replace(base, project=None))
         named = tuple(rules.keys)
         if not self.request.captured:
@@ -94,6 +95,19 @@ class Inspector:
         )  # fmt: skip
         _check_columns(found)
         return found
+
+    def _refuse_plain(self, base: TableId) -> None:
+        """Check that a table is none that somebody else writes: its rows do not say of which source and database they are.
+
+        Raises:
+            Skipped: it is a plain change table.
+        """
+        if self.settings.plain_table(base):
+            raise Skipped(
+                "it is a plain change table: its rows do not name their source, its types are not those of capture, and no "
+                f"log may be written to {base.dataset}: compare {self.settings.current_view_of(base)} with a copy of the "
+                "table by `onefold compare`"
+            )
 
     def _check_landed(self, base: TableId, landed: Structure) -> None:
         """Check that a captured table lands as these rules say: only capture knows the rules that have followed a rename.

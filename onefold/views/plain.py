@@ -71,6 +71,24 @@ def knowing_plain(warehouse: BaseWarehouse, dataset: str, table: str | None, set
     return with_plain_tables(warehouse, dataset, settings)
 
 
+def found_view(warehouse: BaseWarehouse, named: TableId, settings: Settings) -> TableId:
+    """Return the current view that a name beside its table means: where nothing has that name, the view where it is.
+
+    A request names the view by its table alone, without a look at the warehouse: `orders_current` of `shop`, while the view
+    of a plain change table is in `shop__onefold`.
+
+    Args:
+        warehouse: where the view is.
+        named: the name; one that is no current view's, or that exists, is returned as it is.
+        settings: those of the installation.
+    """
+    base = named.sibling(named.table.removesuffix("_current"))
+    if base == named or warehouse.get_view(named):
+        return named
+    view = with_plain_table(warehouse, base, settings).current_view_of(base)
+    return view if warehouse.get_view(view) else named
+
+
 def _beside(
     warehouse: BaseWarehouse, dataset: str, settings: Settings, tables: Collection[str], names: Collection[str]
 ) -> frozenset[str]:

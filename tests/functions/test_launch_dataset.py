@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.batches import ENVIRON
 from support.bigquery_emulator import EmulatedDataset
-from support.changelogs import change
+from support.changelogs import change, land_changes
 from support.fuzz_messages import EVENT_HEADERS
 from support.in_memory import push_body
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop
@@ -34,8 +34,11 @@ class Deployment:
 
     def __init__(self, dataset: EmulatedDataset, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.config = folder / "onefold.yaml"
-        self.config.write_text("tables:\n  all_a:\n    keys: [id]\n  all_wrong:\n    keys: [number]\n")
+        self.config.write_text(
+            "tables:\n  all_a:\n    keys: [id]\n  all_plain:\n    keys: [id]\n  all_wrong:\n    keys: [number]\n"
+        )
         self.environ = {**ENVIRON, "ONEFOLD_PROJECT": "local", "ONEFOLD_DATASETS": dataset.name}
+        self.environ["ONEFOLD_PLAIN_DATASET"] = "{dataset}_bases"
         self.dataset, self.monkeypatch = dataset, monkeypatch
 
     @contextlib.contextmanager
@@ -73,6 +76,11 @@ def test_one_message_merges_all_tables_once(
     for shop in shops.values():
         shop.create("1a", CUSTOMER)
         shop.land("1a", change("INSERT", "1", id=1, name=shop.name), at=LONG_AGO)
+    land_changes(
+        dataset, "all_plain", {"id": "INT64", "name": "STRING"}, [change("INSERT", "1", id=7, name="as Datastream wrote it")]
+    )
+    bases = EmulatedDataset(dataset.host, dataset.client, f"{dataset.name}_bases")
+    dataset.client.create_dataset(bases.name)
     deployment = Deployment(dataset, tmp_path, monkeypatch)
     early = datetime.now(UTC) - timedelta(minutes=5)
     with deployment.running():
@@ -80,8 +88,9 @@ def test_one_message_merges_all_tables_once(
         failed = deployment.ended(first["batch"])
         assert (failed.state, exit_code(failed)) == (BatchState.FAILED, 2)
         assert "all_wrong failed" in failed.message
-        assert "1 merged, 0 up to date, 1 skipped, 1 failed" in failed.message
+        assert "2 merged, 0 up to date, 1 skipped, 1 failed" in failed.message
         assert [row["name"] for row in shops["a"].people_see()] == ["all_a"]
+        assert bases.run(f"SELECT id, name FROM {bases.quoted('all_plain_base')}") == [(7, "as Datastream wrote it")]
 
         deployment.config.write_text(deployment.config.read_text().replace("number", "id"))
         second = deployment.deliver("2", datetime.now(UTC))

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.function_environment import environment
 from support.iam_conditions import admits
 from support.in_memory import audit_entry
 from support.log_filters import matches
 from support.terraform import Outcome, Plan, Terraform
+
+from onefold.settings.environment import load_settings
 
 STREAMED = ("USER1", "billing_public", "shop", "stock")
 DATASETS = (*STREAMED, "legacy")  # the last one exists, and somebody else fills it
@@ -152,7 +155,7 @@ def test_schedules_functions_and_the_audit_log_serve_the_datasets(streams_plan: 
     assert set(streams_plan.scheduled("refresh")) == {"crm", *DATASETS}
     function = streams_plan.of("google_cloudfunctions2_function")['function["refresh_view"]']
     assert function["service_config"][0]["environment_variables"]["ONEFOLD_DATASETS"] == ",".join(["crm", *sorted(DATASETS)])
-    assert function["service_config"][0]["environment_variables"]["ONEFOLD_PLAIN_DATASET"] == "{dataset}__onefold"
+    assert load_settings(environment(streams_plan, "refresh_view")).plain_dataset == "{dataset}__onefold"
     (sink,) = streams_plan.of("google_logging_project_sink").values()
     exported = {"shop": ["orders"], "legacy": ["orders", "Größe"], "crm": ["orders_v_1"]}
     others = {"shop__onefold": ["orders_base", "orders_current"], "legacy__onefold": ["orders_merges"], "crm": ["orders"]}

@@ -16,7 +16,7 @@ from onefold.refresh.labels import TABLE_LABEL, owner_digest
 from onefold.schema.plain_table import PlainTable
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings, load_settings
-from onefold.views.plain import with_plain_table, with_plain_tables
+from onefold.views.plain import found_view, with_plain_table, with_plain_tables
 
 CHANGES = {"id": "INT64", METADATA: str(metadata_type(METADATA_FIELDS))}
 MERGED = {"id": "INT64", METADATA: "STRUCT<uuid STRING, source_timestamp INT64>"}
@@ -121,3 +121,19 @@ def test_a_table_without_change_metadata_costs_one_call(cloud: FakeBigQuery) -> 
     with cloud.counted() as requests:
         with_plain_table(BigQueryWarehouse(cloud.client()), ORDERS.sibling("notes"), Settings())
     assert [request.kind for request in requests] == ["get"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "dataset"), [(Settings(), OWN), (Settings(view_dataset="views_of_{dataset}"), "views_of_shop")]
+)
+def test_a_view_that_is_named_beside_its_table_is_found_where_it_is(
+    cloud: FakeBigQuery, settings: Settings, dataset: str
+) -> None:
+    named, warehouse = ORDERS.sibling("orders_current"), BigQueryWarehouse(cloud.client())
+    cloud.datasets[dataset] = {}
+    assert found_view(warehouse, named, settings) == named
+    cloud.create_table("orders_current", "id INT64", kind="VIEW", dataset=dataset)
+    assert found_view(warehouse, named, settings) == TableId(PROJECT, dataset, "orders_current")
+    cloud.create_table("orders_current", "id INT64", kind="VIEW")
+    assert found_view(warehouse, named, settings) == named
+    assert found_view(warehouse, ORDERS, settings) == ORDERS

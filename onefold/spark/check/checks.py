@@ -23,6 +23,7 @@ from onefold.pull.read.present_rows import SourceRows
 from onefold.pull.read.pull import Reader
 from onefold.pull.read.pulled import Loads
 from onefold.settings.environment import Settings
+from onefold.views.plain import with_plain_tables
 
 
 def checks_of(
@@ -47,6 +48,7 @@ def checks_of(
         loads: the loads of the tables, which a repair uses.
         columns: the rules of columns of a captured source.
     """
+    settings = with_plain_tables(warehouse, request.captured, settings) if request.captured else settings
     jobs = load_jobs_for(warehouse)
     inspector = Inspector(request, settings.sources[request.source], settings, warehouse, loads, columns)
     comparer = ChunkComparer(connect, reader, jobs, warehouse, to)

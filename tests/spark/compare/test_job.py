@@ -211,6 +211,18 @@ def test_the_exit_code_is_2_if_inputs_differ_and_the_job_prints_one_line_of_json
     assert "--keys" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("job")
+def test_a_current_view_that_is_named_beside_its_table_is_read_where_it_is(
+    dataset: EmulatedDataset, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONEFOLD_VIEW_DATASET", "views_of_{dataset}")
+    dataset.client.create_dataset(f"views_of_{dataset.name}")
+    dataset.run(f"CREATE VIEW `views_of_{dataset.name}.orders_current` AS SELECT 1 AS id")
+    source = write(tmp_path / "source.parquet", [{"id": 1}])
+    assert main([f"--left=bigquery:{dataset.name}.orders_current", f"--right={source}", "--keys=id"]) == 0
+    assert json.loads(capsys.readouterr().out)["same"]
+
+
 FILES = ("--left=left.jsonl", "--right=right.jsonl", "--keys=id")
 
 
