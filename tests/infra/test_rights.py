@@ -13,6 +13,7 @@ UPDATES = {*CREATES, "bigquery.tables.update"}
 PERMISSIONS = {
     "launch": {"dataproc.batches.create", "dataproc.batches.get", "dataproc.batches.list"},
     "source": READS,
+    "plain_source[0]": {*READS, "bigquery.datasets.get"},
     "views": UPDATES,
     "sink": {"bigquery.tables.get", "bigquery.tables.updateData"},
     "capture": CREATES,
@@ -50,6 +51,7 @@ CAPTURE = {
 }
 DATASETS = ("shop", "crm", "events", "fraud_models", "ads_clicks")
 OF_VIEWS = ("shop__views_clean", "ads_clicks__views_clean", "ads_clicks__views_full", "fraud_models__views_full")
+PLAIN = ("USER1", "billing_public", "legacy", "parts", "stock")
 RIGHTS = {
     "capture-shop-db": {*CAPTURE, ("shop", "onefold_capture"), ("shop-db-password", "secretmanager.secretAccessor")},
     "capture-crm-db": {
@@ -60,7 +62,7 @@ RIGHTS = {
     "given": {*CAPTURE, ("crm", "onefold_capture"), ("old", "secretmanager.secretAccessor")},
     "events": {("shop", "bigquery.dataEditor")},
     "onefold-access": {
-        *((dataset, "onefold_access") for dataset in (*DATASETS, *OF_VIEWS)),
+        *((dataset, "onefold_access") for dataset in (*DATASETS, *OF_VIEWS, *(f"{name}__onefold" for name in PLAIN))),
         ("my-project", "onefold_access_bypasses"),
         ("my-project", "logging.logWriter"),
         ("my-project-onefold-terraform", "storage.objectViewer"),

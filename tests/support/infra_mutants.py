@@ -33,6 +33,34 @@ _WIDE = '"${local.is_table} && resource.name.startsWith(\\"projects/${var.projec
 # Two mutants of one group touch different resources, so that one plan shows them all.
 GROUPS: tuple[tuple[Mutant, ...], ...] = (
     (
+        # Streams: their mode, what they read, where the password is, and who may write where.
+        mutant("streams.tf", "append_only {}", "merge {}", "google_datastream_stream.stream"),
+        mutant("streams.tf", "secret_manager_stored_password = local.stream_passwords[each.key]", 'password = "x"', "google_datastream_connection_profile.source"),
+        mutant("streams.tf", 'member    = "serviceAccount:${local.datastream_agent}"', 'member    = "allAuthenticatedUsers"', "google_secret_manager_secret_iam_member.stream"),
+        mutant("streams.tf", "subnet = var.stream_network.range", 'subnet = "10.0.0.0/8"', "google_datastream_private_connection.streams"),
+        mutant("plain.tf", "google_project_iam_custom_role.plain_source[0].name", "google_project_iam_custom_role.batch.name", f"{DATASET}.plain_source", GRANTS),
+        mutant("plain.tf", '["bigquery.datasets.get", "bigquery.tables.getData"]', '["bigquery.datasets.get", "bigquery.tables.getData", "bigquery.tables.updateData"]', "google_project_iam_custom_role.plain_source"),
+        mutant("plain.tf", 'each.value.role == "views" ? google_project_iam_custom_role.views.name : google_project_iam_custom_role.batch.name', "google_project_iam_custom_role.batch.name", f"{DATASET}.plain"),
+        mutant("plain.tf", '"resource.name.startsWith(\\"projects/', '"resource.name != (\\"projects/', f"{DATASET}.plain_staging"),
+        mutant("plain.tf", 'Datastream\'s agent has its\n  # right in the project.\n  access {\n    role          = "OWNER"\n    special_group = "projectOwners"', 'Datastream\'s agent has its\n  # right in the project.\n  access {\n    role          = "OWNER"\n    special_group = "projectReaders"', "google_bigquery_dataset.streamed"),
+        mutant("plain.tf", 'target_types = ["VIEWS"]', "target_types = []", "google_bigquery_dataset_access.plain"),
+    ),
+    (
+        mutant("streams.tf", 'each.value.running ? "RUNNING" : "PAUSED"', '"RUNNING"', "google_datastream_stream.stream"),
+        # What is served: the audit log's entries, messages, merges and the nightly check.
+        mutant("triggers.tf", '"${dataset}/tables/[^/]+"', '"[^/]+/tables/[^/]+"', "google_logging_project_sink.tables"),
+        mutant("functions.tf", 'join(",", local.served_datasets)', 'join(",", var.datasets)', FUNCTION),
+        mutant("schedules.tf", "var.merge_schedule == null ? [] : local.served_datasets", "var.merge_schedule == null ? [] : var.datasets", JOBS["merge"]),
+        mutant("schedules.tf", "var.refresh_schedule == null ? [] : local.served_datasets", "var.refresh_schedule == null ? [] : var.datasets", JOBS["refresh"]),
+        mutant("plain.tf", '["refresh_view", "batch"]) : join(" ", pair) => { dataset = pair[0], purpose = pair[1] } }\n\n  dataset_id = local.plain_sources', '["refresh_view"]) : join(" ", pair) => { dataset = pair[0], purpose = pair[1] } }\n\n  dataset_id = local.plain_sources', f"{DATASET}.plain_source", GRANTS),
+        mutant("streams.tf", 'bigquery_profile {}', 'gcs_profile { bucket = "b" }', "google_datastream_connection_profile.bigquery"),
+    ),
+    (
+        mutant("streams.tf", "PARTITIONING_TIME_GRANULARITY_DAY", "PARTITIONING_TIME_GRANULARITY_HOUR", "google_datastream_stream.stream"),
+        mutant("functions.tf", 'ONEFOLD_PLAIN_DATASET  = var.plain_dataset == null ? "" : var.plain_dataset', 'ONEFOLD_PLAIN_DATASET  = "{dataset}"', FUNCTION),
+        mutant("plain.tf", "role       = each.value.purpose == \"batch\" ? google_project_iam_custom_role.plain_source[0].name : google_project_iam_custom_role.source.name", "role       = google_project_iam_custom_role.plain_source[0].name", f"{DATASET}.plain_source", GRANTS),
+    ),
+    (
         # Conditions and places of rights.
         mutant("modules/folder_rights/main.tf", "/objects/${condition.value}/", "/objects/${condition.value}", *FOLDERS),
         mutant("events.tf", '"resource.name.startsWith(\\"projects/_/buckets/${local.events_bucket}/objects/${condition.value}\\")"', '"true"', f"{MEMBER}.events"),
