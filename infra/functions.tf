@@ -71,6 +71,8 @@ locals {
   deployed_functions = merge(local.called_functions, local.registry_function)
   # launch_batch passes project, datasets and names of views to the job, which updates views as well.
   view_environment = {
+    # Also datasets that others write: what only appends rows does not serve them.
+    ONEFOLD_DATASETS       = join(",", local.served_datasets)
     ONEFOLD_VIEW_DATASET   = var.view_dataset
     ONEFOLD_VIEW_NAME      = var.view_name
     ONEFOLD_PLAIN_DATASET  = var.plain_dataset == null ? "" : var.plain_dataset
@@ -78,7 +80,7 @@ locals {
   }
   common_environment = {
     ONEFOLD_PROJECT           = var.project
-    ONEFOLD_DATASETS          = join(",", local.served_datasets)
+    ONEFOLD_DATASETS          = join(",", var.datasets)
     ONEFOLD_TOPIC_DEAD_LETTER = google_pubsub_topic.topic["dead-letter"].name
   }
 }
