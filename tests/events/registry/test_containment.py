@@ -33,7 +33,7 @@ def named(**properties: Any) -> dict[str, Any]:
         ({"type": "string", "maxLength": 5}, {"type": "string", "maxLength": 6, "minimum": 3}),
         (numbers(minimum=1, maximum=9), numbers(minimum=0.5, maximum=9.5)),
         (numbers(minimum=1, exclusiveMinimum=True), numbers(minimum=1)),
-        (numbers(minimum=1, exclusiveMinimum=True), numbers(minimum=1.0, exclusiveMinimum=True)),
+        (numbers(minimum=1, exclusiveMinimum=True, maximum=2), numbers(minimum=1.0, exclusiveMinimum=True, maximum=3)),
         (numbers(maximum=2), numbers(maximum=3, exclusiveMaximum=True)),
         (numbers(multipleOf=0.3), numbers(multipleOf=0.1)),
         (WHOLE, {"type": "integer", "multipleOf": 0.5}),
@@ -76,6 +76,8 @@ DECIDED = [
     (WHOLE, {"type": "integer", "multipleOf": 2}, "/multipleOf", "takes multiples of 2 only"),
     ({"type": "array"}, {"type": "array", "uniqueItems": True}, "/uniqueItems", "takes different items only"),
     ({"type": "array", "items": NUMBER}, {"type": "array", "items": WHOLE}, "/items/type", "no longer takes number"),
+    ({"type": "array"}, {"type": "array", "items": TEXT}, "/items/type",
+     "no longer takes array, boolean, null, number, object"),
     (OPEN, {**OPEN, "required": ["a"]}, "/required", "a is required"),
     (named(a=NUMBER), named(a=WHOLE), "/properties/a/type", "no longer takes number"),
     ({**named(a=TEXT), "additionalProperties": False}, CLOSED, "/properties/a", "is not allowed any more"),
@@ -112,6 +114,10 @@ REFERENCE = {"$ref": "#/definitions/a"}
          Narrowing("", "refers to a schema that changed", decided=False)),
         ({**TEXT, "definitions": {"a": TEXT}}, {**REFERENCE, "definitions": {"a": TEXT}},
          Narrowing("/$ref", "the reference changed", decided=False)),
+        # A list with a reference beside it is compared by its keywords: its part of the schema has no definitions.
+        ({**named(x={"enum": ["a"], "items": REFERENCE}), "definitions": {"a": TEXT}},
+         {**named(x={"enum": ["a"], "items": REFERENCE, "maxLength": 0}), "definitions": {"a": TEXT}},
+         Narrowing("/properties/x/maxLength", "is 0, and was open")),
         ({"enum": ["a"]}, {"enum": ["a"], "pattern": "("},
          Narrowing("/enum", "it is not decided which of its values are still valid", decided=False)),
         ({"type": "array", "items": [TEXT]}, {"type": "array", "items": [WHOLE]},
@@ -120,7 +126,7 @@ REFERENCE = {"$ref": "#/definitions/a"}
          Narrowing("/patternProperties", "the rules of patterns changed", decided=False)),
     ],
 )  # fmt: skip
-def test_what_cannot_be_decided_says_so(old: dict[str, Any], new: dict[str, Any], expected: Narrowing) -> None:
+def test_references_and_what_cannot_be_decided_say_so(old: dict[str, Any], new: dict[str, Any], expected: Narrowing) -> None:
     assert narrowings(old, new) == [expected]
 
 
