@@ -192,7 +192,7 @@ def work_on_each(tables: Sequence[TableId], work: Callable[[TableId], Any], titl
 
 
 def _all_bases(warehouse: Any, named: NamedTables, names: VersionedNames, plain: Sequence[str]) -> list[str]:
-    """Return the base names and the plain change tables of a dataset, or those that match a pattern.
+    """Return the base names, the united and the plain change tables of a dataset, or those that match a pattern.
 
     Raises:
         NotFound: the dataset does not exist, or has no such tables, or none that matches.
@@ -201,7 +201,7 @@ def _all_bases(warehouse: Any, named: NamedTables, names: VersionedNames, plain:
     hint = names.base_name_hint(dataset)
     advice = f"; expected DATASET.TABLE: {hint}" if hint else ""
     try:
-        found = [*warehouse.list_bases(dataset, names), *plain]
+        found = [*warehouse.list_bases(dataset, names), *names.united, *plain]
     except NotFound as error:
         if not advice:
             raise

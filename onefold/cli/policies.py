@@ -31,7 +31,6 @@ from onefold.cli.table_arguments import dry_run_option, table_argument
 from onefold.core.errors import NameNotFound, NotFound, Rejected
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId, check_names
-from onefold.schema.column_policy import ColumnPolicies
 
 if TYPE_CHECKING:
     from onefold.ports.hash_keys import HashKeys
@@ -114,7 +113,7 @@ def check(context: click.Context, named: NamedTables, project: str | None, as_js
         for warning in warnings:
             say("yellow", f"Warning: {warning}")
         for one in checked if is_verbose() else ():
-            print_lines(*decision_lines(one, (settings.policies or ColumnPolicies()).of_table(one.table)))
+            print_lines(*decision_lines(one, one.policies))
         print_lines(*(check_lines(checked) if checked else ()))
     waiting = any(one.waiting for one in checked)
     return ERROR if len(checked) < len(results) else CHANGES if waiting else OK

@@ -118,10 +118,11 @@ def work_on(
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
 
     def work_on_table(base: TableId) -> None:
-        has_versions = False
+        has_versions, is_united = False, settings.rules_for(base).of_united
         for result in views.bring_up_to_date(base, former=base in checked.left_over_current):
             has_versions = has_versions or result.kind == "unified"
-            if result.skipped and result.kind == "current" and not has_versions and not silent:
+            is_only = result.kind == "unified" or (result.kind == "current" and (not has_versions or is_united))
+            if result.skipped and is_only and not silent:
                 say("yellow", f"Skipped: {result.skipped}")
             made = _reported(result, warehouse, checked, settings)
             if isinstance(made, Failure):

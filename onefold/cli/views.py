@@ -238,12 +238,13 @@ def _built(columns: Any, base: TableId, settings: Settings) -> BuiltView:
     """Build the view from a file of columns.
 
     Raises:
-        InvalidInput: the settings find versions by labels.
+        InvalidInput: the settings find versions by labels, or the table is united of those of many datasets.
         NotFound: the file has no version of the table, or all versions are retired.
     """
     rules = settings.rules_for(base)
-    if rules.names.by_labels:
-        raise InvalidInput("versions are found by labels, which a file of columns lacks: run `onefold plan DATASET.TABLE`")
+    if rules.names.are_noted:
+        how = "in many datasets" if rules.of_united else "by labels"
+        raise InvalidInput(f"versions are found {how}, which a file of columns lacks: run `onefold plan DATASET.TABLE`")
     found = read_columns(_text(columns), base.table, rules.names, _name(columns))
     if not found:
         advice = rules.names.base_name_hint(base.table) or "check TABLE and the file"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from onefold.core.names import problems_of_name
 from onefold.core.version_pattern import (
@@ -16,6 +17,9 @@ from onefold.core.version_pattern import (
     parse_pattern,
     pattern_rule,
 )
+
+if TYPE_CHECKING:
+    from onefold.core.united_names import UnitedTable
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,16 @@ class VersionedNames:
     def by_labels(self) -> bool:
         """Whether versions are found by the labels of tables, and not by their names: see `version_labels`."""
         return False
+
+    @property
+    def are_noted(self) -> bool:
+        """Whether a view has to note the versions that it reads, because the names of its tables do not tell them."""
+        return self.by_labels
+
+    @property
+    def united(self) -> Mapping[str, UnitedTable]:
+        """The tables of the dataset that are united of those of other datasets, by name: see `united_names`."""
+        return {}
 
     @property
     def described(self) -> str:

@@ -28,7 +28,7 @@ from onefold.views.newest_load import kind_of
 from onefold.views.table_views import Kind
 from onefold.views.unified_kind import UnifiedKind
 
-TableKind = Literal["captured", "pulled", "events", "direct", "plain"]
+TableKind = Literal["captured", "pulled", "events", "direct", "plain", "united"]
 State = Literal["up to date", "out of date", "missing", "not Onefold's", "not known"]
 _OWN_TABLES = frozenset({LOG_TABLE, CHECK_TABLE, MANIFEST_TABLE, KEY_TABLE})
 _OWN_PREFIXES = (TEMPORARY_PREFIX, LEAF_PREFIX)
@@ -135,8 +135,8 @@ def summaries(
     left_out: dict[str, list[str]] = {}
     for left in names.skipped(tuple(labels)):
         left_out.setdefault(left.base, []).append(f"{left.table} is left out: {left.reason}")
-    present = {*versions, *plain}
-    for name in filter(wanted, sorted({*versions, *(one for one in plain if not _is_own(one, present))})):
+    present = {*versions, *plain, *names.united}
+    for name in filter(wanted, sorted({*versions, *names.united, *(one for one in plain if not _is_own(one, present))})):
         found = _Found(warehouse, place.sibling(name), contents, settings, versions.get(name, []), now or datetime.now(UTC))
         yield found.summary(tuple(left_out.get(name, ())))
 
@@ -167,13 +167,27 @@ class _Found:
         check = self.contents.checks.get(self.base.table)
         bad = tuple(f"{view.kind} view: {view.reason}" for view in views if view.state != "up to date")
         failed = (f"the last check says: {check.outcome}",) if check and check.outcome in ("failed", "different") else ()
+        used = tuple(version.id for version in active) or self._noted
         return replace(
-            TableSummary(self.base, self._kind(), tuple(version.id for version in active), retired, views, check=check),
+            TableSummary(self.base, self._kind(), used, retired, views, check=check),
             **self._sizes(),
             problems=(*bad, *failed, *skipped),
         )
 
+    @property
+    def _is_united(self) -> bool:
+        return self.settings.rules_for(self.base).of_united
+
+    @property
+    def _noted(self) -> tuple[str, ...]:
+        """The datasets that the views of a united table note: its tables are in none of those that were read."""
+        views = (self.settings.view_of(self.base), self.settings.current_view_of(self.base))
+        stored = [one for view in views if self._is_united and (one := self.contents.views.get(view))]
+        return tuple(sorted({note for one in stored for note in one.notes}))
+
     def _kind(self) -> TableKind:
+        if self._is_united:
+            return "united"
         if not self.versions:
             return "plain"
         if self.base.table in self.contents.loads or self.settings.pull_of(self.base):
@@ -195,7 +209,7 @@ class _Found:
         written = [one.written_at for one in found if one.written_at]
         known = [one.size for one in found if one.size is not None]
         return {
-            "rows": sum(one.rows for one in found),
+            "rows": None if self._is_united else sum(one.rows for one in found),
             "size": sum(known) if known else None,
             "landed_at": self.contents.loads.get(self.base.table) or max(written, default=None),
             "merged_at": log.written_at if log and base_table(place) in self.contents.views else None,
@@ -203,7 +217,7 @@ class _Found:
 
     def _views(self, active: Sequence[Version]) -> Iterator[ViewState]:
         warehouse = cast("BaseWarehouse", self.warehouse)
-        if self.versions:
+        if self.versions or self._is_united:
             yield self._state("unified", UnifiedKind(warehouse, self.base, self.settings), active)
         current = kind_of(warehouse, self.base, self.settings, by_itself=True)
         kinds: list[tuple[Kind, ViewKind]] = [

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from onefold.changelog.metadata import LANDED_AT, METADATA, has_metadata, is_pulled, metadata_of, metadata_problems
 from onefold.changelog.plain_tables import is_current_already
 from onefold.core.errors import NotFound, SchemaConflict
-from onefold.core.names import TableId
+from onefold.core.names import TableId, fold_case
 from onefold.core.versioned_names import VersionedNames
 from onefold.merge.merge_state import MergeState
 from onefold.merge.reading import Reading, Way, read_arrival, read_reading
@@ -34,6 +34,7 @@ class ChangeTable:
         until: the first time that is not read any more.
         reading: of a plain change table, what tells which of its rows are new; None where all of them are read.
         way: of a plain change table, how it is read from `since` on.
+        added: the column with the dataset, which rows of a united table have and those of this table do not; None for none.
     """
 
     id: TableId
@@ -42,6 +43,7 @@ class ChangeTable:
     until: datetime | None = None
     reading: Reading | None = None
     way: Way | None = None
+    added: str | None = None
 
     def windowed(self, state: MergeState, overlap: timedelta) -> ChangeTable:
         """Return the table, to be read from where the last merge of this version started, less the overlap.
@@ -60,7 +62,7 @@ class ChangeTable:
         if self.reading:
             way, since = self.reading.since(start, overlap)
             return replace(self, since=since, until=None, way=way)
-        return ChangeTable(self.id, self.version, start - overlap if start else None)
+        return replace(self, since=start - overlap if start else None, until=None, way=None)
 
 
 def tells_landing(columns: Sequence[Column]) -> bool:
@@ -129,7 +131,8 @@ def change_tables(table: TableId, versions: Iterable[Version], rules: TableRules
         versions: in any order; the one without a name is the table itself.
         rules: the settings of the table, with the form of the names of versions.
     """
-    return [ChangeTable(table_of(table, version, rules.names), version) for version in versions]
+    added = rules.version_column if rules.of_united else None
+    return [ChangeTable(table_of(table, version, rules.names), version, added=added) for version in versions]
 
 
 def changes_in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRules) -> list[ChangeTable]:
@@ -162,6 +165,8 @@ def with_readings(
         rules: the settings of the table.
         now: the warehouse's time.
     """
+    if rules.of_united:  # the log notes one way for all tables, so only what each row tells of its arrival counts
+        return with_arrivals(warehouse, found, rules, now)
     return [
         replace(
             one,
@@ -251,6 +256,7 @@ def check_changes(changes: Iterable[ChangeTable], keys: Sequence[str]) -> None:
 
 def key_is_missing(source: ChangeTable, keys: Sequence[str]) -> Iterator[str]:
     """Yield a problem for each column of the key that a version lacks: all of its rows would be rows of the key NULL."""
+    added = fold_case(source.added or "")
     for key in keys:
-        if not source.version.schema.has(key):
+        if fold_case(key) != added and not source.version.schema.has(key):
             yield f"{source.id} has no column {key} for the key; `retire` the version in onefold.yaml, or name other keys"

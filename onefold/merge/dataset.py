@@ -15,6 +15,7 @@ from onefold.core.versioned_names import VersionedNames
 from onefold.merge.merge_state import MergeState
 from onefold.merge.stored_base import read_base, read_log
 from onefold.ports.warehouse import BaseWarehouse
+from onefold.schema.versions import table_of
 from onefold.settings.environment import Settings
 
 Outcome = Literal["merged", "up_to_date", "skipped", "failed"]
@@ -62,7 +63,8 @@ def find_candidates(
         split = (name, "") if settings.plain_table(TableId(None, dataset, name)) else names.split(name)
         if split and (match is None or fnmatchcase(split[0], match)):
             versions.setdefault(split[0], {})[split[1]] = name
-    if not versions:
+    united = [name for name in names.united if match is None or fnmatchcase(name, match)]
+    if not versions and not united:
         raise NotFound(no_candidates(f"{warehouse.project}.{dataset}", names, match))
     found = []
     for base in sorted(versions):
@@ -70,7 +72,13 @@ def find_candidates(
         # A change table of the very name comes before versions, as in every merge.
         changes = {"": base} if base in tables else versions[base]
         found.append(Candidate(table, {version: table.sibling(name) for version, name in changes.items()}))
+    found += [_united_candidate(warehouse, TableId(warehouse.project, dataset, name), names) for name in united]
     return tuple(found)
+
+
+def _united_candidate(warehouse: BaseWarehouse, table: TableId, names: VersionedNames) -> Candidate:
+    found = warehouse.read_versions(table, names)
+    return Candidate(table, {version.id: table_of(table, version, names) for version in found})
 
 
 def no_candidates(dataset: str, names: VersionedNames, match: str | None = None) -> str:

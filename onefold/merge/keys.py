@@ -65,7 +65,7 @@ def captured_keys(
             the declared key is not that of the base.
         NotFound: no version declares a key, and no row has landed.
     """
-    captured = [source for source in changes if is_captured(source.version.columns)]
+    captured = [one for one in changes if is_captured(one.version.columns) and not one.added]
     if not captured:
         return ()
     declared = _declared_key(warehouse, captured)
@@ -90,7 +90,7 @@ def still_key(warehouse: BaseWarehouse, changes: Iterable[ChangeTable], keys: Se
         changes: the change tables.
         keys: the columns that were found to be the key, tenant included.
     """
-    captured = [source for source in changes if is_captured(source.version.columns)]
+    captured = [one for one in changes if is_captured(one.version.columns) and not one.added]
     return all(same_columns(key, source_key(keys)) for key in _declared(warehouse, captured).values())
 
 

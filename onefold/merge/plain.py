@@ -28,7 +28,7 @@ def declared_key(warehouse: BaseWarehouse, table: TableId, settings: Settings) -
 
 
 def check_own_dataset(warehouse: BaseWarehouse, table: TableId, settings: Settings) -> None:
-    """Check that the dataset of the base and the current view of a plain change table exists.
+    """Check that the dataset of the base and the current view of a plain change table, or of a united one, exists.
 
     Args:
         warehouse: where it has to be.
@@ -38,16 +38,20 @@ def check_own_dataset(warehouse: BaseWarehouse, table: TableId, settings: Settin
     Raises:
         NoOwnDataset: there is none; the error names the command that creates it.
     """
-    plain = settings.plain_table(table)
-    if plain is None or plain.dataset == table.dataset:
+    plain, united = settings.plain_table(table), settings.names_in(table.dataset).united.get(table.table)
+    if united:
+        own, tables, setting = united.into, f"the datasets {united.datasets}", "`into` of `unite`"
+    elif plain and plain.dataset != table.dataset:
+        own, tables, setting = plain.dataset, str(table.dataset), "ONEFOLD_PLAIN_DATASET"
+    else:
         return
     try:
-        warehouse.list_views(plain.dataset)
+        warehouse.list_views(own)
     except (NotFound, AccessDenied) as error:  # to an account without rights, a dataset that is not there is a refusal
-        problem = "; ".join(warehouse.dataset_problems(plain.dataset)) or str(error)
+        problem = "; ".join(warehouse.dataset_problems(own)) or str(error)
         raise NoOwnDataset(
-            f"{table} gets no base and no current view: {problem}, in the location of {table.dataset}. "
-            "ONEFOLD_PLAIN_DATASET names another dataset"
+            f"{table} gets no base and no current view: {problem}, in the location of {tables}. "
+            f"{setting} names another dataset"
         ) from error
 
 

@@ -97,14 +97,14 @@ class MergePlan:
     @property
     def merge_kind(self) -> Kind:
         """What the log calls a merge by this plan: that of a plain change table is named by the way the table is read."""
-        way = self.changes[0].way
+        way = self.changes[0].way if len({source.way for source in self.changes}) == 1 else None
         return cast("Kind", f"merge_{way}") if way else "merge"
 
     @property
     def reads(self) -> str:
         """How a plain change table is read, in words for people; empty for versions."""
         source = self.changes[0]
-        return described(source.id, source.way, source.since) if source.way else ""
+        return described(source.id, source.way, source.since) if source.way and len(self.changes) == 1 else ""
 
     @property
     def zones(self) -> Zones:
@@ -142,13 +142,12 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
     started_at: datetime = state.now or warehouse.fetch(TIME_QUERY)[0]["now"]
     found = find_changes(warehouse, table, rules)
     check_has_changes(table, found, rules)
-    if settings.plain_table(table):
+    if settings.plain_table(table) or rules.of_united:
         found = with_readings(warehouse, found, state, rules, started_at)
     used = changes_in_use(table, found, rules)
     landed, state = count_landed(warehouse, used, state, started_at - timedelta(minutes=rules.overlap_minutes))
-    windows = _windows(used, state, rules)
-    named = keys or rules.keys or declared_key(warehouse, table, settings)
-    named = named or captured_keys(warehouse, table, windows, state.keys if stored else ())
+    named = rules.whole_key(keys) or rules.keys or declared_key(warehouse, table, settings)
+    named = named or captured_keys(warehouse, table, _windows(used, state, rules), state.keys if stored else ())
     named = chosen_keys(table, named, state, has_base=stored is not None)
     return replace(make_plan(table, rules, named, stored, state, found, started_at), landed=landed)
 
@@ -250,7 +249,7 @@ def keys_of(
         NotFound, InvalidInput, SchemaConflict: as `plan_merge`.
     """
     rules = settings.rules_for(table)
-    named = keys or rules.keys
+    named = rules.whole_key(keys) or rules.keys
     if not named:
         windows = _windows(changes_in_use(table, find_changes(warehouse, table, rules), rules), state, rules)
         base_keys = state.keys if has_base else ()

@@ -42,12 +42,17 @@ class DatasetHint:
 
 @dataclass(frozen=True)
 class PlainHint:
-    """A table that is no version was created or changed: it may be a plain change table, which its columns tell."""
+    """A table that is no version was created, changed or deleted.
+
+    It may be a plain change table, which its columns tell, or one of those of which a table is united.
+    """
 
     dataset: str
     table: str
     project: str | None = None
     """As in `TableHint`."""
+    is_gone: bool = False
+    """Whether the table was deleted."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +158,10 @@ def _audit_entry(payload: Any, names_in: NamesIn) -> Event:
 
 
 def _plain_hint(resource: re.Match[str], is_deletion: bool) -> Event:
-    """Return a hint about a table that is no version; no hint about one that is gone, or whose name SQL does not take."""
+    """Return a hint about a table that is no version; no hint about one whose name SQL does not take."""
     project, dataset, table = resource["project"], resource["dataset"], resource["table"]
     is_usable = not problems_of_name("dataset", dataset) and not problems_of_name("table", table)
-    return PlainHint(dataset, table, project) if is_usable and not is_deletion else OtherTable(table)
+    return PlainHint(dataset, table, project, is_deletion) if is_usable else OtherTable(table)
 
 
 def _labels(metadata: Mapping[str, Any]) -> Mapping[str, str]:

@@ -83,7 +83,8 @@ def left_over_of_kind(
         return ()
     bases, pattern = bases_of(tables, settings.names_in(dataset)), _view_pattern(kind.template, dataset)
     named = (match["table"] for view in sorted(views) if (match := pattern.fullmatch(view)))
-    present = {*bases, *(tables if kind.of_plain_tables else ())}
+    united = settings.names_in(dataset).united
+    present = {*bases, *united, *(tables if kind.of_plain_tables else ())}
     candidates = [any_table.sibling(table) for table in named if table not in present]
     return tuple(
         table for table in candidates if _is_left_over(warehouse.get_view(kind.view_of(table)), table, tables, kind)
@@ -113,7 +114,8 @@ def unknown_tables(settings: Settings, dataset: str, tables: Collection[str]) ->
         dataset: the dataset that is checked.
         tables: the names of all tables of the dataset.
     """
-    known = {*tables, *bases_of(tables, settings.names_in(dataset))}
+    names = settings.names_in(dataset)
+    known = {*tables, *bases_of(tables, names), *names.united}
     for name in settings.tables:
         its_dataset, _, table = name.rpartition(".")
         if its_dataset in ("", dataset) and table not in known:

@@ -9,16 +9,19 @@ from onefold.schema.bigquery import MAX_COLUMNS, MAX_RESOLVED_TEXT, MAX_TABLES, 
 from onefold.schema.columns import Column
 from onefold.schema.types import Array, Struct, Type
 
+_RETIRE = "Copy old versions into one table of their own version, or set `retire` for them in onefold.yaml"
+_SPLIT = "The current view can read a base into which they are merged, or several entries of `unite` can share the datasets"
+
 
 def limit_problems(view: BuiltView) -> list[str]:
     """Return a problem for each limit of BigQuery that a view passes, besides the length of its text."""
     problems = []
     if view.tables > MAX_TABLES:
         most = MAX_TABLES - 1 - len(view.leaves)
+        noun, advice = ("tables", _SPLIT) if view.names.united else ("versions", _RETIRE)
         problems.append(
-            f"{view.id}: {len(view.versions)} versions, {len(view.leaves)} leaf views and the view itself make "
-            f"{view.tables} tables, and BigQuery allows {MAX_TABLES} in a query: at most {most} versions fit. "
-            "Copy old versions into one table of their own version, or set `retire` for them in onefold.yaml"
+            f"{view.id}: {len(view.versions)} {noun}, {len(view.leaves)} leaf views and the view itself make "
+            f"{view.tables} tables, and BigQuery allows {MAX_TABLES} in a query: at most {most} {noun} fit. {advice}"
         )
     if (count := _count_columns(view.columns)) > MAX_COLUMNS:
         problems.append(f"{view.id}: {count} columns, nested ones counted, and BigQuery allows {MAX_COLUMNS}")

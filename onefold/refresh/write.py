@@ -75,8 +75,8 @@ def plan_refresh(
         kind.check_owner(stored)
     if version in settings.rules_for(base).retired and (stored is None or _is_current(stored, kind.fingerprint)):
         return _shortcut(base, stored)
-    if names.by_labels:
-        version = None  # the tables of such versions gain columns, and a list of the dataset is never late
+    if names.are_noted:
+        version = None  # such tables gain columns in place, and their views tell versions by a note only
     created = None
     if stored and version and kind.is_settled(stored) and _covers(stored, base, version, kind.fingerprint, names):
         created = warehouse.table_created(base.sibling(names.name(base.table, version)))

@@ -147,7 +147,7 @@ class TablePolicies:
             >>> TablePolicies().decide("id")
             Decision(action=<Action.MASK: 2>, decided=False)
         """
-        rules = self.deciding(path)
+        rules = TablePolicies.deciding(self, path)
         return Decision(rules[0].action) if rules else UNDECIDED
 
     def deciding(self, path: str) -> tuple[PolicyRule, ...]:
@@ -170,7 +170,38 @@ class TablePolicies:
             open_: whether the column holds structs or JSON.
         """
         below = {name for rule in self.rules for name in rule.fields_named_below(fold_hidden(path), open_)}
-        return strictest(self.decide(name) for name in below)
+        return strictest(TablePolicies.decide(self, name) for name in below)
+
+
+@dataclass(frozen=True)
+class UnitedPolicies(TablePolicies):
+    """The policies about a table that is united of several: the strictest action that any of them has for a column.
+
+    A table that lacks a column says nothing of it, unless a policy decides it all the same. The united table itself has
+    policies, too, which decide alone about a column that no table has, such as the one with the dataset.
+
+    Attributes:
+        tables: the policies about the tables, each with the names of the columns of its tables, as `fold_hidden` returns
+            them.
+    """
+
+    tables: tuple[tuple[TablePolicies, frozenset[str]], ...] = ()
+
+    def decide(self, path: str) -> Decision:
+        own = super().decide(path)
+        column = fold_hidden(path).partition(".")[0]
+        decisions = ((policies.decide(path), column in columns) for policies, columns in self.tables)
+        found = [one for one, has_column in decisions if one.decided or has_column]
+        return strictest([*found, *([own] if own.decided else [])]) or own
+
+    def deciding(self, path: str) -> tuple[PolicyRule, ...]:
+        of_tables = (rule for policies, _ in self.tables for rule in policies.deciding(path))
+        found = dict.fromkeys((*super().deciding(path), *of_tables))
+        return tuple(sorted(found, key=lambda rule: -rule.action))
+
+    def decide_below(self, path: str, open_: bool) -> Decision | None:
+        of_tables = (policies.decide_below(path, open_) for policies, _ in self.tables)
+        return strictest(one for one in (super().decide_below(path, open_), *of_tables) if one)
 
 
 def strictest(decisions: Iterable[Decision]) -> Decision | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from onefold.core.names import TableId
+from onefold.core.names import TableId, fold_case
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
 from onefold.schema.types import Type
@@ -32,6 +33,7 @@ class TableRules:
         names: the naming of the versioned tables in the table's dataset.
         landed_column: the column of a plain change table that holds when a row came; None where it has no such column.
         base_dataset: the dataset of the base of a plain change table; None where it is that of the change tables.
+        of_united: whether the versions are tables of several datasets, and the version column holds the dataset.
     """
 
     conversions: Literal["lossless", "classic"] = "lossless"
@@ -48,6 +50,7 @@ class TableRules:
     order_by: tuple[str, ...] = ()
     landed_column: str | None = None
     base_dataset: str | None = None
+    of_united: bool = False
 
     def base_place(self, table: TableId) -> TableId:
         """Return the name of a table in the dataset of its base.
@@ -57,6 +60,27 @@ class TableRules:
             'p.shop__onefold.orders'
         """
         return TableId(table.project, self.base_dataset or table.dataset, table.table)
+
+    @property
+    def version_setting(self) -> str:
+        """The key of onefold.yaml that names the column of the version, or of the dataset of a united table."""
+        return "dataset_column" if self.of_united else "version_column"
+
+    def whole_key(self, named: Sequence[str]) -> tuple[str, ...]:
+        """Return a key as rows have it: rows of several datasets may have equal keys, so the dataset is part of the key.
+
+        Args:
+            named: the columns of the key in each dataset; empty where the key is not known.
+
+        Examples:
+            >>> TableRules(version_column="dataset", of_united=True).whole_key(["id"])
+            ('dataset', 'id')
+            >>> TableRules().whole_key(["id"])
+            ('id',)
+        """
+        if not named or not self.of_united or not self.version_column:
+            return tuple(named)
+        return (self.version_column, *(one for one in named if fold_case(one) != fold_case(self.version_column)))
 
     @property
     def keeps_current(self) -> bool:

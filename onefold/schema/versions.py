@@ -31,12 +31,14 @@ class Version:
         columns: its columns, in order.
         created: when it was created; None where that is unknown.
         table: its name, where that does not follow from the base name and the version; empty where it does.
+        dataset: its dataset, where that is another than the dataset of the base name; empty where it is not.
     """
 
     id: str
     columns: tuple[Column, ...]
     created: datetime | None = None
     table: str = ""
+    dataset: str = ""
 
     @cached_property
     def schema(self) -> Schema:
@@ -56,7 +58,10 @@ def table_of(base: TableId, version: Version, names: VersionedNames) -> TableId:
         >>> str(table_of(TableId(None, "shop", "customer"), Version("abc", ()), VersionedNames()))
         'shop.customer_v_abc'
     """
-    return base if not version.id else base.sibling(version.table or names.name(base.table, version.id))
+    if not version.id:
+        return base
+    name = version.table or names.name(base.table, version.id)
+    return TableId(base.project, version.dataset or base.dataset, name)
 
 
 @dataclass(frozen=True)
@@ -266,11 +271,13 @@ def _problems(
     problems += _path_problems(columns, landed, rules)
     if rules.version_column and fold_case(rules.version_column) in landed:
         problems.append(
-            f"version_column {rules.version_column!r} is also a column of {_named(versions, rules.version_column)}; choose "
-            "another name in onefold.yaml"
+            f"{rules.version_setting} {rules.version_column!r} is also a column of "
+            f"{_named(versions, rules.version_column)}; choose another name in onefold.yaml"
         )
     if rules.version_column and fold_case(rules.version_column) in targets:
-        problems.append(f"types.{rules.version_column}: the version_column is always STRING; take it out of onefold.yaml")
+        problems.append(
+            f"types.{rules.version_column}: the {rules.version_setting} is always STRING; take it out of onefold.yaml"
+        )
     return problems
 
 

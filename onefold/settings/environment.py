@@ -25,6 +25,7 @@ from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
 from onefold.settings.variables import BIGQUERY_EMULATOR, CAPTURES, LAB_PROJECT, unknown_variables
 from onefold.settings.view_templates import template_problems, view_name_problems
 from onefold.settings.yaml_file import TablesFile, captures_of_text, read_tables_file
+from onefold.settings.yaml_unite import united_names, united_rules
 
 _TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
 _LAST_PORT = 65535
@@ -86,8 +87,9 @@ class Settings:
     def rules_for(self, base: TableId) -> TableRules:
         """Return the rules of a table, given the dataset and the base name."""
         rules = self.tables.get(f"{base.dataset}.{base.table}") or self.tables.get(base.table) or self.rules
-        plain = self.plain_table(base)
-        return replace(rules, names=self.names_in(base.dataset), base_dataset=plain.dataset if plain else None)
+        plain, names = self.plain_table(base), self.names_in(base.dataset)
+        rules = united_rules(rules, names.united.get(base.table))
+        return replace(rules, names=names, base_dataset=plain.dataset if plain else None)
 
     def plain_table(self, base: TableId) -> PlainTable | None:
         """Return what is known of a plain change table; None for any other table."""
@@ -190,7 +192,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
         rules=file.rules,
         tables=file.tables,
         names=file.names,
-        dataset_names=file.datasets,
+        dataset_names={**file.datasets, **united_names(file.unite, settings)},
         sources=file.sources,
         policies=file.policies,
         captures=captures or file.captures,

@@ -14,6 +14,7 @@ from typing import Any
 
 from onefold.core.errors import InvalidSettings
 from onefold.core.problems import Problem
+from onefold.core.united_names import UnitedTable
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.table_rules import TableRules
@@ -34,6 +35,7 @@ from onefold.settings.yaml_rules import (
     table_problems,
 )
 from onefold.settings.yaml_sources import read_sources, source_problems
+from onefold.settings.yaml_unite import read_unite, unite_problems
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class TablesFile:
         sources: the servers whose tables are pulled, by name.
         policies: the policies of columns; None where the file has none.
         captures: the settings of captured sources, by name.
+        unite: the tables that are united of those of many datasets.
     """
 
     rules: TableRules = field(default_factory=TableRules)
@@ -57,6 +60,7 @@ class TablesFile:
     sources: Mapping[str, Source] = field(default_factory=dict)
     policies: ColumnPolicies | None = None
     captures: Mapping[str, CaptureSettings] = field(default_factory=dict)
+    unite: tuple[UnitedTable, ...] = ()
 
 
 def read_tables_file(path: Path) -> TablesFile:
@@ -113,6 +117,7 @@ def tables_of(content: Mapping[str, Any]) -> TablesFile:
         read_sources(content.get("sources") or {}),
         read_policies(content["policies"] or {}) if "policies" in content else None,
         read_captures(content.get("captures") or {}),
+        read_unite(content.get("unite")),
     )
 
 
@@ -125,3 +130,4 @@ def _rules(found: Mapping[str, Any]) -> Iterator[Problem]:
     yield from source_problems(found.get("sources") or {})
     yield from policy_problems(found.get("policies") or {})
     yield from capture_problems(found.get("captures") or {})
+    yield from unite_problems(found)

@@ -32,8 +32,13 @@ def rule_problems(body: Body, at: Path = ()) -> Iterator[Problem]:
     if not _zone_exists(zone):
         advice = "write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
         yield Problem(f"{zone!r} is unknown; {advice}", (*at, "time_zone"))
+    yield from reserved_problems(column, (*at, "version_column"))
+
+
+def reserved_problems(column: str, at: Path) -> Iterator[Problem]:
+    """Yield a problem where the name of a column that Onefold adds is one that BigQuery reserves."""
     if column.upper().startswith(_RESERVED_PREFIXES):
-        yield Problem(f"{column!r} starts with a prefix that BigQuery reserves: name another", (*at, "version_column"))
+        yield Problem(f"{column!r} starts with a prefix that BigQuery reserves: name another", at)
 
 
 def table_problems(tables: Body) -> Iterator[Problem]:

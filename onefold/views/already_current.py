@@ -14,7 +14,8 @@ from onefold.ports.warehouse import StoredView
 from onefold.schema.columns import Column, Schema
 from onefold.schema.versions import Version
 from onefold.views.current_kind import CurrentKind
-from onefold.views.current_text import AlreadyCurrentText
+from onefold.views.current_text import AlreadyCurrentText, CurrentText
+from onefold.views.direct_rows import DirectText
 
 _IS_DELETED = "is_deleted"
 
@@ -28,7 +29,7 @@ class AlreadyCurrentKind(CurrentKind):
         found: Sequence[Version],  # noqa: ARG002 the columns tell all
         columns: tuple[Column, ...],
         stored: StoredView | None,  # noqa: ARG002
-    ) -> AlreadyCurrentText:
+    ) -> CurrentText | DirectText | AlreadyCurrentText:
         """Return the text of the view.
 
         Raises:

@@ -30,6 +30,7 @@ from onefold.schema.treatment import treat
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.clean import RENDERER, clean_columns, clean_query, clean_warnings, closed_query, waiting_columns
+from onefold.views.table_policies import table_policies
 
 _OTHER_POLICIES = SettingChange("policies", "those of the view", "those of the settings")
 
@@ -71,7 +72,9 @@ class CleanKind:
         return self._fingerprint_of(RENDERER)
 
     def _fingerprint_of(self, renderer: int) -> str:
-        policies = (self.settings.policies or ColumnPolicies()).of_table(self.base)
+        every = self.settings.policies or ColumnPolicies()
+        # Which tables a united one is of is not known here.
+        policies = every if self.settings.rules_for(self.base).of_united else every.of_table(self.base)
         rules = sorted((rule.table, rule.column, rule.action) for rule in policies.rules)
         retired = sorted(self.settings.rules_for(self.base).retired)
         return hashlib.sha256(repr((renderer, self.base, self.source, rules, retired)).encode()).hexdigest()[:16]
@@ -129,7 +132,7 @@ class CleanKind:
             LimitExceeded: the text is too long.
         """
         landed = all_landed(source.columns, [version.columns for version in found], stored.query if stored else "")
-        policies = (self.settings.policies or ColumnPolicies()).of_table(self.base)
+        policies = table_policies(self.settings, self.base, found)
         treatments = [treat(column, landed[fold_case(column.name)], policies) for column in source.columns]
         covered = sorted(covered_versions(source.query, self.base.table, self.settings.names_in(self.base.dataset)))
         head = settings_comment(self.settings.rules_for(self.base))

@@ -125,7 +125,8 @@ class CurrentKind:
             LimitExceeded: the text is too long.
         """
         self._check_source(found, stored)
-        if stored is None and self.id.dataset == self.settings.rules_for(self.base).base_dataset:
+        rules = self.settings.rules_for(self.base)
+        if stored is None and (rules.of_united or self.id.dataset == rules.base_dataset):
             check_own_dataset(self.warehouse, self.base, self.settings)
         columns = self._columns(found, versions, stored)
         text = replace(self._text(found, columns, stored), without=self._without(found))

@@ -126,7 +126,8 @@ class AlreadyCurrentText:
             changes: the table, or the text that converts its columns.
         """
         item = changes.quoted if isinstance(changes, TableId) else f"(\n{changes}\n)"
-        return f"SELECT r.* EXCEPT ({', '.join(map(quote, (*self.left_out, *self.without)))})\nFROM {item} AS r"
+        left_out = ", ".join(map(quote, (*self.left_out, *self.without)))
+        return f"SELECT r.*{f' EXCEPT ({left_out})' if left_out else ''}\nFROM {item} AS r"
 
 
 def keys_comment(keys: Sequence[str]) -> str:
@@ -183,6 +184,11 @@ def base_noted(query: str) -> str:
 def base_note(stored: StoredTable) -> str:
     """Return a digest of the columns of a base, by which a merge sees that a view does not read a new column yet."""
     return _columns_digest(stored.columns)
+
+
+def base_comment(stored: StoredTable) -> str:
+    """Return the comment of a current view that reads a base."""
+    return f"{_BASE}{base_note(stored)}\n"
 
 
 def columns_comment(columns: Sequence[Column]) -> str:

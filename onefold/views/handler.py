@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onefold.core.errors import InvalidMessage, NotFound, OnefoldError, TryAgain
+from onefold.core.errors import InvalidMessage, NotFound, NoVersions, OnefoldError, TryAgain
 from onefold.core.log import LogSeverity, in_lines
 from onefold.core.names import TableId
 from onefold.core.text import counted, cut
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
-from onefold.messages.table_created import DatasetHint, OtherTable, PlainHint, TableHint, parse_event, table_message
+from onefold.messages.table_created import DatasetHint, Event, OtherTable, PlainHint, TableHint, parse_event, table_message
 from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.refresh.announce import announce, view_of
@@ -23,6 +23,7 @@ from onefold.refresh.plan import ViewPlan
 from onefold.refresh.write import refresh
 from onefold.schema.diff import highest_severity
 from onefold.settings.environment import Settings
+from onefold.settings.yaml_unite import united_over
 from onefold.views.clean import waiting_columns
 from onefold.views.left_over import left_over_current, with_gone_plain
 from onefold.views.plain import with_plain_table, with_plain_tables
@@ -58,26 +59,45 @@ class TableCreatedHandler:
 
     def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
         event = parse_event(delivery.data, self.settings.names_in)
-        settings = self.settings
+        settings, united = self.settings, self._united_over(event)
         if isinstance(event, PlainHint):
             settings = self._knowing(event)
-            if not settings.plain_in(event.dataset):
+            if not settings.plain_in(event.dataset) and not united:
                 event = OtherTable(event.table)
         if isinstance(event, OtherTable):
             message_log.log("DEBUG", f"{event.resource} is no change table", "ignored", table=event.resource)
             return
         message_log.fields |= {name: getattr(event, name, None) for name in ("dataset", "table", "version")}
-        if problems := self._refusals(event):
+        problems = self._refusals(event)
+        if problems and not united:
             raise InvalidMessage(problems)
         if isinstance(event, DatasetHint):
             self._fan_out(event.dataset, message_log)
-        else:
-            base = TableId(self.warehouse.project, event.dataset, event.table)
-            self._refresh_views(base, getattr(event, "version", None), message_log, settings)
+            return
+        base = TableId(self.warehouse.project, event.dataset, event.table)
+        has_own = not problems and (isinstance(event, TableHint) or bool(settings.plain_in(event.dataset)))
+        own = [(base, getattr(event, "version", None), settings)] if has_own else []
+        errors: list[OnefoldError] = []
+        for table, version, known in (*own, *((one, None, self.settings) for one in united)):
+            try:
+                self._refresh_views(table, version, message_log, known)
+            except OnefoldError as error:
+                errors.append(error)
+        _raise_first(errors, message_log)
+
+    def _united_over(self, event: Event) -> tuple[TableId, ...]:
+        """Return the united tables that read the table of a message: also of a dataset that ONEFOLD_DATASETS lacks.
+
+        Each tenant that comes brings a dataset, which `unite` of onefold.yaml has named before.
+        """
+        if not isinstance(event, TableHint | PlainHint) or getattr(event, "version", None):
+            return ()
+        is_ours = event.project in (None, self.warehouse.project)
+        return united_over(self.settings, TableId(self.warehouse.project, event.dataset, event.table)) if is_ours else ()
 
     def _knowing(self, event: PlainHint) -> Settings:
         """Return the settings, which know the table where it is a plain change table that this function serves."""
-        if self._refusals(event):
+        if event.is_gone or self._refusals(event):
             return self.settings
         return with_plain_table(self.warehouse, TableId(self.warehouse.project, event.dataset, event.table), self.settings)
 
@@ -102,7 +122,9 @@ class TableCreatedHandler:
         labels = self.warehouse.list_labels(dataset)
         known = with_plain_tables(self.warehouse, dataset, self.settings)
         tables, settings = tuple(labels), known.with_listed(dataset, labels)
-        bases = [*bases_of(tables, settings.names_in(dataset)), *settings.plain_in(dataset)]
+        names = settings.names_in(dataset)
+        of_united = [name for name in tables if united_over(settings, TableId(self.warehouse.project, dataset, name))]
+        bases = list(dict.fromkeys((*bases_of(tables, names), *settings.plain_in(dataset), *names.united, *of_united)))
         self.publisher.publish(topic, [Message(table_message(dataset, base)) for base in bases])
         message_log.log("INFO", f"{len(bases)} tables of {dataset} are to be checked", "fan_out", tables=len(bases))
         self._check_dataset(dataset, settings, tables, message_log)
@@ -135,6 +157,8 @@ class TableCreatedHandler:
     def _refresh_views(self, base: TableId, version: str | None, message_log: MessageLog, settings: Settings) -> None:
         """Bring all views up to date, and log what became of each.
 
+        A table of which another one is united need not have views of its own.
+
         Raises:
             NotFound: there is no version, so that there is nothing to write.
             OnefoldError: the error of the view that failed; of two errors the one that has the message delivered again.
@@ -152,25 +176,23 @@ class TableCreatedHandler:
         errors: list[OnefoldError] = []
         views = TableViews(self.warehouse, settings, work, say)
         for result in views.bring_up_to_date(base, version, without_clean=self._without_clean):
+            if isinstance(result.error, NoVersions) and united_over(settings, base):
+                return
             if result.error:
                 errors.append(result.error)
             else:
                 self._log_result(result, message_log)
             del result  # its plan has all versions, which the next view reads again
-        # What has the message delivered again comes first, and last that there is no version.
-        errors.sort(key=lambda error: (not isinstance(error, TryAgain), isinstance(error, NotFound)))
-        for other in dict.fromkeys(map(str, errors[1:])):  # the caller logs the first
-            if other != str(errors[0]):
-                text = f"{base.dataset}.{base.table}: several views were not written: {other}"
-                message_log.log("ERROR", text, "both_failed", reason=other)
-        if errors:
-            raise errors[0]
+        _raise_first(errors, message_log, f"{base.dataset}.{base.table}: ")
 
     def _log_result(self, result: ViewResult, message_log: MessageLog) -> None:
         """Log what became of a view. Why there is none is logged once, and not for each message."""
         base, kind, plan = result.base, result.kind, result.plan
         if result.skipped and kind == "clean":
             self._log_without_clean("WARNING", base, message_log, result.skipped)
+        elif result.skipped and kind == "unified":
+            text = f"{base.dataset}.{base.table} gets no unified view: {result.skipped}"
+            message_log.log("WARNING", text, "no_unified", reason=result.skipped)
         elif result.skipped:
             self._log_skipped(base, result.skipped, message_log)
         elif plan:
@@ -203,6 +225,21 @@ class TableCreatedHandler:
             self._skipped[base] = reason
             text = f"{base.dataset}.{base.table} gets no current view: {reason}"
             message_log.log("WARNING", text, "no_current", reason=reason)
+
+
+def _raise_first(errors: list[OnefoldError], message_log: MessageLog, of: str = "") -> None:
+    """Raise the most important of several errors, which the caller logs, and log the others.
+
+    Raises:
+        OnefoldError: there are errors.
+    """
+    # What has the message delivered again comes first, and last that there is no version.
+    errors.sort(key=lambda error: (not isinstance(error, TryAgain), isinstance(error, NotFound)))
+    for other in dict.fromkeys(map(str, errors[1:])):
+        if other != str(errors[0]):
+            message_log.log("ERROR", f"{of}several views were not written: {other}", "both_failed", reason=other)
+    if errors:
+        raise errors[0]
 
 
 def _fields(plan: ViewPlan) -> dict[str, Any]:

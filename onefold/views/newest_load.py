@@ -21,6 +21,7 @@ from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.already_current import AlreadyCurrentKind
 from onefold.views.current_kind import CurrentKind
+from onefold.views.united_kind import UnitedCurrentKind
 from onefold.views.within_limits import build_within_limits
 
 _LEFT_OUT = (METADATA, LANDED_AT, DAY)
@@ -71,7 +72,7 @@ class NewestLoadKind(CurrentKind):
 def kind_of(
     warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: tuple[str, ...] = (), *, by_itself: bool = False
 ) -> CurrentKind:
-    """Return the kind of a table's current view: a table that is loaded full, or is current already, has its own.
+    """Return the kind of a table's current view: one that is loaded full, current already, or united has its own.
 
     Args:
         warehouse: where the tables are.
@@ -83,6 +84,7 @@ def kind_of(
     plain = settings.plain_table(table)
     kind = NewestLoadKind if settings.pull_mode_of(table) == "full" else CurrentKind
     kind = AlreadyCurrentKind if plain and plain.mode == "current" else kind
+    kind = UnitedCurrentKind if settings.rules_for(table).of_united else kind
     return kind(warehouse, table, settings, keys, by_itself)
 
 

@@ -12,7 +12,7 @@ from onefold.core.names import TableId, fold_case, quote
 from onefold.merge.change_tables import read_change_versions
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.refresh.landed_note import all_landed
-from onefold.schema.column_policy import ColumnPolicies
+from onefold.schema.column_policy import TablePolicies
 from onefold.schema.columns import Column
 from onefold.schema.policy_draft import Draft, draft_policy
 from onefold.schema.treatment import Treatment, treat
@@ -20,6 +20,7 @@ from onefold.schema.types import Array, Struct, Type
 from onefold.schema.versions import active_versions, fold
 from onefold.settings.environment import Settings
 from onefold.settings.unknown_keys import near_name
+from onefold.views.table_policies import table_policies
 
 SAMPLES = 1_000
 """Rows that a draft reads of a table."""
@@ -27,10 +28,11 @@ SAMPLES = 1_000
 
 @dataclass(frozen=True)
 class TablePolicyCheck:
-    """A table's columns, and what a clean view shows of each."""
+    """A table's columns, what a clean view shows of each, and the policies that say so."""
 
     table: TableId
     treatments: tuple[Treatment, ...]
+    policies: TablePolicies
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -66,11 +68,11 @@ def check_policies(warehouse: BaseWarehouse, base: TableId, settings: Settings) 
         raise NotFound(f"there is no version of {base}{near}: correct the name")
     source = warehouse.get_view(settings.current_view_of(base))
     columns = source.columns if source and source.is_view else source_columns(fold(versions, rules, table=base))
-    policies = (settings.policies or ColumnPolicies()).of_table(base)
+    policies = table_policies(settings, base, found)
     clean = warehouse.get_view(settings.clean_view_of(base))
     landed = all_landed(columns, [version.columns for version in found], clean.query if clean and clean.is_view else "")
     treated = (treat(column, landed[fold_case(column.name)], policies) for column in columns)
-    return TablePolicyCheck(base, tuple(treated))
+    return TablePolicyCheck(base, tuple(treated), policies)
 
 
 def draft_policies(

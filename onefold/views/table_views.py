@@ -11,6 +11,7 @@ from typing import Literal
 
 from onefold.core.errors import (
     KeyUnknown,
+    LimitExceeded,
     NoCleanViews,
     NoCurrentView,
     NoOwnDataset,
@@ -20,6 +21,7 @@ from onefold.core.errors import (
     SettingsChanged,
 )
 from onefold.core.names import TableId
+from onefold.merge.plain import check_own_dataset
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.refresh.kind import ViewKind
 from onefold.refresh.plan import ViewPlan
@@ -90,7 +92,7 @@ class TableViews:
         if self.settings.plain_table(base):
             yield from self._current(base, None, without_clean)
             return
-        unified = self._result("unified", base, lambda: self.work(UnifiedKind(self.warehouse, base, self.settings), version))
+        unified = self._unified(base, version)
         error = unified.error
         if isinstance(error, NoVersions) and version is None and (known := self._knowing(base)):
             yield from known.bring_up_to_date(base, without_clean=without_clean)
@@ -105,6 +107,23 @@ class TableViews:
             if not (result.kind == "clean" and isinstance(error, NotFound) and isinstance(result.error, NotFound)):
                 yield result
             del result
+
+    def _unified(self, base: TableId, version: str | None) -> ViewResult:
+        """Return what becomes of the unified view. A united table of too many tables has none, and no such view is left.
+
+        A view that was written when there were fewer tables is an error: it would go on without the others.
+        """
+        kind = UnifiedKind(self.warehouse, base, self.settings)
+        is_united = self.settings.rules_for(base).of_united
+        if is_united:
+            try:
+                check_own_dataset(self.warehouse, base, self.settings)
+            except OnefoldError as error:
+                return ViewResult("unified", base, error=error)
+        result = self._result("unified", base, lambda: self.work(kind, version))
+        if is_united and isinstance(result.error, LimitExceeded) and self.warehouse.get_view(kind.id) is None:
+            return ViewResult("unified", base, skipped=str(result.error))
+        return result
 
     def _knowing(self, base: TableId) -> TableViews | None:
         """Return the views of an installation that knows a table as a plain change table; None where it is none."""

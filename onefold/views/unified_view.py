@@ -58,7 +58,7 @@ def build_view(
     check_known_types(id_, versions, rules)
     columns = fold(versions, rules, former, base)
     # Names that do not follow from versions do not tell which versions a text reads.
-    comment = settings_comment(rules) + (_noted(versions) if rules.names.by_labels else "")
+    comment = settings_comment(rules) + (_noted(versions) if rules.names.are_noted else "")
     text, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved + len(comment))
     query = comment + text
     # Of the three forms, the one in two levels is written without regard to the characters that are reserved.
@@ -160,7 +160,7 @@ class _Writer:
         """Return the text of the view over the leaves, with the versions that the leaves read in a comment."""
         union = "\nUNION ALL\n".join(f"SELECT * FROM {leaf.id.quoted}" for leaf in leaves)
         # The comment comes first: text that somebody writes after a query, such as a semicolon, must not become part of it.
-        return union if self._rules.names.by_labels else _noted(versions) + union
+        return union if self._rules.names.are_noted else _noted(versions) + union
 
     def _too_long(self, view: TableId, version: Version, count: int) -> str:
         return (

@@ -38,6 +38,8 @@ def build_within_limits(
         LimitExceeded: each limit that the view passes, how many versions fit, and what to do.
     """
     view, problems = _built(id_, base, versions, rules, reserved, former)
+    if rules.of_united and (view is None or problems):  # of thousands of tables none can be left out
+        raise LimitExceeded(problems)
     if view is None or problems:
         # A suffix of the versions fits if a longer one does, so the longest is found by bisection.
         counts = range(1, len(versions))

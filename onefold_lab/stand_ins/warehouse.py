@@ -26,6 +26,7 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import NameNotFound, NotFound, Rejected
 from onefold.core.names import TableId, quote, quote_text
+from onefold.core.united_names import UnitedTable
 from onefold.core.version_labels import LabelledNames
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.ports.queries import QueryEstimate, QueryResult
@@ -90,10 +91,17 @@ class EmulatedWarehouse(EmulatedListing, BigQueryWarehouse):
     patience = PATIENCE
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
-        if isinstance(names, LabelledNames):
+        if isinstance(names, LabelledNames) or base.table in names.united:
             return super().read_versions(base, names)
         tables = (self._client.get_table(item) for item in self._list(str(base.dataset)) if _is_version(base, item, names))
         return versions_from_rows(map(version_row, tables), base, names)
+
+    def _united_rows(self, one: UnitedTable, names: VersionedNames) -> Iterator[Mapping[str, Any]]:  # noqa: ARG002
+        self._calls.add()
+        for dataset in sorted(filter(one.reads, self.list_datasets())):
+            for item in self._list(dataset):
+                if item.table_id == one.table and item.table_type == "TABLE":
+                    yield {**version_row(self._client.get_table(item)), "dataset": dataset}
 
     def column_types(self, dataset: str, column: str) -> Mapping[str, Type]:
         self._calls.add()

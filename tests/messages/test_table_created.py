@@ -117,7 +117,7 @@ def test_a_written_message_is_parsed_to_the_same_hint(version: str | None) -> No
         (audit_entry("customer_v_abc", "tableChange", view=True), OtherTable("customer_v_abc")),
         (audit_entry("orders", "tableChange"), PlainHint("shop", "orders", "my-project")),
         (audit_entry("orders", project="other"), PlainHint("shop", "orders", "other")),
-        (audit_entry("orders", "tableDeletion"), OtherTable("orders")),
+        (audit_entry("orders", "tableDeletion"), PlainHint("shop", "orders", "my-project", is_gone=True)),
         (audit_entry("orders", view=True), OtherTable("orders")),
         (audit_entry("onefold_tmp_copy_orders_base"), OtherTable("onefold_tmp_copy_orders_base")),
         (audit_entry("customer_vip_v_abc"), TableHint("shop", "customer_vip", "abc", "my-project")),

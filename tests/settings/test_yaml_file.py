@@ -14,7 +14,7 @@ from onefold.settings.yaml_file import TablesFile
 
 TOP = (
     "captures, conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, policies, sources, tables, "
-    "time_zone, version_column, version_pattern"
+    "time_zone, unite, version_column, version_pattern"
 )
 BELOW = (
     "conversions, current, keys, landed_column, mixed_numbers, order_by, overlap_minutes, retire, time_zone, types, "

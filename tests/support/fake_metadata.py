@@ -1,4 +1,7 @@
-"""The two queries of INFORMATION_SCHEMA that the library sends to `fake_bigquery`: versions, and the types of one column."""
+"""The queries of INFORMATION_SCHEMA that the library sends to `fake_bigquery`.
+
+They ask for versions, for the tables of one name in several datasets, and for the types of one column.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ _COLUMN = re.compile(
     r"JOIN `[^.`]+\.(?P=dataset)`\.INFORMATION_SCHEMA\.COLUMNS AS c ON c\.table_name = t\.table_name\n"
     r"WHERE t\.table_type = 'BASE TABLE' AND LOWER\(c\.column_name\) = '(?P<column>\w+)'"
 )
+_TENANT = re.compile(r"SELECT '(?P<dataset>\w+)' AS dataset, v\.\*\nFROM \(\n(?P<query>.*)\n\) AS v", re.DOTALL)
 _ROW: Shape = (("table_name", "STRING"), ("creation_time", "TIMESTAMP"), ("columns", "STRING"))
 _COLUMN_ROW: Shape = (("table_name", "STRING"), ("data_type", "STRING"))
 
@@ -41,11 +45,15 @@ class Metadata:
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def query(self, sql: str) -> str | None:
-        """Run a query. Return its job, or None for another query than the two."""
+        """Run a query. Return its job, or None for another query than those."""
+        tenants = [_TENANT.fullmatch(part) for part in sql.split("\nUNION ALL\n")]
         if match := _METADATA.fullmatch(sql):
             shape, rows = _ROW, list(self._versions(match["dataset"], match["pattern"].replace("\\\\", "\\")))
         elif match := _COLUMN.fullmatch(sql):
             shape, rows = _COLUMN_ROW, list(self._columns(match["dataset"], match["column"]))
+        elif all(tenants):
+            shape = (("dataset", "STRING"), *_ROW)
+            rows = [row for one in tenants if one for row in self._of_tenant(one["dataset"], one["query"])]
         else:
             return None
         job = f"job-{next(self._numbers)}"
@@ -66,6 +74,13 @@ class Metadata:
                 columns = ",".join(json.dumps(column, ensure_ascii=False) for column in resource["_types"])
                 cells = (name, str(resource["_created"] * 1_000_000), columns)
                 yield {"f": [{"v": cell} for cell in cells]}
+
+    def _of_tenant(self, dataset: str, query: str) -> Iterator[Resource]:
+        match = _METADATA.fullmatch(query)
+        assert match, query
+        assert match["dataset"] == dataset, query
+        for row in self._versions(dataset, match["pattern"].replace("\\\\", "\\")):
+            yield {"f": [{"v": dataset}, *row["f"]]}
 
     def _columns(self, dataset: str, column: str) -> Iterator[Resource]:
         for name, resource in self.tables(dataset).items():

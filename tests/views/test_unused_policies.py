@@ -21,7 +21,7 @@ def told(*rules: tuple[str, str], tables: tuple[str, ...] | None = ("customer", 
     base = TableId("p", "shop", "customer")
     columns = [Column(name, parse_type(text)) for name, text in TYPES.items()]
     treated = tuple(treat(one, [one.type], policies.of_table(base)) for one in columns)
-    return list(unused_policies(policies, "shop", [TablePolicyCheck(base, treated)], tables))
+    return list(unused_policies(policies, "shop", [TablePolicyCheck(base, treated, policies.of_table(base))], tables))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""The versions of a table: one query of INFORMATION_SCHEMA finds them by name, a list of the dataset by labels."""
+"""The versions of a table: one query of INFORMATION_SCHEMA finds them by name, a list of the dataset by labels.
+
+The tables of a united table are found by a query for each hundred datasets.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +43,25 @@ def versions_query(base: TableId, names: VersionedNames) -> str:
     )
 
 
+def united_query(project: str, datasets: Iterable[str], table: str, names: VersionedNames) -> str:
+    """Return the query for the tables of one name in some datasets: the rows of `versions_query`, and the dataset.
+
+    One query for each dataset would make as many jobs as there are tenants. The metadata of the whole region would need
+    rights on the project, and may be read from one location only.
+
+    Args:
+        project: the project.
+        datasets: the datasets.
+        table: the name of the tables.
+        names: the naming in the dataset of the united table.
+    """
+    return "\nUNION ALL\n".join(
+        f"SELECT {quote_text(dataset)} AS dataset, v.*\nFROM (\n"
+        f"{versions_query(TableId(project, dataset, table), names)}\n) AS v"
+        for dataset in datasets
+    )
+
+
 def version_row(table: bigquery.Table) -> dict[str, Any]:
     """Return a table as the query of the versions would."""
     columns = columns_text((field.name, type_string(field)) for field in table.schema)
@@ -55,7 +77,8 @@ def versions_from_rows(
     thousand versions of hundreds of columns take little more memory than one of them.
 
     Args:
-        rows: one for each table: `table_name`, `creation_time`, and `columns` as `columns_text` writes them.
+        rows: one for each table: `table_name`, `creation_time`, and `columns` as `columns_text` writes them. Of a united
+            table also `dataset`, which takes the place of the version.
         base: the base name of the versioned tables.
         names: the naming of versioned tables in the dataset.
 
@@ -66,7 +89,8 @@ def versions_from_rows(
     known: dict[tuple[str, str], Column] = {}
     versions, problems = [], []
     for row in rows:
-        version = names.version_of(base.table, row["table_name"])
+        dataset = row.get("dataset", "")
+        version = dataset or names.version_of(base.table, row["table_name"])
         if version is None:
             continue
         columns = []
@@ -74,9 +98,10 @@ def versions_from_rows(
             try:
                 columns.append(_shared_column(name, type_, known))
             except InvalidType as error:
-                problems.append(f"table {row['table_name']}, column {name}: {error}")
-        named = row["table_name"] if names.by_labels else ""
-        versions.append(Version(version, tuple(columns), row["creation_time"], named))
+                place = f"{dataset}." if dataset else ""
+                problems.append(f"table {place}{row['table_name']}, column {name}: {error}")
+        named = row["table_name"] if names.are_noted else ""
+        versions.append(Version(version, tuple(columns), row["creation_time"], named, dataset))
     if problems:
         raise InvalidColumns(problems)
     _check_labels(base, versions)

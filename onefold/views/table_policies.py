@@ -1,0 +1,30 @@
+"""The policies about a table: of a united one, those of the tables that it is united of, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onefold.core.names import TableId, fold_hidden
+from onefold.schema.column_policy import ColumnPolicies, TablePolicies, UnitedPolicies
+from onefold.schema.versions import Version, table_of
+from onefold.settings.environment import Settings
+
+
+def table_policies(settings: Settings, base: TableId, found: Sequence[Version]) -> TablePolicies:
+    """Return the policies about a table.
+
+    Args:
+        settings: those of the installation; without policies every column waits.
+        base: the base name of the versioned tables, or a united table.
+        found: all versions; of a united table, the tables that it is united of.
+    """
+    policies, rules = settings.policies or ColumnPolicies(), settings.rules_for(base)
+    own = policies.of_table(base)
+    if not rules.of_united:
+        return own
+    # Most tenants have the same policies, which are compared once.
+    columns: dict[TablePolicies, set[str]] = {}
+    for version in found:
+        of_tenant = policies.of_table(table_of(base, version, rules.names))
+        columns.setdefault(of_tenant, set()).update(fold_hidden(column.name) for column in version.columns)
+    return UnitedPolicies(own.rules, tuple((one, frozenset(names)) for one, names in columns.items()))
