@@ -45,7 +45,6 @@ PASSED_ON = (
     "ONEFOLD_TOPIC_SCHEMA_CHANGES",
     "ONEFOLD_DIFFERENCES",
     "ONEFOLD_PULLED_FILES",
-    "ONEFOLD_TOPIC_TABLE_CREATED",
 )
 """Settings that jobs read, too. A merge refreshes views: it has to find them where the functions created them, and announces
 their changes. A comparison has to know how to report differences, and a pull where files go and who learns of versions."""
