@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from onefold.capture.requirements import CheckedWarehouse
 from onefold.core.errors import OnefoldError
 from onefold.core.names import TableId, problems_of_name
 from onefold.core.text import shown_list
@@ -23,7 +22,11 @@ from onefold.settings.config_file import config_path
 from onefold.settings.environment import Settings, load_settings
 
 if TYPE_CHECKING:
-    from onefold.capture.requirements import CheckedPublisher
+    from onefold.capture.requirements import CheckedPublisher, CheckedWarehouse
+
+    class ExaminedWarehouse(CheckedWarehouse, ListedWarehouse, Protocol):
+        """What the checks need of a warehouse."""
+
 
 BIGQUERY, PUBSUB = "BIGQUERY_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST"
 DEFAULT_TOPICS = {"topic_table_created": "table-created", "topic_change_records": "change-records"}
@@ -34,10 +37,6 @@ class Project(CheckedProject, Protocol):
     """What the checks need of a project of Google Cloud."""
 
     def enabled_apis(self) -> frozenset[str]: ...
-
-
-class ExaminedWarehouse(CheckedWarehouse, ListedWarehouse, Protocol):
-    """What the checks need of a warehouse."""
 
 
 class Clients(Protocol):

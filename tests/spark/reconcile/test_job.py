@@ -92,7 +92,7 @@ def write_parquet(path: Path, rows: list[dict[str, Any]]) -> None:
     parquet_rows(rows, {name: parse_type(type_of(name)) for row in rows for name in row}, path)
 
 
-@pytest.mark.parametrize("name", sweep(WORKLOADS))
+@pytest.mark.parametrize("name", sweep(tuple(WORKLOADS)))
 def test_the_job_gives_the_oracles_base_and_the_truth(together: Together, name: str) -> None:
     workload, found, typed = together.workloads[name], together.base_of(name), Typed(together.types)
     changes = [typed.held(named(name, change)) for change in all_changes(workload)]

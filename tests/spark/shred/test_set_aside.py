@@ -30,7 +30,7 @@ CUT = "cut off"
 BROKEN = {"not gzip": b"not gzip", CUT: gzip.compress(random.Random(1).randbytes(9_999), mtime=0)[:-9]}
 
 
-@pytest.mark.parametrize("content", sweep(BROKEN))
+@pytest.mark.parametrize("content", sweep(tuple(BROKEN)))
 def test_files_that_cannot_be_read_are_set_aside_and_the_others_go_on(
     spark: SparkSession, scene: ShredScene, content: str
 ) -> None:
