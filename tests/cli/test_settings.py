@@ -62,10 +62,8 @@ def test_the_settings_of_a_current_view_count_as_well(run: Run, dataset: Emulate
     assert types(dataset, "current") == [int]
 
 
-@pytest.mark.parametrize("command", sweep([("refresh",), ("current",), ("merge",)]))
-def test_the_key_and_the_overlap_are_settings_of_the_current_view(
-    run: Run, dataset: EmulatedDataset, command: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("command", sweep(["refresh", "current", "merge"]))
+def test_the_key_and_the_overlap_are_settings_of_the_current_view(run: Run, dataset: EmulatedDataset, command: str) -> None:
     rows = [change("INSERT", "1", id=1, name="a"), change("INSERT", "2", id=2, name="a")]
     land_changes(dataset, "customer_v_a", CUSTOMER, rows)
     Path("onefold.yaml").write_text("tables: {customer: {keys: [id], overlap_minutes: 5}}")
@@ -77,12 +75,12 @@ def test_the_key_and_the_overlap_are_settings_of_the_current_view(
         {"setting": "keys", "before": "id", "after": "name"},
         {"setting": "overlap_minutes", "before": "5", "after": None},
     ]
-    outcome = run(*command, dataset.name, "customer")
+    outcome = run(command, dataset.name, "customer")
     assert outcome.code == 1
     for words in ("customer_current was written with another setting of keys: id -> name", "overlap_minutes: 5 -> default"):
         assert words in outcome.err
     assert len(dataset.rows("customer_current")) == 2
-    assert run(*command, dataset.name, "customer", "--accept-settings").code == 0
+    assert run(command, dataset.name, "customer", "--accept-settings").code == 0
     assert dataset.rows("customer_current") == [(2, "a")]
 
 
