@@ -11,6 +11,7 @@ import click
 
 from onefold.cli import access_report as report
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, project, raise_problems, read_settings, say
+from onefold.cli.confirm import ask
 from onefold.cli.output import echo_json
 from onefold.cli.program import CommandGroup
 from onefold.cli.table_arguments import dry_run_option
@@ -143,7 +144,7 @@ def apply(
     if not as_json:
         report.show(found.plan)
     if not found.plan.is_empty and not yes and not dry_run:
-        click.confirm("Apply these changes?", abort=True, err=True)
+        ask("Apply these changes?")
     failures = [] if dry_run else apply_plan(found.plan, found.clients.lists, found.clients.groups)
     errors = [f"{failure.subject}: {failure.error}" for failure in failures]
     for error in errors:

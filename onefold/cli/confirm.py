@@ -7,6 +7,7 @@ import sys
 import click
 
 from onefold.cli.common import say
+from onefold.core.errors import Rejected
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask before something is destroyed or rewritten.")
 
@@ -19,14 +20,31 @@ def confirm(yes: bool, act: str) -> None:
         act: what would be done, as in `rewrite shop.customer_base from its whole history`.
 
     Raises:
-        Abort: the answer is no.
+        Rejected: the answer is no.
     """
     if yes:
         return
     if is_terminal():
-        click.confirm(f"This will {act}. Go on?", abort=True, err=True)
+        ask(f"This will {act}. Go on?")
     else:
         say("yellow", f"Warning: this will {act}; without a terminal, the next release refuses it without --yes")
+
+
+def ask(question: str) -> None:
+    """Ask a question whose answer `no`, an empty one and the end of the input end the command.
+
+    Raises:
+        Rejected: the answer is not yes.
+        Abort: Ctrl-C.
+    """
+    try:
+        agreed = click.confirm(question, err=True)
+    except click.Abort as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise
+        agreed = False
+    if not agreed:
+        raise Rejected("the answer was no, so nothing was changed; --yes does not ask")
 
 
 def is_terminal() -> bool:

@@ -216,6 +216,18 @@ def test_patterns_that_no_table_fits_are_an_error_with_near_names(source: Source
     assert (check.code, expected in tables["problems"][0]) == (2, True)
 
 
+def test_patterns_by_which_nothing_would_be_captured_any_more_are_a_problem_with_a_checkpoint_too(
+    source: SourceDatabase, shop: EmulatedDataset, run: Run
+) -> None:
+    source.run("CREATE TABLE customer (id INT PRIMARY KEY)")
+    places = ("--source", "shop-db", "--dataset", shop.name, "--checkpoint", "state", "--snapshot")
+    assert run(*command(source, *places, "--once")).code == 0
+    address = ("capture", "--host", "127.0.0.1", "--port", source.server.port, "--user", READER, "--include", "shpo")
+    check = run(*address, *places, "--check", "--json")
+    (tables,) = [one for one in check.result["checks"] if one["name"] == "tables"]
+    assert (check.code, "no table that the user sees fits --include shpo" in str(tables["problems"])) == (2, True), tables
+
+
 @pytest.mark.usefixtures("shop")
 def test_one_pattern_of_several_that_no_table_fits_is_named_with_near_names(source: SourceDatabase, run: Run) -> None:
     source.run("CREATE TABLE customer (id INT PRIMARY KEY)", "CREATE TABLE item (id INT PRIMARY KEY)")
