@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, time
+from decimal import Decimal
 from typing import Any
 
 from pyspark.sql import Column as Value
 from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.compare.values import equal, plain, read_as, text_of
+from onefold.compare.values import plain, read_as, text_of
 from onefold.core.names import fold_case
 from onefold.schema.types import STRING, Array, Field, Scalar, Struct, Type
 from onefold.spark.values.types import spark_type
@@ -23,6 +24,8 @@ _UNREADABLE = "\0"
 """The mark of text that cannot be parsed: no text that BigQuery writes begins with it."""
 
 _MIDNIGHT = time()
+_DECIMAL_AND_FLOAT = (Scalar("BIGNUMERIC"), Scalar("FLOAT64"))
+"""A number of JSON, which may have the fewest digits that read back, and a FLOAT64 beside it."""
 _KINDS = {
     "BOOL": "number", "INT64": "number", "NUMERIC": "number", "BIGNUMERIC": "number", "FLOAT64": "number",
     "DATE": "time", "DATETIME": "time", "TIMESTAMP": "time", "TIME": "time of day", "BYTES": "bytes",
@@ -50,7 +53,7 @@ def _needs_parsing(own: Type, other: Type) -> bool:
             return _needs_parsing(own_element, other_element)
         case Struct(), Struct():
             return any(_needs_parsing(*pair) for pair in _field_types(own, other))
-    return own == STRING and other != STRING
+    return (own == STRING and other != STRING) or (own, other) == _DECIMAL_AND_FLOAT
 
 
 def type_parsed(own: Type, other: Type) -> Type:
@@ -92,7 +95,17 @@ def _parse(value: Any, own: Type, other: Type) -> Any:
             return Row(*(_parse(inner, *pair) for inner, pair in zip(value, types, strict=True)))
         case Scalar("STRING"), _ if other != STRING:
             return _parse_text(value, other)
+        case _ if (own, other) == _DECIMAL_AND_FLOAT:
+            return _float_digits(value)
     return value
+
+
+def _float_digits(text: str) -> str:
+    """Return a decimal with the digits that BigQuery writes for it as a FLOAT64; a whole number is exact."""
+    number = Decimal(text)
+    if number == number.to_integral_value():
+        return text
+    return f"{Decimal(text_of(float(number)) or 0):f}"
 
 
 def _parse_text(text: str, type_: Type) -> Any:
@@ -140,8 +153,8 @@ def _fitting(value: Any, name: str) -> Any:
     match name:
         case "BOOL" if value in (0, 1):
             return bool(value)
-        case "FLOAT64" if value != "NaN" and equal(float(value), value):
-            return float(value)
+        case "FLOAT64" if value != "NaN":
+            return float(value)  # an export may have the fewest digits that read back, and BigQuery writes more
         case "DATE" if value.astimezone(UTC).time() == _MIDNIGHT:
             return value.astimezone(UTC).date()
         case "DATETIME":
