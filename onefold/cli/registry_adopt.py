@@ -11,6 +11,7 @@ import yaml
 from onefold.cli.common import CHANGES, OK, as_json, open_warehouse, project
 from onefold.cli.output import echo_json
 from onefold.cli.registry_options import open_registry, order_option, parse_order, reads_registry
+from onefold.cli.warehouse import near_table
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId
 from onefold.core.text import reason_of
@@ -102,6 +103,7 @@ def _read_table(context: click.Context, project: str | None, table: str) -> tupl
 
     Raises:
         UsageError: the table is not given with its dataset.
+        InvalidInput: it is a view.
         NotFound: the table does not exist.
         OnefoldError: BigQuery does not answer, or refuses.
     """
@@ -110,10 +112,12 @@ def _read_table(context: click.Context, project: str | None, table: str) -> tupl
         raise click.UsageError("Expected --table DATASET.TABLE, or --columns FILE for a table in Redshift.")
     _, warehouse = open_warehouse(context, project, dataset, None)
     found: tuple[Column, ...] | None = warehouse.read_columns(TableId(warehouse.project, dataset, name))
+    if found is None and name in warehouse.list_views(dataset):
+        raise InvalidInput(f"{warehouse.project}.{table} is a view, which cannot be adopted: name a table")
     if found is None:
-        raise NotFound(
-            f"{warehouse.project}.{table} does not exist: correct the name, or give --columns FILE for a table in Redshift"
-        )
+        near = near_table(warehouse, dataset, name)
+        advice = "correct the name, or give --columns FILE for a table in Redshift"
+        raise NotFound(f"{warehouse.project}.{table} does not exist{near}: {advice}")
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from onefold.core.errors import NotFound
 from onefold.core.names import LEAF_PREFIX, is_pattern
+from onefold.core.versioned_names import VersionedNames
 from onefold.inventory.contents import Contents, read_contents
 from onefold.inventory.one_table import TableHistory, read_history
 from onefold.inventory.summary import TableSummary, summaries
@@ -60,7 +61,10 @@ def read_inventory(warehouse: Any, asked: Mapping[str, Sequence[str]], settings:
         for pattern in patterns:
             chosen = [one for one in known if fnmatchcase(one.table.table, pattern)]
             if not chosen and pattern != "*":
-                raise NotFound(_not_found(warehouse.project, dataset, pattern, [one.table.table for one in known]))
+                names = settings.with_listed(dataset, contents.labels).names_in(dataset)
+                raise NotFound(
+                    f"dataset {warehouse.project}.{dataset}: {_not_found(dataset, pattern, known, contents, names)}"
+                )
             if is_pattern(pattern):
                 tables |= {str(one.table): one for one in chosen}
             else:
@@ -87,8 +91,17 @@ def left_over_views(contents: Contents, known: Sequence[TableSummary], settings:
             yield f"{id_} is left over: its table has no version any more; `onefold refresh --prune` removes it"
 
 
-def _not_found(project: str, dataset: str, pattern: str, known: Sequence[str]) -> str:
-    what = (
-        f"no table matches {pattern}" if is_pattern(pattern) else f"there is no table {pattern}{near_name(pattern, known)}"
-    )
-    return f"dataset {project}.{dataset}: {what}: `onefold tables '{dataset}.*'` shows all"
+def _not_found(dataset: str, pattern: str, known: Sequence[TableSummary], contents: Contents, names: VersionedNames) -> str:
+    """Return why no table is shown: there is none, or what is there is a view, a version, or one of Onefold's own."""
+    all_ = f"`onefold tables '{dataset}.*'` shows all"
+    if stored := contents.tables.get(pattern):
+        if stored.is_view:
+            return f"{pattern} is a view, and no table: {all_}, with their views"
+        if split := names.split(pattern):
+            return (
+                f"{pattern} is the version {split[1]} of the table {split[0]}: write `onefold tables {dataset}.{split[0]}`"
+            )
+        return f"{pattern} is a table that Onefold keeps for itself: {all_} others"
+    if is_pattern(pattern):
+        return f"no table matches {pattern}: {all_}"
+    return f"there is no table {pattern}{near_name(pattern, [one.table.table for one in known])}: {all_}"

@@ -213,4 +213,10 @@ def test_a_table_of_bigquery_is_read_itself(
         "click_id": "CRITICAL", "old": "CRITICAL", "price": "CRITICAL", "cost": "CRITICAL", "user": "WARNING",
     }  # fmt: skip
     assert run(*words, f"{dataset.name}.none").code == 1
+    dataset.run(f"CREATE VIEW {dataset.quoted('seen_current')} AS SELECT 1 AS id")
+    assert (
+        f"local.{dataset.name}.seen_current is a view, which cannot be adopted"
+        in run(*words, f"{dataset.name}.seen_current").err
+    )
+    assert "does not exist (did you mean seen_current?)" in run(*words, f"{dataset.name}.sen_current").err
     assert run(*words, "no_dataset").code == 1

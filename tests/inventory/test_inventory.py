@@ -195,6 +195,24 @@ def test_the_number_of_calls_does_not_depend_on_the_number_of_tables(count: int)
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("a_v_1", "a_v_1 is the version 1 of the table a: write `onefold tables shop.a`"),
+        ("a_unified", "a_unified is a view, and no table: `onefold tables 'shop.*'` shows all, with their views"),
+        ("a_base", "a_base is a table that Onefold keeps for itself: `onefold tables 'shop.*'` shows all others"),
+        ("a_v_2", "there is no table a_v_2: `onefold tables 'shop.*'` shows all"),
+        ("ordrs", "there is no table ordrs (did you mean orders?): `onefold tables 'shop.*'` shows all"),
+        ("x*", "no table matches x*: `onefold tables 'shop.*'` shows all"),
+    ],
+)
+def test_a_name_that_is_no_table_is_an_error_that_says_what_has_it(name: str, reason: str) -> None:
+    listed = Listed({"shop": (table("a_v_1"), unified("a", "1"), table("a_base"), table("orders"))})
+    with pytest.raises(NotFound) as caught:
+        read_inventory(listed, {"shop": [name]}, Settings())
+    assert str(caught.value) == f"dataset p.shop: {reason}"
+
+
 def plain_current(dataset: str, settings: Settings) -> ListedTable:
     """The current view of `orders`, as Onefold writes it where the settings say."""
     labels = {TABLE_LABEL: owner_digest("p.shop.orders current")}
