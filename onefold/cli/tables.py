@@ -20,6 +20,8 @@ from onefold.settings.environment import Settings
 if TYPE_CHECKING:
     from onefold.inventory.read import Inventory
 
+_NO_DATASET = "no dataset is named: write `onefold tables 'shop.*'`, or add --dataset shop"
+
 
 @click.command()
 @click.argument("tables", metavar="[DATASET.TABLE]...", nargs=-1)
@@ -63,7 +65,7 @@ def _named(tables: Sequence[str], dataset: str | None, settings: Settings) -> tu
         return found
     datasets = [dataset] if dataset else sorted(settings.datasets or ())
     if not datasets:
-        raise InvalidInput("no dataset is named: write `onefold tables 'shop.*'`, or add --dataset shop")
+        raise InvalidInput(_NO_DATASET)
     return tuple(NamedTables(name) for name in datasets)
 
 
@@ -75,11 +77,22 @@ def _is_former_form(words: Sequence[str], dataset: str | None) -> bool:
     return False
 
 
-def _check_dataset(table: str, dataset: str | None) -> None:
-    if "." not in table and not dataset:
-        raise InvalidInput(
-            f"{table} is in no dataset: write DATASET.{table}, or add --dataset; all tables of a dataset are '{table}.*'"
-        )
+def _check_dataset(word: str, dataset: str | None) -> None:
+    """Check that a word names a dataset, if no option does; one name alone is more likely a dataset than a table.
+
+    Raises:
+        InvalidInput: it names none.
+    """
+    if "." in word or dataset:
+        return
+    if not word:
+        raise InvalidInput(_NO_DATASET)
+    if is_pattern(word):
+        raise InvalidInput(f"{word} is in no dataset: write 'DATASET.{word}', or add --dataset DATASET")
+    raise InvalidInput(
+        f"{word} is in no dataset: write '{word}.*' for all tables of the dataset {word}; for a table {word}, write "
+        f"DATASET.{word}, or add --dataset DATASET"
+    )
 
 
 def _project(named: Iterable[NamedTables], typed: str | None) -> str | None:

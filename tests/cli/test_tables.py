@@ -138,6 +138,19 @@ def test_what_does_not_exist_is_an_error_with_the_near_name(run: Run, shop: Emul
     assert "write DATASET.customer" in run("tables", "customer").err
 
 
+@pytest.mark.parametrize(
+    ("word", "advice"),
+    [
+        ("", "no dataset is named: write `onefold tables 'shop.*'`"),
+        ("*", "* is in no dataset: write 'DATASET.*', or add --dataset DATASET"),
+        ("big", "big is in no dataset: write 'big.*' for all tables of the dataset big; for a table big, write DATASET.big"),
+    ],
+)
+def test_a_word_without_a_dataset_gets_advice_that_works(run: Run, word: str, advice: str) -> None:
+    refused = run("tables", word)
+    assert (refused.code, refused.err.startswith(f"Error: {advice}")) == (1, True), refused.err
+
+
 def test_a_pattern_of_datasets_is_refused(run: Run) -> None:
     assert "dataset '*' is not a valid name" in run("tables", "*.*").err
 
