@@ -53,7 +53,7 @@ def publish(
         problems.append("the project is missing: name it with --project, or set ONEFOLD_PROJECT")
     raise_problems(problems)
     if _is_near_tables(bool(to)) and (warning := _unknown(context, name, named, settings)):
-        say("yellow", f"Warning: {warning}")
+        say("yellow", f"Warning: {warning}; the message {'would be' if dry_run else 'is'} sent all the same")
     data = table_message(dataset, table, version)
     topic = topic or settings.topic_table_created or "table-created"
     if dry_run:

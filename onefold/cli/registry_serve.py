@@ -16,6 +16,8 @@ from onefold.cli.output import echo_json
 from onefold.cli.program import CommandGroup
 from onefold.cli.registry_options import objects_of, open_store, registry_option
 from onefold.cli.table_arguments import dry_run_option
+from onefold.core.errors import InvalidInput
+from onefold.core.text import shortened
 
 _LAST_PORT = 65535
 
@@ -126,8 +128,12 @@ def _store(file: Path, entry: dict[str, Any], dry_run: bool) -> None:
 
     objects = objects_of(str(file.absolute().parent), dry_run)
     found = objects.find(str(file.absolute()))
-    if found:
-        parse_keys(found.data, str(file))
+    stored = parse_keys(found.data, str(file)) if found else ()
+    if any(one.name == entry["name"] for one in stored):
+        raise InvalidInput(
+            f"{file}: the name {shortened(entry['name'])} is taken: choose another --name, or remove its entry, which "
+            "revokes that key"
+        )
     entries = [*(json.loads(found.data)["keys"] if found else []), entry]
     data = json.dumps({"keys": entries}, indent=2).encode() + b"\n"
     parse_keys(data, str(file))

@@ -164,12 +164,20 @@ def _reported(result: ViewResult, warehouse: Any, checked: Checked, settings: Se
             made = _without_versions(warehouse, result.base, settings, result.error)
             return None if result.base in checked.left_over_current and not made.stored else made
     if isinstance(result.error, NotFound) and checked.near:
-        return Failure(result.base, NotFound(f"{result.error}{checked.near}"))
+        return Failure(result.base, _unknown(result, warehouse, checked, settings))
     if result.error:
         return Failure(result.base, with_near_name(result.error))
     plan = result.plan
     is_something = plan and (plan.view or plan.action != "none" or (plan.stored and result.kind != "clean"))
     return plan if is_something or result.kind == "unified" else None
+
+
+def _unknown(result: ViewResult, warehouse: Any, checked: Checked, settings: Settings) -> NotFound:
+    """Return the error about a table that is not there, with the near name; it keeps what it says of a left-over view."""
+    if warehouse.get_view(settings.view_of(result.base)):
+        return NotFound(f"{result.error}{checked.near}")
+    place = f"{warehouse.project}.{result.base.dataset}"
+    return NotFound(f"dataset {place} has no versioned table {result.base.table}{checked.near}")
 
 
 def _without_versions(warehouse: Any, base: TableId, settings: Settings, error: NoVersions) -> Any:

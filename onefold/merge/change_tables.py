@@ -101,9 +101,9 @@ def find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) ->
     """
     versions = read_change_versions(warehouse, table, rules.names)
     if not versions:
-        named = rules.names.described_versions(table.table)
         near = near_name(table.table, warehouse.list_bases(table.dataset or "", rules.names))
-        raise NotFound(f"there is neither a change table {table} nor a version of it, {named}{near}: correct the name")
+        advice = near or f", {rules.names.described_versions(table.table)}"
+        raise NotFound(f"there is neither a change table {table} nor a version of it{advice}: correct the name")
     return change_tables(table, versions, rules)
 
 

@@ -153,6 +153,8 @@ def unreadable(error: Exception) -> Problem:
     """
     if isinstance(error, UnicodeDecodeError):
         return Problem(f"cannot be read: byte {error.start:,} is not UTF-8: save it as UTF-8")
+    if isinstance(error, RecursionError):
+        return Problem("cannot be read: it is nested too deep: write it with fewer levels")
     if not isinstance(error, yaml.MarkedYAMLError):
         reason = (
             "a value does not have the form that its tag says"

@@ -40,7 +40,8 @@ def test_a_key_is_printed_once_and_only_its_hash_is_stored(run: Run, tmp_path: P
     assert found.reads("com.acme.shop")
     assert not found.writes("com.acme")
     twice = run("schema", "key", "create", "--name", "loader", "--vendor", "*", "--file", file)
-    assert (twice.code, "is taken" in twice.err) == (1, True)
+    assert (twice.code, "the name 'loader' is taken: choose another --name" in twice.err) == (1, True)
+    assert "onefold schema key create" not in twice.err
     assert len(json.loads(file.read_text())["keys"]) == 1
     other = run("schema", "key", "create", "--name", "ci", "--vendor", "*", "--access", "write", "--json").result
     (entry,) = parse_keys(json.dumps({"keys": [other["entry"]]}), "printed")

@@ -131,6 +131,7 @@ def test_values_that_json_does_not_have_are_refused() -> None:
         ("policies: {c: {<<: {email: hash, email: clear}}}", "the key 'email' is given twice"),
         ("policies: {c: {<<: [{a: hash}, {a: hash, a: clear}]}}", "the key 'a' is given twice"),
         (f"policies: {'{a: ' * 300}x{'}' * 300}", "cannot be checked: it is nested too deep"),
+        (f"policies: {'{a: ' * 5_000}x{'}' * 5_000}", "cannot be read: it is nested too deep"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_at_any_key_is_a_problem_of_its_own(text: str, problem: str) -> None:
