@@ -5,20 +5,16 @@ from __future__ import annotations
 import pymysql
 
 from onefold.core.errors import Rejected, TryAgain
-from onefold.mysql.connection import server_reason
+from onefold.mysql.connection import LOGIN_REFUSED, server_reason
 
 DENIED = (1044, 1142, 1227)
 """Error codes of a server for a missing right."""
-_LOGIN_REFUSED = (1045, 1130, 1698)
-"""Error codes of a server that does not let the user in: a wrong user or password, a host without a user, or a user without
-a password. MySQL, "Server Error Message Reference", https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html,
-and MariaDB, "Error Codes", https://mariadb.com/kb/en/mariadb-error-codes/, 2026-11."""
 
 
 def translated(error: pymysql.err.MySQLError, user: str = "...") -> Exception:
     """Return an error of the server as Rejected if it refuses the user or a right is missing, and otherwise as TryAgain."""
     code, text = (*error.args, "", "")[:2]
-    if code in _LOGIN_REFUSED:
+    if code in LOGIN_REFUSED:
         return Rejected(
             f"the source refuses the login: {text}: correct host and user, and the password in ONEFOLD_SOURCE_PASSWORD or "
             "--password-from"

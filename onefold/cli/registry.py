@@ -13,6 +13,7 @@ from onefold.cli.common import ERROR, OK, as_json, read_settings, say
 from onefold.cli.output import echo_json
 from onefold.cli.registry_options import (
     address_of,
+    listed_models,
     objects_of,
     open_registry,
     open_store,
@@ -147,12 +148,16 @@ def _found(source: SchemaSource, key: SchemaKey) -> JsonSchema:
     """Return a schema.
 
     Raises:
-        NotFound: the registry does not have it; the error names the versions that it has.
+        NotFound: the registry does not have it; the error names the versions that it has, or a near model.
     """
+    from onefold.events.registry.registry import no_such_model
+
     schema = source.find(key)
     if schema is None:
         versions = shown_list(str(one.version) for one in source.versions(key.model_key))
-        raise NotFound(f"the registry does not have {key}; {f'it has {versions}' if versions else 'it has no such model'}")
+        if not versions:
+            raise NotFound(no_such_model("the registry", key.model_key, [one.path for one in listed_models(source)]))
+        raise NotFound(f"the registry does not have {key}; it has {versions}")
     return schema
 
 

@@ -111,12 +111,16 @@ def table_name(source: SchemaSource, key: ModelKey) -> str | None:
     """Return the name of a model's table; None where the registry cannot be listed, so that no other model is known."""
     from onefold.events.registry.table_names import table_names
 
-    try:
-        keys = source.list_keys()
-    except InvalidInput:
-        return None
-    names = table_names(dict.fromkeys(one.model_key for one in keys))
+    names = table_names(listed_models(source))
     return names[key].table if key in names else None
+
+
+def listed_models(source: SchemaSource) -> list[ModelKey]:
+    """Return the models of a registry; none where it cannot be listed."""
+    try:
+        return list(dict.fromkeys(one.model_key for one in source.list_keys()))
+    except InvalidInput:
+        return []
 
 
 def objects_of(address: str, dry_run: bool) -> ObjectWriter:

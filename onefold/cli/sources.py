@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from onefold.cli.common import CHANGES, OK, as_json, print_lines, raise_problems, read_settings, say
+from onefold.cli.common_options import SOURCE, is_typed
 from onefold.cli.output import echo_json
 from onefold.cli.program import CommandGroup
-from onefold.core.errors import OnefoldError, Rejected
+from onefold.core.errors import OnefoldError
 from onefold.core.text import counted, shown_list
 from onefold.settings.unknown_keys import near_name
 
 if TYPE_CHECKING:
     import pymysql
 
+    from onefold.pull.read.connection import Remedy
     from onefold.settings.environment import Settings
     from onefold.settings.sources import Source
 
@@ -57,6 +59,9 @@ def init(
 
     NAME begins the datasets of the source: fraud and the database models give fraud_models.
     """
+    from onefold.mysql.catalog import tables as all_tables
+    from onefold.mysql.table_filter import TableFilter
+    from onefold.pull.read.connection import options_remedy
     from onefold.pull.read.inspect import choices, draft
     from onefold.settings.yaml_file import checked
     from onefold.settings.yaml_loader import Document
@@ -66,13 +71,14 @@ def init(
         "tls": {"mode": tls, "ca": tls_ca}, "time_zone": time_zone,
     }  # fmt: skip
     source = checked(Document(content={"sources": {name: body}})).sources[name]
-    with _connection(source) as connection:
+    with _connection(source, options_remedy) as connection:
         found = [(database, choices(connection, database)) for database in databases]
+        unseen = [database for database, some in found if not some]
+        seen = {one.database for one in all_tables(connection, TableFilter())} if unseen else set()
     raise_problems(
         [
-            f"the user sees no table of {database}: correct --database, or grant SELECT"
-            for database, some in found
-            if not some
+            f"the user sees no table of {database}{near_name(database, seen)}: correct --database, or grant SELECT"
+            for database in unseen
         ]
     )
     if as_json:
@@ -95,11 +101,14 @@ def unknown_source(name: str, known: Collection[str]) -> str:
 
 @sources.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(SOURCE.word, metavar=SOURCE.metavar, help=SOURCE.help)
 @as_json
 @click.pass_context
-def check(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
+def check(context: click.Context, names: tuple[str, ...], source: str | None, as_json: bool) -> int:
     """Check connections, rights, watermarks, clocks and zones of the sources in onefold.yaml, all of them by default."""
     settings = read_settings(context)
+    if source and (not names or is_typed(context, "source")):
+        names = tuple(dict.fromkeys((*names, source)))
     raise_problems([unknown_source(name, settings.sources) for name in names if name not in settings.sources])
     if not settings.sources:
         raise_problems([_NO_SOURCE])
@@ -120,11 +129,12 @@ def check(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
 
 def _problems(source: Source, settings: Settings) -> list[str]:
     """Return all problems of a source, the one that it cannot be read at all included."""
+    from onefold.pull.read.connection import settings_remedy
     from onefold.pull.read.inspect import source_problems
 
     problems: list[str] = []
     try:
-        with _connection(source) as connection:
+        with _connection(source, settings_remedy) as connection:
             found = source_problems(connection, source, lambda table: settings.rules_for(table).keys, datetime.now(UTC))
             problems += found
     except OnefoldError as error:
@@ -133,23 +143,16 @@ def _problems(source: Source, settings: Settings) -> list[str]:
 
 
 @contextmanager
-def _connection(source: Source) -> Iterator[pymysql.Connection]:
+def _connection(source: Source, remedy: Remedy) -> Iterator[pymysql.Connection]:
     """Open a connection to a source.
 
     Raises:
         Rejected: the source does not answer, or refuses the user.
     """
-    import pymysql as client
-
     from onefold.adapters.secrets import read_password
-    from onefold.mysql.connection import server_reason
-    from onefold.pull.read.connection import connect_source
+    from onefold.mysql.connection import connect
+    from onefold.pull.read.connection import address_of, readable
 
-    try:
-        with closing(connect_source(source, read_password(source.password, os.environ))) as connection:
-            yield connection
-    except (client.err.MySQLError, OSError) as error:
-        raise Rejected(
-            f"{source.user}@{source.host}:{source.port} cannot be read: {server_reason(error)}: correct "
-            f"sources.{source.cluster} in onefold.yaml, or start the server"
-        ) from error
+    password = read_password(source.password, os.environ)
+    with readable(source, remedy), closing(connect(address_of(source, password))) as connection:
+        yield connection

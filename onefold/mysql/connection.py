@@ -30,6 +30,10 @@ _SESSION = (
     "sql_quote_show_create = 1 "
     "/*!80030 , show_gipk_in_create_table_and_information_schema = ON */"
 )
+LOGIN_REFUSED = (1045, 1130, 1698)
+"""Error codes of a server that does not let the user in: a wrong user or password, a host without a user, or a user without
+a password. MySQL, "Server Error Message Reference", https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html,
+and MariaDB, "Error Codes", https://mariadb.com/kb/en/mariadb-error-codes/, 2026-11."""
 _NO_SUCH_STATEMENT = 1064
 _NO_SUCH_FILE = 1220
 _CONNECT_SECONDS = 10

@@ -65,6 +65,17 @@ def test_a_draft_is_a_configuration_with_a_reason_for_each_table(
     assert run("--config", config, "sources", "check").code == 0
 
 
+def test_a_mistyped_database_or_password_names_the_option_to_correct(
+    run: Run, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DB", source.server.address.password)
+    done = run(*words(source)[:-1], f"{source.name}x")
+    near = f"the user sees no table of {source.name}x (did you mean {source.name}?): correct --database"
+    assert (done.code, near in done.err) == (1, True), done.err
+    monkeypatch.setenv("DB", "wrong")
+    assert run(*words(source)).err.endswith(": correct --user or --password-from\n")
+
+
 def test_the_choices_are_json_for_programs(run: Run, source: SourceDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DB", source.server.address.password)
     found = run(*words(source), "--json").results

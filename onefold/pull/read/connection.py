@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import pymysql
+from pymysql.constants import CR
 
 from onefold.core.errors import Rejected
 from onefold.core.text import reason_of
-from onefold.mysql.connection import Address, connect, server_reason
+from onefold.mysql.connection import LOGIN_REFUSED, Address, connect, server_reason
 from onefold.settings.sources import Source, Tls
 
 DRIVER = "org.mariadb.jdbc.Driver"
@@ -21,23 +23,62 @@ _SSL_MODES = {"verify": "verify-full", "encrypt": "trust", "off": "disable"}
 
 
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+_ONLY_ENCRYPTED = 3159
+"""The server takes encrypted connections only. MySQL, "Server Error Message Reference", 2026-11."""
 
 
 def connect_source(source: Source, password: str) -> pymysql.Connection:
-    """Open a connection to a source. The arguments are those of `address_of`.
+    """Open a connection to a source of onefold.yaml. The arguments are those of `address_of`.
+
+    Raises:
+        Rejected: the source does not answer, refuses the user, or has a certificate that is not trusted.
+    """
+    with readable(source, settings_remedy):
+        return connect(address_of(source, password))
+
+
+Remedy = Callable[[Source, Exception], str]
+"""Says what to do about a source that cannot be read."""
+
+
+@contextmanager
+def readable(source: Source, remedy: Remedy) -> Iterator[None]:
+    """Name the source, the reason and the remedy in the errors of its server.
 
     Raises:
         Rejected: the source does not answer, refuses the user, or has a certificate that is not trusted.
     """
     try:
-        return connect(address_of(source, password))
+        yield
     except (pymysql.err.MySQLError, OSError) as error:
-        reason = server_reason(error)
-        untrusted = "name the authority of its certificate in `tls.ca`, and its host as the certificate does"
-        remedy = (
-            untrusted if _UNTRUSTED in reason else f"correct sources.{source.cluster} in onefold.yaml, or start the server"
-        )
-        raise Rejected(f"{source.user}@{source.host}:{source.port} cannot be read: {reason}: {remedy}") from error
+        where = f"{source.user}@{source.host}:{source.port}"
+        raise Rejected(f"{where} cannot be read: {server_reason(error)}: {remedy(source, error)}") from error
+
+
+def settings_remedy(source: Source, error: Exception) -> str:
+    """Return what to do about a source of onefold.yaml."""
+    if _UNTRUSTED in server_reason(error):
+        return "name the authority of its certificate in `tls.ca`, and its host as the certificate does"
+    return f"correct sources.{source.cluster} in onefold.yaml, or start the server"
+
+
+def options_remedy(source: Source, error: Exception) -> str:  # noqa: ARG001 as settings_remedy
+    """Return what to do about a source that options of a command describe: no onefold.yaml has it yet.
+
+    Examples:
+        >>> options_remedy(Source("fraud", "db"), pymysql.err.OperationalError(1045, "Access denied for user 'u'"))
+        'correct --user or --password-from'
+    """
+    code, *_ = error.args or (0,)
+    if _UNTRUSTED in server_reason(error):
+        return "name the authority of its certificate by --tls-ca, and its --host as the certificate does"
+    if code == CR.CR_SSL_CONNECTION_ERROR:
+        return "give --tls off, or switch TLS on at the server"
+    if code == _ONLY_ENCRYPTED:
+        return "give --tls verify or --tls encrypt"
+    if code in LOGIN_REFUSED:
+        return "correct --user or --password-from"
+    return "correct --host or --port, or start the server"
 
 
 def address_of(source: Source, password: str) -> Address:

@@ -8,6 +8,7 @@ from onefold.core.text import shown_list
 from onefold.pull.read.part import FileDestination
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source
+from onefold.settings.unknown_keys import near_name
 
 
 def source_of(settings: Settings, cluster: str, database: str) -> Source:
@@ -23,11 +24,11 @@ def source_of(settings: Settings, cluster: str, database: str) -> Source:
     """
     source = settings.sources.get(cluster)
     if source is None:
-        known = shown_list(settings.sources) or "none"
-        raise InvalidInput(f"--source: expected a source of onefold.yaml, got {cluster}; it has {known}")
+        known, near = shown_list(settings.sources) or "none", near_name(cluster, settings.sources)
+        raise InvalidInput(f"--source: expected a source of onefold.yaml, got {cluster}{near}; it has {known}")
     if database not in source.databases:
-        known = shown_list(source.databases) or "none"
-        raise InvalidInput(f"--database: sources.{source.cluster} has the databases {known}, not {database}")
+        known, near = shown_list(source.databases) or "none", near_name(database, source.databases)
+        raise InvalidInput(f"--database: sources.{source.cluster} has the databases {known}, not {database}{near}")
     return source
 
 
