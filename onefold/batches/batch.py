@@ -93,9 +93,11 @@ def _settings_for(arguments: Arguments, settings: BatchSettings) -> BatchSetting
 
 def _problems_of_arguments(arguments: Arguments, request: BatchRequest, allowed: AllowList) -> list[str]:
     if isinstance(arguments, DatasetArguments | SourceArguments):
-        same = arguments.dataset == request.dataset
-        text = f"--dataset {arguments.dataset} is not {request.dataset}, the dataset of the request: leave it out"
-        return [] if same else [text]
+        other = f"{arguments.dataset} is not {request.dataset}, the dataset of the request"
+        text = f"--dataset {other}: leave it out"
+        if isinstance(arguments, SourceArguments):
+            text = f"--source {arguments.source} --database {arguments.database}: their dataset {other}: correct one of them"
+        return [] if arguments.dataset == request.dataset else [text]
     if isinstance(arguments, ShredArguments):
         return allowed.problems_of_shred(arguments)
     return [problem for uri in arguments.uris for problem in allowed.problems_of(uri, written=uri is arguments.output)]

@@ -9,16 +9,19 @@ from typing import Any
 import click
 
 from onefold.batches.batch import batch_link, exit_code, with_defaults
-from onefold.batches.jobs import FORMER_JOBS, JOBS, former_name_warning
+from onefold.batches.jobs import FORMER_JOBS, JOBS, former_name_warning, present_name
 from onefold.batches.report import Report, count_lines, read_report
 from onefold.batches.request import BatchRequest
+from onefold.batches.source_arguments import SourceArguments
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, print_lines, progress_line, project, read_settings, say
+from onefold.cli.common_options import is_typed
 from onefold.cli.output import echo_json
 from onefold.cli.table_arguments import dry_run_option
 from onefold.core.errors import InvalidInput, OnefoldError
 from onefold.core.names import check_names
 from onefold.messages.envelope import MESSAGE_ID
 from onefold.ports.batches import Batch, BatchState, StoredBatch
+from onefold.settings.unknown_keys import near_name
 
 
 class _JobName(click.Choice[str]):
@@ -27,11 +30,14 @@ class _JobName(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return value if value in FORMER_JOBS else super().convert(value, param, ctx)
 
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        return super().get_invalid_choice_message(value, ctx).removesuffix(".") + f"{near_name(str(value), JOBS)}."
+
 
 @click.command()
 @click.argument("job", type=_JobName(list(JOBS)))
 @click.argument("words", metavar="[-- JOB ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--dataset", metavar="D", help="The table's dataset; shred has none.")
+@click.option("--dataset", metavar="D", help="The table's dataset; shred has none, and pull and check know it.")
 @click.option("--table", metavar="T", help="The table, or the base name of versioned ones.  [default: all of the dataset]")
 @click.option(
     "--id",
@@ -65,13 +71,18 @@ def batch(
     """
     from onefold.adapters.dataproc import connect
     from onefold.batches.launch import launch, planned_batch
+    from onefold.spark.pull.places import source_of
 
     if job in FORMER_JOBS:
         say("yellow", former_name_warning(job))
     check_names(given(("dataset", dataset), ("table", table), ("project", project)))
+    if not is_typed(context, "dataset"):
+        dataset = _dataset_of_source(job, words) or dataset
     request = BatchRequest(job, dataset, table, words)
-    request.form.parse(with_defaults(request))  # shows the job's own help and errors, which need no settings
+    arguments = request.form.parse(with_defaults(request))  # shows the job's own help and errors, which need no settings
     settings = read_settings(context)
+    if isinstance(arguments, SourceArguments) and settings.sources:
+        source_of(settings, arguments.source, arguments.database)
     batches = connect(project or settings.project, settings.batch)
     identifier = _identifier(message_id)
     if dry_run:
@@ -94,6 +105,12 @@ def batch(
     if _found_differences(job, found):
         return CHANGES
     return ERROR if found.state in (BatchState.FAILED, BatchState.CANCELLED) else OK
+
+
+def _dataset_of_source(job: str, words: tuple[str, ...]) -> str | None:
+    """Return the dataset of a job that reads a source, as its own arguments say; None for other jobs."""
+    form = JOBS[present_name(job)].of_dataset
+    return form.parse(words).dataset if form and issubclass(form, SourceArguments) else None
 
 
 def _show_planned(planned: Batch, identifier: str, as_json: bool) -> None:
