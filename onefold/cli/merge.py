@@ -31,6 +31,7 @@ from onefold.cli.table_arguments import all_option, dry_run_option, match_option
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
 from onefold.core.text import counted
+from onefold.merge.base_table import base_table
 from onefold.merge.merge_state import MergeCounts
 from onefold.merge.plan import BROUGHT_UP
 
@@ -102,8 +103,8 @@ def merge(
     _check_together(snapshot, at, dry_run, purge_after_days)
     settings, warehouse = open_warehouse(context, project, dataset, table)
     settings = knowing_plain(warehouse, named.dataset, named.table, settings)
-    if (rebuild or purge_after_days is not None) and not dry_run:
-        confirm(yes, f"{_destroyed(rebuild, purge_after_days)} of {named.text}")
+    if (rebuild or purge_after_days is not None) and not (yes or dry_run):
+        _ask(warehouse, settings, named, rebuild, purge_after_days is not None)
     if table is None and dry_run:
         return _show_many(warehouse, settings, dataset, named.match, rebuild, as_json)
     if table is None:
@@ -133,18 +134,24 @@ def merge(
     return OK
 
 
-def _destroyed(rebuild: bool, purge_after_days: int | None) -> str:
-    acts = [(rebuild, "write the base anew from the history"), (purge_after_days is not None, "delete tombstones")]
-    return " and ".join(act for is_asked, act in acts if is_asked)
+def _ask(warehouse: Any, settings: Settings, named: NamedTables, rebuild: bool, purge: bool) -> None:
+    """Ask before a base is written anew or loses tombstones; where there is no base yet, nothing is destroyed."""
+    from onefold.merge.dataset import find_candidates
+
+    tables = [TableId(warehouse.project, named.dataset, named.table or "")]
+    if not named.table:
+        tables = [found.table for found in find_candidates(warehouse, named.dataset, settings, named.match)]
+    if any(warehouse.has_table(base_table(settings.rules_for(table).base_place(table))) for table in tables):
+        acts = [(rebuild, "write the base anew from the history"), (purge, "delete tombstones")]
+        confirm(False, f"{' and '.join(act for is_asked, act in acts if is_asked)} of {named.text}")
 
 
 def _show(table: TableId, statements: list[str], as_json: bool, head: bool) -> None:
     if as_json:
         echo_json([TableOutcome(table, "shown", (("statements", statements),)).as_dict()])
         return
-    if head:
-        click.echo(f"-- {table}")
-    click.echo(_as_script(statements))
+    heading = f"-- {table}\n" if head else ""
+    click.echo(f"{heading}{_as_script(statements)}")
 
 
 def _as_script(statements: list[str]) -> str:

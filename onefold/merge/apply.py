@@ -210,6 +210,14 @@ def count_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str, *, with_unk
     )
 
 
+def count_rebuilt(warehouse: BaseWarehouse, plan: MergePlan) -> MergeCounts:
+    """Return the rows of a base that was just rebuilt, all of which are new; none where it was not rebuilt."""
+    if plan.brought_up != "rebuilt":
+        return MergeCounts()
+    rows = int(warehouse.fetch(f"SELECT COUNT(*) AS found FROM {plan.base.id.quoted}")[0]["found"])
+    return MergeCounts(written=rows, inserted=rows)
+
+
 def check_not_replaced(warehouse: BaseWarehouse, plan: MergePlan) -> None:
     """Check that the base is the very table of the plan.
 

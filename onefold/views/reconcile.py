@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onefold.core.names import TableId
-from onefold.merge.apply import merge_changes, merge_snapshot, purge
+from onefold.merge.apply import count_rebuilt, merge_changes, merge_snapshot, purge
 from onefold.merge.merge_state import MergeCounts
 from onefold.merge.migrate import prepare
 from onefold.merge.plan import BroughtUp, MergePlan
@@ -19,7 +19,10 @@ from onefold.views.refresh_current import CurrentView
 
 @dataclass(frozen=True)
 class MergeResult:
-    """What a merge did, step by step; None for a step that was not asked for, or not needed."""
+    """What a merge did, step by step; None for a step that was not asked for, or not needed.
+
+    The rows of a rebuild are among `counts`.
+    """
 
     plan: MergePlan
     counts: MergeCounts
@@ -59,7 +62,8 @@ def reconcile(
     """
     view = CurrentViewOverBase(warehouse, settings, announce)
     plan = prepare(warehouse, table, settings, view, keys, rebuild=rebuild)
+    rebuilt = count_rebuilt(warehouse, plan)
     copied = merge_snapshot(warehouse, plan, snapshot, at) if snapshot else None
-    counts = merge_changes(warehouse, plan)
+    counts = merge_changes(warehouse, plan) + rebuilt
     purged = None if purge_after_days is None else purge(warehouse, plan, purge_after_days)
     return MergeResult(plan, counts, plan.brought_up, copied, purged, view.after_merge(plan))

@@ -24,7 +24,8 @@ def test_merge_creates_a_base_and_current_reads_it(run: Run, dataset: EmulatedDa
         change("DELETE", "3", id=1, name="a"),
     ]
     land_changes(dataset, "customer", CUSTOMER, first)
-    merged = run("merge", f"{dataset.name}.customer", "--keys", "id")
+    merged = run("merge", f"{dataset.name}.customer", "--keys", "id", "--rebuild")
+    assert "this will" not in merged.err, "there is no base that would be written anew"
     base = f"local.{dataset.name}.customer_base"
     assert (merged.code, merged.out) == (
         0,
@@ -34,9 +35,12 @@ def test_merge_creates_a_base_and_current_reads_it(run: Run, dataset: EmulatedDa
     current = run("current", f"{dataset.name}.customer")
     assert f"created, over local.{dataset.name}.customer_base and local.{dataset.name}.customer" in current.out
     assert dataset.rows("customer_current") == [(2, "b")]
-    rebuilt = run("merge", f"{dataset.name}.customer", "--rebuild").out.splitlines()
-    assert rebuilt[0] == f"{base}: rebuilt from the whole history"
-    assert rebuilt[-1].endswith("customer_current is up to date")
+    rebuilt = run("merge", f"{dataset.name}.customer", "--rebuild")
+    assert f"this will write the base anew from the history of {dataset.name}.customer;" in rebuilt.err
+    first_line, _, counts, last_line = rebuilt.out.splitlines()
+    assert first_line == f"{base}: rebuilt from the whole history"
+    assert counts == f"{base}: 0 changes of 0 keys read; 2 rows written"
+    assert last_line.endswith("customer_current is up to date")
 
 
 def test_merge_takes_a_copy_of_the_source_first_and_purges_last(run: Run, dataset: EmulatedDataset) -> None:
