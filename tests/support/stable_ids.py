@@ -41,7 +41,8 @@ def differing_ids(folder: Path, words: Sequence[str] = ()) -> list[str]:
 def collected(folder: Path, words: Sequence[str], seed: str) -> list[str]:
     """Return the ids of the tests, in their order."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *words]
-    environ = {**os.environ, "PYTHONHASHSEED": seed, "TEST_SEED": seed}
+    # Further options of the person who runs the tests would change what a collection prints.
+    environ = {**os.environ, "PYTHONHASHSEED": seed, "TEST_SEED": seed, "PYTEST_ADDOPTS": ""}
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(done.stdout + done.stderr)
