@@ -15,6 +15,8 @@ from support.spark_class_archive import quick_java
 from support.zetasql_judge import Judge
 
 quick_java()
+# A worker that has talked to Pub/Sub starts other programs, such as Spark's: gRPC's handlers of forks may end these at once.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 
 @pytest.fixture(scope="session")
