@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 
 import pymysql
 
-from onefold.check.typed_rows import TypedRows, read_back, read_typed_rows, selected
+from onefold.check.typed_rows import read_back, read_typed_rows, selected
 from onefold.compare.findings import Comparison, Key
 from onefold.compare.rows import compare_rows
 from onefold.compare.values import text_of
@@ -17,17 +17,17 @@ from onefold.core.errors import NotFound, OnefoldError, TryAgain
 from onefold.core.names import fold_case, quote_text
 from onefold.core.text import shown_list
 from onefold.existing.audit.finding import NOT_CHECKED, AuditFinding
-from onefold.existing.audit.run import Audited
 from onefold.existing.discover import Discovered
 from onefold.existing.source_keys import SourceTables
 from onefold.existing.table import ROW
+from onefold.landing.table import versioned_table
 from onefold.mysql.catalog import TableName, describe, tables
 from onefold.mysql.connection import Address, connect, server_reason
+from onefold.mysql.table import Structure
 from onefold.mysql.table_filter import of_database
 from onefold.ports.existing import ExistingWarehouse
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 from onefold.schema.diff import Severity
-from onefold.schema.types import Type
 
 MOST_ROWS = 200_000
 """Rows of a table that are compared: both sides are in memory."""
@@ -43,11 +43,40 @@ class CopiedDatabase:
 
     Attributes:
         tables: its tables with their keys.
+        structures: the structure of each table, by name; a system-versioned table has none.
         connect: opens a connection to it.
     """
 
     tables: SourceTables
+    structures: Mapping[str, Structure]
     connect: Callable[[], pymysql.Connection]
+
+
+@dataclass(frozen=True)
+class SourceCheck:
+    """The comparison of a table with its table of the source, before it runs.
+
+    Attributes:
+        one: the table and what it is.
+        source: the table of the source.
+        columns: the columns that are compared.
+        left_out: the columns of the source that are not compared, each with the reason.
+        size: the bytes that the query of the current rows reads.
+        refusal: why the table cannot be compared; empty where it can.
+    """
+
+    one: Discovered
+    source: str = ""
+    columns: tuple[Column, ...] = ()
+    left_out: tuple[str, ...] = ()
+    size: int = 0
+    refusal: str = ""
+
+    @property
+    def query(self) -> str:
+        """The query of the current rows; one row more than are compared tells that there are too many."""
+        items = ", ".join(map(selected, self.columns))
+        return f"SELECT {items} FROM (\n{self.one.current}\n)\nLIMIT {MOST_ROWS + 1}"
 
 
 def read_source(address: Address, database: str) -> CopiedDatabase:
@@ -64,67 +93,90 @@ def read_source(address: Address, database: str) -> CopiedDatabase:
         raise TryAgain(f"the source cannot be read: {server_reason(error)}") from error
     if not found:
         raise NotFound(f"the user sees no table of {database}: correct the name in --source, or grant SELECT")
+    structures = {one.name.table: one.structure for one in found if one.structure}
     keys = {one.name.table: one.structure.primary_key if one.structure else () for one in found}
-    return CopiedDatabase(SourceTables(database, keys), partial(connect, address))
+    return CopiedDatabase(SourceTables(database, keys), structures, partial(connect, address))
 
 
-def check_against_source(warehouse: ExistingWarehouse, source: CopiedDatabase, audited: Audited) -> Audited:
-    """Return an audited table with what differs from its table of the source; a table that cannot be compared is a finding.
+def plan_source_check(warehouse: ExistingWarehouse, source: CopiedDatabase, one: Discovered) -> SourceCheck:
+    """Return how a table is compared, with the bytes that its query reads: a dry run, which costs nothing.
 
     Args:
         warehouse: where the table is.
-        source: the source.
-        audited: the table with the other findings.
+        source: the database.
+        one: the table.
     """
+    name = source.tables.source_of(one.id.table) or ""
+    structure = source.structures.get(name)
+    if structure is None or (reason := _refusal(one)):
+        return SourceCheck(one, name, refusal=reason if structure else _no_structure(name))
+    columns, left_out = _columns(one, structure)
+    check = SourceCheck(one, name, columns, left_out)
+    if missing := [key for key in one.found.key if not Schema(columns).has(key)]:
+        return replace(check, refusal=f"its key cannot be compared: {shown_list(missing)}")
     try:
-        found = tuple(_findings(warehouse, source, audited.one))
+        return replace(check, size=warehouse.estimate(check.query).size)
     except OnefoldError as error:
-        found = (_not_compared(audited.one, str(error)),)
-    findings = sorted((*audited.findings, *found), key=lambda finding: -finding.severity)
-    return replace(audited, findings=tuple(findings))
+        return replace(check, refusal=str(error))
 
 
-def _findings(warehouse: ExistingWarehouse, source: CopiedDatabase, one: Discovered) -> Iterator[AuditFinding]:
-    name = source.tables.source_of(one.id.table)
-    if reason := _refusal(one, name):
-        yield _not_compared(one, reason)
-        return
-    present = read_typed_rows(source.connect, TableName(source.tables.database, name or ""))
-    if present is None:
-        yield _not_compared(one, f"the source has no table {name} any more")
-        return
-    columns = list(_common(one, present))
-    names = {fold_case(column.name) for column in columns}
-    query = f"SELECT {', '.join(map(selected, columns))} FROM (\n{one.current}\n)"
-    shown = read_back(columns, warehouse.fetch(query))
-    rows = [{key: value for key, value in row.items() if fold_case(key) in names} for row in present.rows]
-    yield from _differences(one, compare_rows(shown, rows, one.found.key, as_text=True))
+def run_source_check(warehouse: ExistingWarehouse, source: CopiedDatabase, check: SourceCheck) -> list[AuditFinding]:
+    """Return what differs between a table and its table of the source; that it cannot be compared is a finding.
+
+    Args:
+        warehouse: where the table is.
+        source: the database.
+        check: the planned comparison.
+    """
+    if check.refusal:
+        return [_not_compared(check.one, check.refusal)]
+    try:
+        return list(_findings(warehouse, source, check))
+    except OnefoldError as error:
+        return [_not_compared(check.one, str(error))]
 
 
-def _refusal(one: Discovered, name: str | None) -> str:
-    """Return why a table cannot be compared; empty where it can."""
-    if name is None:
-        return "the database has no table of this name"
+def _refusal(one: Discovered) -> str:
+    """Return why no table of the source can be compared with a table; empty where one can."""
     if not one.found.key:
         return "its key is not known"
     if one.current is None:
         return "the order of its changes is not known"
-    if (one.table.rows or 0) > MOST_ROWS:
-        return f"it has {one.table.rows:,} rows, and at most {MOST_ROWS:,} are compared; `onefold compare` takes more"
+    if one.found.image:
+        return "its columns are the fields of a struct: compare a view of them by `onefold compare`"
     return ""
 
 
-def _common(one: Discovered, present: TypedRows) -> Iterator[Column]:
-    """Yield the columns that both sides have in types whose values can be compared."""
-    stored = {fold_case(column.name): column for column in present.version.columns}
-    for column in one.table.columns.minus(one.found.metadata):
-        other = stored.get(fold_case(column.name))
-        if other and _comparable(column.type, other.type):
-            yield column
+def _no_structure(name: str) -> str:
+    return f"{name} is system-versioned" if name else "the database has no table of this name"
 
 
-def _comparable(here: Type, there: Type) -> bool:
-    return str(here) == str(there) or not {str(here), str(there)} & {*_EXACT}
+def _columns(one: Discovered, structure: Structure) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Return the columns that both sides have in types whose values can be compared, and why others are left out."""
+    stored, compared, left_out = one.table.columns.minus(one.found.metadata), [], []
+    for there in versioned_table(structure).columns[: len(structure.columns)]:
+        here = stored.get(there.name)
+        if here and (here.type == there.type or not {str(here.type), str(there.type)} & {*_EXACT}):
+            compared.append(here)
+        else:
+            left_out.append(f"{there.name} ({f'{here.type} here, {there.type} there' if here else 'not in the table'})")
+    return tuple(compared), tuple(left_out)
+
+
+def _findings(warehouse: ExistingWarehouse, source: CopiedDatabase, check: SourceCheck) -> Iterator[AuditFinding]:
+    present = read_typed_rows(source.connect, TableName(source.tables.database, check.source), MOST_ROWS + 1)
+    if present is None:
+        yield _not_compared(check.one, f"the source has no table {check.source} any more")
+        return
+    shown = read_back(check.columns, warehouse.fetch(check.query))
+    if max(len(shown), len(present.rows)) > MOST_ROWS:
+        yield _not_compared(check.one, f"at most {MOST_ROWS:,} rows are compared, and it has more: use `onefold compare`")
+        return
+    names = {fold_case(column.name) for column in check.columns}
+    rows = [{key: value for key, value in row.items() if fold_case(key) in names} for row in present.rows]
+    yield from _differences(check.one, compare_rows(shown, rows, check.one.found.key, as_text=True))
+    if check.left_out:
+        yield _not_compared(check.one, f"columns were left out: {shown_list(check.left_out)}")
 
 
 def _differences(one: Discovered, found: Comparison) -> Iterator[AuditFinding]:
@@ -155,5 +207,5 @@ def _equals(sql: str, text: str | None) -> str:
 
 
 def _not_compared(one: Discovered, reason: str) -> AuditFinding:
-    text = f"it was not compared with the source: {' '.join(reason.split())}"
+    text = f"not compared with the source: {' '.join(reason.split())}"
     return AuditFinding(one.id, NOT_CHECKED, Severity.WARNING, text, "correct what is named, and run the audit again")

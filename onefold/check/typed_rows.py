@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import datetime
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 
 import pymysql
 
+from onefold.compare.intervals import read_interval
 from onefold.core.errors import TryAgain
 from onefold.core.names import quote
 from onefold.landing.table import VersionedTable, versioned_table
@@ -26,7 +26,6 @@ from onefold.schema.columns import Column
 # "Server Error Message Reference", https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html:
 # ER_BAD_DB_ERROR and ER_NO_SUCH_TABLE.
 _NOT_FOUND = (1049, 1146)
-_INTERVAL = re.compile(r"(?:0-0 0 )?(?P<sign>-?)(?P<hours>\d+):(?P<minutes>\d\d?):(?P<seconds>\d\d?(?:\.\d+)?)")
 
 Row = Mapping[str, Any]
 
@@ -39,12 +38,15 @@ class TypedRows:
     rows: list[Row]
 
 
-def read_typed_rows(connect: Callable[[], pymysql.Connection], table: TableName) -> TypedRows | None:
+def read_typed_rows(
+    connect: Callable[[], pymysql.Connection], table: TableName, most: int | None = None
+) -> TypedRows | None:
     """Return the rows of a table of the source, all of them in memory; None if the table does not exist.
 
     Args:
         connect: opens a connection to the source.
         table: the table.
+        most: how many rows are read at most; None for all.
 
     Raises:
         TryAgain: the source does not answer.
@@ -57,7 +59,8 @@ def read_typed_rows(connect: Callable[[], pymysql.Connection], table: TableName)
             structure = structure_of(connection, table)
             if structure is None:
                 return None
-            found = query(connection, f"SELECT {select_list(structure)} FROM {name}")
+            limit = "" if most is None else f" LIMIT {most}"
+            found = query(connection, f"SELECT {select_list(structure)} FROM {name}{limit}")
     except pymysql.err.MySQLError as error:
         if error.args and error.args[0] in _NOT_FOUND:
             return None
@@ -99,15 +102,6 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _interval(text: str) -> datetime.timedelta:
-    match = _INTERVAL.fullmatch(text)
-    if not match:
-        raise ValueError(f"expected an INTERVAL of hours, minutes and seconds, got {text!r}")
-    seconds = Decimal(match["hours"]) * 3600 + Decimal(match["minutes"]) * 60 + Decimal(match["seconds"])
-    whole = datetime.timedelta(microseconds=int(seconds * 1_000_000))
-    return -whole if match["sign"] else whole
-
-
 def _json(text: str) -> Any:
     return json.loads(text, parse_float=Decimal)
 
@@ -120,7 +114,7 @@ _READS: Mapping[str, Callable[[Any], Any]] = {
     "DATE": datetime.date.fromisoformat,
     "DATETIME": datetime.datetime.fromisoformat,
     "TIMESTAMP": datetime.datetime.fromisoformat,
-    "INTERVAL": _interval,
+    "INTERVAL": read_interval,
     "JSON": _json,
 }
 """Functions that convert a landed value to the value that BigQuery's client returns, by type."""

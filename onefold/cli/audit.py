@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +17,7 @@ from onefold.cli.output import echo_json, output_console
 from onefold.core.text import counted, size_text
 
 if TYPE_CHECKING:
-    from onefold.check.against_source import CopiedDatabase
+    from onefold.check.against_source import CopiedDatabase, SourceCheck
     from onefold.existing.audit.run import Audited, TableAudit
 
 _COLOURS = {"CRITICAL": "red", "WARNING": "yellow", "INFO": "cyan"}
@@ -49,43 +49,50 @@ def audit(
     With --source, the current rows of each table are compared with those of the database one by one, and keys that BigQuery
     does not declare are taken from there. The password is asked for, or in ONEFOLD_SOURCE_PASSWORD.
     """
+    from onefold.check.against_source import plan_source_check
     from onefold.existing.audit.markdown import report
     from onefold.existing.audit.run import plan_audit
 
     source = open_source(url)
     warehouse, listed, found = read_existing(context, named, dataset, project, "onefold audit", source)
     planned = plan_audit(warehouse, found)
-    _say_cost(planned)
-    audited = [] if dry_run else _audited(warehouse, planned, source)
+    compared = [plan_source_check(warehouse, source, one.one) for one in planned] if source else []
+    size = _say_cost(planned, compared)
+    audited = [] if dry_run else _audited(warehouse, planned, source, compared)
     if as_json:
         echo_json([one.as_dict() for one in audited], warnings=listed.warnings)
     elif markdown or not sys.stdout.isatty():
-        click.echo("" if dry_run else report(str(listed.place.dataset), audited, sum(one.size for one in planned)), nl=False)
+        click.echo("" if dry_run else report(str(listed.place.dataset), audited, size), nl=False)
     elif not dry_run:
         _show(output_console(), audited)
     return CHANGES if any(one.findings for one in audited) else OK
 
 
-def _audited(warehouse: Any, planned: Sequence[TableAudit], source: CopiedDatabase | None) -> list[Audited]:
-    """Run the checks, and show on a terminal how many tables are through."""
+def _audited(
+    warehouse: Any, planned: Sequence[TableAudit], source: CopiedDatabase | None, compared: Sequence[SourceCheck]
+) -> list[Audited]:
+    """Run the checks and the comparisons, and show on a terminal how many tables are through."""
+    from onefold.check.against_source import run_source_check
     from onefold.existing.audit.run import run_audit
 
     with progress_line("checking") as tell:
         found = run_audit(warehouse, planned, lambda done: tell(f"checked {done:,} of {counted(len(planned), 'table')}"))
-        return [_compared(warehouse, source, one, tell) for one in found] if source else found
+        if source is None:
+            return found
+        audited = []
+        for number, (one, check) in enumerate(zip(found, compared, strict=True), 1):
+            audited.append(one.with_findings(run_source_check(warehouse, source, check)))
+            tell(f"compared {number:,} of {counted(len(found), 'table')} with the source")
+        return audited
 
 
-def _compared(warehouse: Any, source: CopiedDatabase, one: Audited, tell: Callable[[str], None]) -> Audited:
-    from onefold.check.against_source import check_against_source
-
-    tell(f"comparing {one.one.id.table} with the source")
-    return check_against_source(warehouse, source, one)
-
-
-def _say_cost(planned: Sequence[TableAudit]) -> None:
-    with_checks = [one for one in planned if one.checks and not one.refusal]
-    size = sum(one.size for one in with_checks)
-    say("dim", f"reads {size_text(size)} in {len(with_checks):,} queries, of {counted(len(planned), 'table')}")
+def _say_cost(planned: Sequence[TableAudit], compared: Sequence[SourceCheck]) -> int:
+    """Say how many bytes the queries read, and return them; of the source, every row of the compared tables is read."""
+    sizes = [one.size for one in planned if one.checks and not one.refusal]
+    sizes += [one.size for one in compared if not one.refusal]
+    size = sum(sizes)
+    say("dim", f"reads {size_text(size)} in {len(sizes):,} queries, of {counted(len(planned), 'table')}")
+    return size
 
 
 def _show(console: Console, audited: Sequence[Audited]) -> None:

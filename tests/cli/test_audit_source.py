@@ -57,7 +57,7 @@ def test_rows_that_differ_are_findings_with_a_query_of_their_changes(run: Run, c
     assert [row[1] for row in copied.run(found["other values"]["query"])] == ["other"]
     assert copied.run(found["missing rows"]["query"]) == []
     (elsewhere,) = (one["findings"] for one in done.results if one["table"].endswith(".elsewhere"))
-    assert "it was not compared with the source: the database has no table of this name" in str(elsewhere)
+    assert "not compared with the source: the database has no table of this name" in str(elsewhere)
 
 
 def test_a_copy_that_equals_the_source_has_no_such_finding(
@@ -66,6 +66,34 @@ def test_a_copy_that_equals_the_source_has_no_such_finding(
     source.run("DELETE FROM orders WHERE id IN (2, 3)", "INSERT INTO orders VALUES (2, 'other', 2, NULL, NULL)")
     source.run("INSERT INTO orders VALUES (4, 'gone', 4, NULL, NULL)")
     assert differences(run("audit", f"{copied.name}.orders", "--source", url, "--json").results, "orders") == {}
+
+
+def report(run: Run, copied: EmulatedDataset, url: str) -> str:
+    return run("audit", f"{copied.name}.orders", "--source", url).out
+
+
+def test_columns_of_the_source_that_are_not_compared_are_a_finding(
+    run: Run, copied: EmulatedDataset, source: SourceDatabase, url: str
+) -> None:
+    source.run("ALTER TABLE orders ADD name2 VARCHAR(9), MODIFY born BLOB")
+    assert (
+        "columns were left out: born (DATE here, BYTES there), shape (not in the table), name2 (not in the table)"
+        in report(run, copied, url)
+    )
+
+
+def test_of_too_many_rows_none_are_compared(
+    run: Run, copied: EmulatedDataset, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onefold.check.against_source.MOST_ROWS", 2)
+    shown = report(run, copied, url)
+    assert "at most 2 rows are compared, and it has more" in shown
+    assert "other values" not in shown
+
+
+def test_a_dry_run_counts_the_query_of_the_comparison(run: Run, copied: EmulatedDataset, url: str) -> None:
+    done = run("audit", f"{copied.name}.orders", "--source", url, "--dry-run")
+    assert (done.code, "in 2 queries, of 1 table" in done.err) == (0, True), done.err
 
 
 def test_a_draft_has_the_keys_of_the_source(run: Run, copied: EmulatedDataset, url: str, tmp_path: Path) -> None:

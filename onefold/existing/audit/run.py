@@ -45,6 +45,10 @@ class Audited:
     one: Discovered
     findings: tuple[AuditFinding, ...]
 
+    def with_findings(self, more: Iterable[AuditFinding]) -> Audited:
+        """Return the table with more findings."""
+        return replace(self, findings=tuple(sorted((*self.findings, *more), key=lambda finding: -finding.severity)))
+
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of `--json`."""
         return {
@@ -82,7 +86,7 @@ def run_audit(
     audited = []
     for number, audit in enumerate(planned, 1):
         findings = [*by_metadata.get(audit.one.id.table, ()), *_findings(warehouse, audit)]
-        audited.append(Audited(audit.one, tuple(sorted(findings, key=lambda finding: -finding.severity))))
+        audited.append(Audited(audit.one, ()).with_findings(findings))
         done(number)
     return audited
 
