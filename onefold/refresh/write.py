@@ -89,20 +89,40 @@ def plan_refresh(
     versions = active_versions(found, settings.rules_for(base))
     if not versions and (prune or not (found and stored and kind.outlives_versions)):
         return _plan_removal(base, stored, prune, len(found), names, take_over)
+    return _plan_view(kind, stored, found, versions, read_at, take_over)
+
+
+def _plan_view(
+    kind: ViewKind,
+    stored: StoredView | None,
+    found: Sequence[Version],
+    versions: Sequence[Version],
+    read_at: datetime,
+    take_over: bool,
+) -> ViewPlan:
+    """Compute the view of what was read, and what people have to know about it.
+
+    Args:
+        kind: as for `plan_refresh`.
+        stored: the view as it is; None where there is none.
+        found: all versions.
+        versions: those that the view reads.
+        read_at: when they were read.
+        take_over: as for `plan_refresh`.
+
+    Raises:
+        OnefoldError: as `plan_refresh`.
+    """
+    rules = kind.settings.rules_for(kind.base)
     view = kind.build(found, versions, stored)
     if stored:
-        check_taken_over(stored, base, view.query, take_over=take_over)
+        check_taken_over(stored, kind.base, view.query, take_over=take_over)
     labels = labels_of(view, stored, kind.fingerprint, creations_label(versions, read_at))
-    plan = _plan_write(kind, view, stored, {**labels, TABLE_LABEL: kind.owner})
     plan = replace(
-        plan,
-        warnings=(
-            *unused_rules(found, settings.rules_for(base)),
-            *unused_order(found, settings.rules_for(base)),
-            *kind.warnings(view.query),
-        ),
+        _plan_write(kind, view, stored, {**labels, TABLE_LABEL: kind.owner}),
+        warnings=(*unused_rules(found, rules), *unused_order(found, rules), *kind.warnings(view.query)),
         versions=tuple(found),
-        advice=tuple(mixed_number_columns(versions, settings.rules_for(base))),
+        advice=tuple(mixed_number_columns(versions, rules)),
         settings=kind.setting_changes(stored) if stored else (),
     )
     return _identified(plan, kind.id, _first_created(versions))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -103,13 +104,14 @@ def serving(answer: Callable[[HttpRequest], Answer]) -> Iterator[str]:
             server.shutdown()
 
 
-class RestSession:
+class RestSession(ABC):
     """What `google.cloud.bigquery.Client(_http=...)` sends its requests through."""
 
     is_mtls = False
 
+    @abstractmethod
     def answer(self, request: HttpRequest) -> Answer:
-        raise NotImplementedError
+        """Return the answer to a request."""
 
     def client(self) -> bigquery.Client:
         credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
@@ -126,5 +128,5 @@ class RestSession:
         response.request.method, response.request.url = method, url
         return response
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 the client calls it
         """Keep no connection."""
