@@ -67,7 +67,9 @@ def test_a_job_that_is_killed_anywhere_runs_again(
         ranges_before = [name for name in pulled.files if ranges in name]
         assert ranges_before
         first = pulled.run("15m", *asked)
-        assert (first.code, first.outcomes) == (0, {"big": "loaded", "small": "loaded"}), first.err
+        assert (first.code, set(first.outcomes)) == (0, {"big", "small"}), first.err
+        # The second kill may come after a table was loaded; what people read is compared in any case.
+        assert set(first.outcomes.values()) <= {"loaded", "skipped"}, first.err
         check(pulled)
         for turn in range(2, 2 + KILLS):
             change(source, turn, chance)
