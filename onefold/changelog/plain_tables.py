@@ -21,7 +21,11 @@ _OWN_SUFFIXES = ("_base", "_merges")
 
 
 def plain_modes(
-    tables: Collection[str], metadata: Mapping[str, Type], names: VersionedNames, declared: Collection[str] = ()
+    tables: Collection[str],
+    metadata: Mapping[str, Type],
+    names: VersionedNames,
+    declared: Collection[str] = (),
+    of_tools: Collection[str] = (),
 ) -> dict[str, PlainMode]:
     """Return the plain change tables among the tables of a dataset, by name, with what their rows are.
 
@@ -34,6 +38,7 @@ def plain_modes(
         metadata: the type of `datastream_metadata` in each table that has this column.
         names: the naming of versioned tables, which knows the tables of the dataset.
         declared: the tables whose key onefold.yaml declares.
+        of_tools: the tables whose tool onefold.yaml names.
 
     Examples:
         >>> from onefold.changelog.metadata import METADATA_FIELDS, metadata_type
@@ -45,9 +50,10 @@ def plain_modes(
     left_out = {*versioned, *(skipped.table for skipped in names.skipped(tables))}
     found = {}
     for name in sorted(set(tables) - left_out):
-        mode = _mode(metadata.get(name, Struct(())), name in declared)
+        otherwise: PlainMode | None = "tool" if name in of_tools else "direct" if name in declared else None
+        mode = _mode(metadata.get(name, Struct(())), otherwise)
         # A base has no change metadata, so a table of its name that has them came from the source.
-        is_ours = name.startswith(_OWN_PREFIXES) or (mode == "direct" and _is_base_or_log(name, tables))
+        is_ours = name.startswith(_OWN_PREFIXES) or (mode in ("direct", "tool") and _is_base_or_log(name, tables))
         is_usable = not names.split(name) and not names.exclusion_reason(name) and not problems_of_name("table", name)
         if mode and is_usable and not is_ours:
             found[name] = mode
@@ -64,7 +70,7 @@ def is_current_already(columns: Sequence[Column]) -> bool:
         >>> is_current_already([Column(METADATA, metadata_type(fields))])
         True
     """
-    return _mode(metadata_of(columns), declared=False) == "current"
+    return _mode(metadata_of(columns)) == "current"
 
 
 def may_be_plain(columns: Sequence[Column], *, declared: bool) -> bool:
@@ -72,18 +78,18 @@ def may_be_plain(columns: Sequence[Column], *, declared: bool) -> bool:
 
     Args:
         columns: the columns of the table.
-        declared: whether onefold.yaml declares the key of the table.
+        declared: whether onefold.yaml declares the key of the table, or names its tool.
     """
-    return _mode(metadata_of(columns), declared) is not None
+    return _mode(metadata_of(columns), "direct" if declared else None) is not None
 
 
-def _mode(metadata: Type, declared: bool) -> PlainMode | None:
+def _mode(metadata: Type, otherwise: PlainMode | None = None) -> PlainMode | None:
     fields = {field.name.lower() for field in metadata.fields} if isinstance(metadata, Struct) else set()
     if "change_type" in fields:
-        return "changes" if declared or "primary_key" not in fields else None
+        return "changes" if otherwise or "primary_key" not in fields else None
     if {"uuid", "source_timestamp"} <= fields:
         return "current"
-    return "direct" if declared else None
+    return otherwise
 
 
 def _is_base_or_log(name: str, tables: Collection[str]) -> bool:

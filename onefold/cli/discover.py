@@ -65,7 +65,9 @@ def discover(
     _show(output_console(), own_last(found))
     say(
         "dim",
-        f"wrote {output}: read it, then run `onefold settings check`" if output else "--output NEW drafts onefold.yaml",
+        f"wrote {output}: read it, then run `onefold refresh '{listed.place.dataset}.*'` for views in a dataset of your own"
+        if output
+        else "--output NEW drafts onefold.yaml, from which Onefold writes views",
     )
     return OK
 

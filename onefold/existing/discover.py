@@ -109,7 +109,7 @@ def with_settings(listed: DatasetTables, settings: Settings) -> DatasetTables:
     found = {}
     for name, table in listed.tables.items():
         rules = settings.rules_for(listed.place.sibling(name))
-        found[name] = replace(table, key=rules.keys or table.key, order_by=rules.order_by)
+        found[name] = replace(table, key=rules.keys or table.key, order_by=rules.order_by, declared_rows=rules.rows)
     return replace(listed, tables=found)
 
 

@@ -12,9 +12,10 @@ from onefold.settings.schema_check import modeline
 
 _HEAD = """\
 {modeline}
-# Drafted by `onefold discover` from the metadata of {dataset}. Read it, correct it, then run `onefold settings check`.
-# Nothing was changed. docs/how-to/existing-dataset.md says what to do with it.
+# Drafted by `onefold discover` from the metadata of {dataset}. Nothing was changed. Read it, and correct it: each command
+# checks it. `onefold refresh '{dataset}.*'` writes the views, into a dataset of their own: docs/how-to/existing-dataset.md.
 """
+_NO_KEY = "keys: [COLUMN]   # the columns that identify a row"
 
 
 def draft(dataset: str, found: Sequence[Discovered]) -> str:
@@ -36,13 +37,11 @@ def draft(dataset: str, found: Sequence[Discovered]) -> str:
 
 def _entry(one: Discovered) -> tuple[str, bool]:
     """Return the lines of a table, and whether one of them is a setting."""
-    settings = list(_settings(one))
-    name = json.dumps(f"{one.id.dataset}.{one.id.table}", ensure_ascii=False)
-    head = [f"  # {line}" for line in _comments(one)]
-    if settings:
-        return "\n".join(["", *head, f"  {name}:", *(f"    {line}" for line in settings)]), True
-    missing = "" if one.found.key else f"\n  # {name}:\n  #   keys: [COLUMN]   # the columns that identify a row"
-    return "\n".join(["", *head]) + missing, False
+    settings, name = list(_settings(one)), json.dumps(f"{one.id.dataset}.{one.id.table}", ensure_ascii=False)
+    mark = "" if settings else "# "
+    lines = [*settings, *([f"{'# ' if settings else ''}{_NO_KEY}"] if _lacks_key(one) else [])]
+    body = [f"  {mark}{name}:", *(f"  {mark}  {line}" for line in lines)] if lines else []
+    return "\n".join(["", *(f"  # {line}" for line in _comments(one)), *body]), bool(settings)
 
 
 def _comments(one: Discovered) -> Iterator[str]:
@@ -51,31 +50,36 @@ def _comments(one: Discovered) -> Iterator[str]:
         f"{one.id.table}: {found.tool}, {found.form}: {found.rows}. {found.confidence.capitalize()}: {found.why}."
     )
     yield from (_one_line(f"{note[:1].upper()}{note[1:]}.") for note in found.notes)
-    if found.rows == "history" and _needs_query(one):
-        yield "onefold.yaml cannot say its order or deletions: `onefold discover --json` has a query of the present rows."
-    if found.rows == "current" and found.confidence != "guess":
+    if found.rows == "current" and found.confidence != "guess" and not _is_of_tool(one):
         yield "The table is current already: its rows need no view to be the latest."
     yield from (_one_line(f"onefold.yaml cannot name it: {problem}.") for problem in problems_of_name("table", one.id.table))
     for column, variants in found.variants.items():
-        yield _one_line(f"{column} is also in {', '.join(variants)}: the query of `--json` unites them.")
+        yield _one_line(f"{column} is also in {', '.join(variants)}: the views unite them.")
 
 
 def _settings(one: Discovered) -> Iterator[str]:
-    """Yield the settings that a view of the table needs; none for a table that is current already."""
-    found = one.found
-    if found.rows != "history" or not found.key or _needs_query(one) or problems_of_name("table", one.id.table):
+    """Yield the settings that the views of the table need."""
+    found, check = one.found, "" if one.found.confidence == "certain" else "   # check "
+    if problems_of_name("table", one.id.table):
         return
-    yield f"keys: {_listed(found.key)}" + ("" if found.confidence == "certain" else "   # check these")
-    if found.order_by:
-        yield f"order_by: {_listed(found.order_by)}"
+    if _is_of_tool(one):
+        yield f"tool: {json.dumps(found.tool, ensure_ascii=False)}"
+        yield f"rows: {found.rows}" + (check and f"{check}this: history, or current where each key has one row")
+    if found.rows == "history" and found.key:
+        yield f"keys: {_listed(found.key)}" + (check and f"{check}these")
+        if found.order_by and found.tool == "plain":
+            yield f"order_by: {_listed(found.order_by)}"
 
 
-def _needs_query(one: Discovered) -> bool:
-    """Return whether keys and columns alone do not tell the present rows, as they do for Datastream's own metadata."""
-    found = one.found
-    if has_metadata(one.table.columns) and found.order and found.key_change:
-        return False
-    return bool(found.active or found.deleted or found.image or found.newest or not found.order_by)
+def _is_of_tool(one: Discovered) -> bool:
+    """Return whether a tool writes the table in a form of its own; Datastream's is that of Onefold's change tables."""
+    return one.found.tool != "plain" and not has_metadata(one.table.columns)
+
+
+def _lacks_key(one: Discovered) -> bool:
+    """Return whether somebody has to name the key before the table can have a current view, or be checked by its key."""
+    needs_one = one.found.rows == "history" or not _is_of_tool(one)
+    return needs_one and not one.found.key and not one.found.active
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from onefold.changelog.position import natural_sql
-from onefold.core.names import quote
-from onefold.schema.columns import Schema
+from onefold.core.names import fold_case, quote
+from onefold.schema.columns import Column, Schema
 
 ROW = "r"
 """The alias of a row in every expression of SQL about it."""
@@ -52,6 +52,7 @@ class ExistingTable:
         size: its bytes; None where that is not known.
         written_at: when it was last written; None where that is not known.
         order_by: the columns that say which row of a key is the latest, as onefold.yaml declares them.
+        declared_rows: what the rows are, as onefold.yaml declares it; None where only the metadata tell.
     """
 
     name: str
@@ -65,6 +66,7 @@ class ExistingTable:
     size: int | None = None
     written_at: datetime | None = None
     order_by: tuple[str, ...] = ()
+    declared_rows: Rows | None = None
 
     def has(self, *names: str) -> bool:
         """Return whether the table has all of these columns, in any spelling."""
@@ -113,8 +115,9 @@ class Recognised:
         newest: a column whose greatest value in the table replaces all rows of lower ones.
         lost: TRUE for a row with a value that the tool set to NULL.
         image: the struct that holds the columns of the source; empty where they are columns of the table.
-        fields: the fields of this struct.
+        fields: the fields of this struct, as columns.
         metadata: the columns that the tool added.
+        joined: those of them by which other tables refer to the rows, so that views keep them.
         variants: columns that hold values of another type of another column, by the other column.
         notes: what a person has to know before using the table.
     """
@@ -133,8 +136,9 @@ class Recognised:
     newest: str = ""
     lost: str = ""
     image: str = ""
-    fields: tuple[str, ...] = ()
+    fields: tuple[Column, ...] = ()
     metadata: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -145,8 +149,14 @@ class Recognised:
         return columns if all(columns) else ()
 
     def key_sql(self, column: str) -> str:
-        """Return a column of the key as an expression over a row."""
-        return f"{self.image or ROW}.{quote(column)}"
+        """Return a column of the key as an expression over a row; with variants, all of them tell keys apart."""
+        others = self.variants_of(column)
+        values = [f"{self.image or ROW}.{quote(name)}" for name in (column, *others)]
+        return f"TO_JSON_STRING(STRUCT({', '.join(values)}))" if others else values[0]
+
+    def variants_of(self, column: str) -> tuple[str, ...]:
+        """Return the variants of a column, in any spelling of its name."""
+        return next((others for name, others in self.variants.items() if fold_case(name) == fold_case(column)), ())
 
     def as_dict(self) -> dict[str, Any]:
         """Return the properties of `--json`."""

@@ -68,13 +68,16 @@ def found_plain(
         beside: called with the names of tables; returns those whose base or current view is in the same dataset.
     """
     names = settings.names_in(dataset).resolved(labels)
-    modes = plain_modes(tuple(labels), types, names, declared_tables(settings, dataset))
+    modes = plain_modes(
+        tuple(labels), types, names, declared_tables(settings, dataset), declared_tables(settings, dataset, by_tool=True)
+    )
     own = settings.plain_dataset.format(dataset=dataset)
     stay = beside([*modes]) if modes and own != dataset else frozenset()
     return {name: PlainTable(mode, dataset if name in stay else own) for name, mode in modes.items()}
 
 
-def declared_tables(settings: Settings, dataset: str) -> frozenset[str]:
-    """Return the names of the tables in a dataset whose keys onefold.yaml declares."""
-    named = (name.rpartition(".") for name, rules in settings.tables.items() if rules.keys)
+def declared_tables(settings: Settings, dataset: str, *, by_tool: bool = False) -> frozenset[str]:
+    """Return the names of the tables in a dataset whose keys or tool onefold.yaml declares; `by_tool`: only the tool."""
+    tables = settings.tables.items()
+    named = (name.rpartition(".") for name, rules in tables if rules.tool or (rules.keys and not by_tool))
     return frozenset(table for its_dataset, _, table in named if its_dataset in ("", dataset))

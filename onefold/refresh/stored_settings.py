@@ -65,6 +65,9 @@ def _settings_of_current(rules: TableRules, pull_mode: str | None) -> Iterator[t
         yield "keys", list(rules.keys)
     if rules.order_by:
         yield "order_by", list(rules.order_by)
+    if rules.tool and rules.rows:
+        yield "tool", rules.tool
+        yield "rows", rules.rows
     if rules.overlap_minutes != TableRules().overlap_minutes:
         yield "overlap_minutes", str(rules.overlap_minutes)
 

@@ -7,12 +7,13 @@ from typing import Literal
 
 DEFAULT_DATASET = "{dataset}__onefold"
 """The template of the dataset of the bases and the current views of plain change tables, which are never in their own."""
-PlainMode = Literal["changes", "current", "direct"]
+PlainMode = Literal["changes", "current", "direct", "tool"]
 """What the rows of a plain change table are.
 
 - `changes`: one row for each change, as Datastream's append-only mode writes them.
 - `current`: one row for each key, as Datastream's merge mode writes them.
 - `direct`: rows without change metadata, of a table whose key onefold.yaml declares.
+- `tool`: rows of a tool that onefold.yaml names, whose columns say which row is the latest.
 """
 
 

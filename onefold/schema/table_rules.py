@@ -33,6 +33,8 @@ class TableRules:
         names: the naming of the versioned tables in the table's dataset.
         landed_column: the column of a plain change table that holds when a row came; None where it has no such column.
         base_dataset: the dataset of the base of a plain change table; None where it is that of the change tables.
+        tool: the tool that writes a plain change table in a form of its own, such as Airbyte; None for no such tool.
+        rows: what this tool writes: a row for each change, or one row for each key; None without a tool.
         of_united: whether the versions are tables of several datasets, and the version column holds the dataset.
     """
 
@@ -50,6 +52,8 @@ class TableRules:
     order_by: tuple[str, ...] = ()
     landed_column: str | None = None
     base_dataset: str | None = None
+    tool: str | None = None
+    rows: Literal["history", "current"] | None = None
     of_united: bool = False
 
     def base_place(self, table: TableId) -> TableId:

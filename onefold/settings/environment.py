@@ -119,9 +119,7 @@ class Settings:
 
     def view_of(self, base: TableId) -> TableId:
         """Return the unified view of a base name; the view of a name without a dataset has none either."""
-        names = {"dataset": base.dataset or "", "table": base.table}
-        dataset = self.view_dataset.format(**names) if base.dataset else None
-        return TableId(base.project, dataset, self.view_name.format(**names))
+        return self._view(base, self.view_name)
 
     def pull_of(self, base: TableId) -> TableLoad | None:
         """Return how a table is pulled; None for a table that is not pulled."""
@@ -139,11 +137,13 @@ class Settings:
         """
         if self.pull_of(base):
             return full_view(base)
-        names = {"dataset": base.dataset or "", "table": base.table}
+        return self._view(base, self.current_name)
+
+    def _view(self, base: TableId, name: str) -> TableId:
+        names, plain = {"dataset": base.dataset or "", "table": base.table}, self.plain_table(base)
         dataset = self.view_dataset.format(**names) if base.dataset else None
-        if (plain := self.plain_table(base)) and dataset == base.dataset:
-            dataset = plain.dataset
-        return TableId(base.project, dataset, self.current_name.format(**names))
+        dataset = plain.dataset if plain and dataset == base.dataset else dataset
+        return TableId(base.project, dataset, name.format(**names))
 
     def clean_view_of(self, base: TableId) -> TableId:
         """Return the clean view of a base name."""

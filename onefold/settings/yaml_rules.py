@@ -21,7 +21,17 @@ from onefold.settings.yaml_types import read_targets, type_problems, with_inheri
 _MACHINE_ZONES = frozenset({"localtime", "Factory"})
 _RESERVED_PREFIXES = ("_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_")
 _OWN_TABLES = ("customer_base", "customer_merges", "customer_current", "customer_unified")
-_INHERITED = ("conversions", "time_zone", "version_column", "mixed_numbers", "overlap_minutes", "current", "landed_column")
+_INHERITED = (
+    "conversions",
+    "time_zone",
+    "version_column",
+    "mixed_numbers",
+    "overlap_minutes",
+    "current",
+    "landed_column",
+    "tool",
+    "rows",
+)
 
 Body = Mapping[str, Any]
 
@@ -53,6 +63,7 @@ def table_problems(tables: Body) -> Iterator[Problem]:
         for version in body.get("retire") or ():
             yield from (Problem(text, (*at, "retire")) for text in problems_of_name("version", version))
         yield from _column_problems(body, tables.get(table) or {}, at)
+        yield from _tool_problems({**(tables.get(table) or {}), **body}, at)
 
 
 def name_problems(body: Body, at: Path = ()) -> Iterator[Problem]:
@@ -123,6 +134,14 @@ def _column_problems(body: Body, shared: Body, at: Path) -> Iterator[Problem]:
     for column in order if "keys" in body or "order_by" in body else ():
         if fold_case(column) in map(fold_case, keys):
             yield Problem(f"all rows of a key have the same {column}: name another column", (*at, "order_by"))
+
+
+def _tool_problems(body: Body, at: Path) -> Iterator[Problem]:
+    """Yield a problem where only one of `tool` and `rows` is there: neither tells what the rows are without the other."""
+    if "tool" in body and "rows" not in body:
+        yield Problem("`rows` is missing: write history or current, as `onefold discover` says", (*at, "tool"))
+    if "rows" in body and "tool" not in body:
+        yield Problem("`tool` is missing: write the tool that fills the table, as `onefold discover` says", (*at, "rows"))
 
 
 def _columns(value: list[str] | None) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.already_current import AlreadyCurrentKind
 from onefold.views.current_kind import CurrentKind
+from onefold.views.tool_kind import ToolKind
 from onefold.views.united_kind import UnitedCurrentKind
 from onefold.views.within_limits import build_within_limits
 
@@ -72,7 +73,7 @@ class NewestLoadKind(CurrentKind):
 def kind_of(
     warehouse: BaseWarehouse, table: TableId, settings: Settings, keys: tuple[str, ...] = (), *, by_itself: bool = False
 ) -> CurrentKind:
-    """Return the kind of a table's current view: one that is loaded full, current already, or united has its own.
+    """Return the kind of a table's current view: one that is loaded full, current already, of a tool, or united has its own.
 
     Args:
         warehouse: where the tables are.
@@ -84,6 +85,7 @@ def kind_of(
     plain = settings.plain_table(table)
     kind = NewestLoadKind if settings.pull_mode_of(table) == "full" else CurrentKind
     kind = AlreadyCurrentKind if plain and plain.mode == "current" else kind
+    kind = ToolKind if plain and plain.mode == "tool" else kind
     kind = UnitedCurrentKind if settings.rules_for(table).of_united else kind
     return kind(warehouse, table, settings, keys, by_itself)
 

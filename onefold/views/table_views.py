@@ -18,6 +18,7 @@ from onefold.core.errors import (
     NotFound,
     NoVersions,
     OnefoldError,
+    SchemaConflict,
     SettingsChanged,
 )
 from onefold.core.names import TableId
@@ -31,6 +32,7 @@ from onefold.views.clean_refresh import Say, keeps_clean
 from onefold.views.current_kind import CurrentKind
 from onefold.views.newest_load import kind_of
 from onefold.views.plain import with_plain_table
+from onefold.views.tool_kind import ToolUnifiedKind
 from onefold.views.unified_kind import UnifiedKind
 
 Work = Callable[[ViewKind, str | None], ViewPlan]
@@ -89,8 +91,10 @@ class TableViews:
             former: whether the current view has its turn also where there is no version, because it is left over.
             without_clean: tables that are known to have no clean view; where nothing changes, none is looked for.
         """
-        if self.settings.plain_table(base):
+        if plain := self.settings.plain_table(base):
             yield from self._current(base, None, without_clean)
+            if plain.mode == "tool":
+                yield from self._with_variants(base)
             return
         unified = self._unified(base, version)
         error = unified.error
@@ -124,6 +128,20 @@ class TableViews:
         if is_united and isinstance(result.error, LimitExceeded) and self.warehouse.get_view(kind.id) is None:
             return ViewResult("unified", base, skipped=str(result.error))
         return result
+
+    def _with_variants(self, base: TableId) -> Iterator[ViewResult]:
+        """Yield what becomes of the unified view of a table that a tool writes, if it needs one.
+
+        What keeps the current view from being written keeps this one from it too, and was said.
+        """
+        kind = ToolUnifiedKind(self.warehouse, base, self.settings)
+        try:
+            is_needed = kind.is_needed()
+        except SchemaConflict:
+            return
+        result = self._result("unified", base, lambda: self.work(kind, None)) if is_needed else None
+        if result and not result.skipped:
+            yield result
 
     def _knowing(self, base: TableId) -> TableViews | None:
         """Return the views of an installation that knows a table as a plain change table; None where it is none."""

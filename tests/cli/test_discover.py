@@ -39,8 +39,10 @@ def test_a_dataset_is_recognised_drafted_and_left_as_it_was(run: Run, others: Em
         "_dlt_version": ("dlt", "own", "own", []),
     }
     assert "in which tools note keys" in done.err
-    assert {name: rules.keys for name, rules in read_tables_file(tmp_path / "draft.yaml").tables.items()} == {
-        f"{others.name}.events": ("id",)
+    declared = read_tables_file(tmp_path / "draft.yaml").tables
+    assert {name: (rules.tool, rules.rows, rules.keys) for name, rules in declared.items()} == {
+        f"{others.name}.customers": ("Fivetran", "current", ()),
+        f"{others.name}.events": ("dlt", "history", ("id",)),
     }
     assert {table.table_id for table in others.client.list_tables(others.name)} == {
         "orders",
@@ -63,7 +65,7 @@ def test_the_query_of_current_rows_joins_variants_and_leaves_deleted_rows_out(ru
     queries = {one["table"].split(".")[-1]: one["current"] for one in run("discover", others.name, "--json").results}
     assert queries["orders"] is None  # no key is known
     assert others.run(queries["customers"]) == [(1,)]
-    assert sorted(others.run(queries["events"])) == [(1, "2.5"), (2, "7")]
+    assert sorted(others.run(queries["events"])) == [(1, "2.5", "b"), (2, "7", "c")]
 
 
 @pytest.mark.parametrize("words", [[], ["shop."], ["--dataset", ""]])

@@ -59,7 +59,7 @@ def current_rows(
         dataset.run(f"INSERT INTO {dataset.quoted(name)} VALUES {', '.join(f'({row})' for row in rows)}")
     table = ExistingTable(name, schema(columns), ("id",))
     query = current_query(TableId(DEFAULT_PROJECT, dataset.name, name), table, recognise(table))
-    return sorted(dataset.run(str(query)))
+    return sorted(row[:2] for row in dataset.run(str(query)))
 
 
 def mark(change: Change) -> str:

@@ -89,8 +89,10 @@ def test_the_strict_loader_takes_every_draft(tmp_path_factory: Any, documented: 
     found = discover(listed)
     path.write_text(draft("shop", found))
     declared = read_tables_file(path).tables
-    wanted = {f"shop.{one.id.table}" for one in found if one.found.rows == "history" and one.found.key}
-    assert set(declared) <= wanted
+    for one in found:
+        if rules := declared.get(f"shop.{one.id.table}"):
+            assert (rules.tool, rules.rows) in ((None, None), (one.found.tool, one.found.rows))
+            assert rules.keys in ((), one.found.key)
     assert load_yaml(path).content is not None
 
 
@@ -100,7 +102,7 @@ def discover_place(project: str) -> Any:
     return TableId(project, "shop", "")
 
 
-def test_a_draft_has_keys_and_order_of_a_history_and_a_comment_for_what_cannot_be_said(tmp_path: Path) -> None:
+def test_a_draft_has_tool_rows_and_keys_and_a_comment_for_what_nothing_tells(tmp_path: Path) -> None:
     by_form = {(one.tool, one.form): one for one in DOCUMENTED}
     tables = {
         "orders": by_form["dlt", "append"].table(),
@@ -108,15 +110,20 @@ def test_a_draft_has_keys_and_order_of_a_history_and_a_comment_for_what_cannot_b
         "unknown": ExistingTable("unknown", schema(DLT)),
         "stitch": by_form["Stitch", "append or upsert"].table(),
         "datastream": by_form["Datastream", "append-only"].table(),
+        "plain": ExistingTable("plain", schema(SOURCE)),
     }
     path = tmp_path / "onefold.yaml"
     path.write_text(draft("shop", discover(DatasetTables(discover_place("p"), tables))))
     declared = read_tables_file(path).tables
-    assert {name: (rules.keys, rules.order_by) for name, rules in declared.items()} == {
-        "shop.orders": (("id",), ("_dlt_load_id",)),
-        "shop.datastream": (("id",), ()),
+    assert {name: (rules.tool, rules.rows, rules.keys) for name, rules in declared.items()} == {
+        "shop.orders": ("dlt", "history", ("id",)),
+        "shop.current": ("Fivetran", "current", ()),
+        "shop.unknown": ("dlt", "history", ()),
+        "shop.stitch": ("Stitch", "history", ("id",)),
+        "shop.datastream": (None, None, ("id",)),
     }
     text = path.read_text()
-    assert '# "shop.unknown":\n  #   keys: [COLUMN]' in text
+    assert "    # keys: [COLUMN]   # the columns that identify a row" in text
+    assert '  # "shop.plain":\n  #   keys: [COLUMN]' in text
     assert "# current: Fivetran, SOFT_DELETE: current." in text
-    assert text.count("has a query of the present rows") == 1  # that of Stitch, which marks deletions
+    assert text.count("# check this: history, or current where each key has one row") == 2

@@ -17,8 +17,8 @@ TOP = (
     "time_zone, unite, version_column, version_pattern"
 )
 BELOW = (
-    "conversions, current, keys, landed_column, mixed_numbers, order_by, overlap_minutes, retire, time_zone, types, "
-    "version_column"
+    "conversions, current, keys, landed_column, mixed_numbers, order_by, overlap_minutes, retire, rows, time_zone, tool, "
+    "types, version_column"
 )
 ZONE = "a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 OVERLAP = "overlap_minutes: expected a whole number, 0 or more, got"
@@ -104,6 +104,13 @@ def test_an_empty_file_changes_nothing(text: str) -> None:
         (
             "tables: {customer: {types: {A: DATE, a: DATE}}}",
             ["tables.customer.types.a: the column is given twice; case makes no difference"],
+        ),
+        (
+            "tables: {customer: {tool: Airbyte}, visits: {rows: history}}",
+            [
+                "tables.customer.tool: `rows` is missing: write history or current, as `onefold discover` says",
+                "tables.visits.rows: `tool` is missing: write the tool that fills the table, as `onefold discover` says",
+            ],
         ),
         ("tables: {customer: {retire: abc}}", ["tables.customer.retire: expected a list of versions, got a text"]),
         (

@@ -34,7 +34,7 @@ def recognise(table: ExistingTable) -> Recognised | None:
         _TOOL, "deduplicated" if is_current else "append", "current" if is_current else "history",
         "likely" if table.clustering else "guess", _why(table, clustered),
         key_of(table, otherwise=clustered if is_whole else ()),
-        () if is_current else _order(table), _deleted(table), landed=column(_AT), lost=_lost(table), metadata=added,
+        _order(table), _deleted(table), landed=column(_AT), lost=_lost(table), metadata=added,
         notes=tuple(notes),
     )  # fmt: skip
 

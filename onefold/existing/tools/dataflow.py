@@ -32,7 +32,7 @@ def recognise(table: ExistingTable) -> Recognised | None:
         _TOOL, "staging" if is_staging else "replica", "history" if is_staging else "current",
         "certain" if (is_staging and has_replica) or f"{table.name}{_STAGING}" in table.siblings else "likely",
         f"it has columns {_PREFIX}*" + (f", and its name ends with {_STAGING}" if is_staging else ""),
-        key_of(table), _order(table) if is_staging else (), " OR ".join(deleted),
+        key_of(table), _order(table), " OR ".join(deleted),
         f"{changed} = 'UPDATE-DELETE'" if changed and is_staging else "",
         _landed(table), metadata=table.beginning(_PREFIX),
     )  # fmt: skip

@@ -15,6 +15,7 @@ from onefold.changelog.position import natural_sql
 from onefold.core.names import quote
 from onefold.existing.table import ExistingTable, Recognised, Term, by_number_in_text, by_value, column, key_of
 from onefold.existing.tool import Tool
+from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Field, Struct
 
 _TOOL = "Debezium"
@@ -38,7 +39,7 @@ def recognise(table: ExistingTable) -> Recognised | None:
     return Recognised(
         _TOOL, "flattened, upsert" if is_upsert else "flattened", "current" if is_upsert else "history", "likely",
         f"it has {', '.join(table.present('__op', '__deleted'))}" + (", and an intermediate table" if is_upsert else ""),
-        key_of(table), () if is_upsert else _flat_order(table), _flat_deletion(table), metadata=added,
+        key_of(table), _flat_order(table), _flat_deletion(table), metadata=added,
         notes=() if table.has("__deleted") else ("without __deleted a deletion is not written, unless it is rewritten",),
     )  # fmt: skip
 
@@ -51,7 +52,7 @@ def _envelope(table: ExistingTable, row: Struct) -> Recognised:
         _TOOL, "envelope", "history", "certain", "it has op, after and source, as an event of Debezium",
         table.key, _order_of_source(table), f"{column('op')} = 'd'",
         image=f"IFNULL({after}, {column('before')})" if has_before else after,
-        fields=tuple(field.name for field in row.fields), metadata=metadata,
+        fields=tuple(Column(field.name, field.type) for field in row.fields), metadata=metadata,
         notes=("the columns of the source are fields of after; of a deletion, of before",),
     )  # fmt: skip
 

@@ -22,6 +22,8 @@ _TOOL = "dlt"
 VERSIONS = "_dlt_version"
 _LOAD = "_dlt_load_id"
 _ADDED = ("_dlt_id", _LOAD, "_dlt_parent_id", "_dlt_root_id", "_dlt_list_idx", "_dlt_valid_from", "_dlt_valid_to")
+_JOINED = ("_dlt_id", "_dlt_parent_id", "_dlt_root_id", "_dlt_list_idx")
+"""A table of a list joins its parent by these columns: `_dlt_parent_id` is the `_dlt_id` of the parent."""
 _VARIANT = re.compile(r"(?P<column>.+)__v_[a-z_]+")
 
 
@@ -36,14 +38,15 @@ def recognise(table: ExistingTable) -> Recognised | None:
         return Recognised(
             _TOOL, "scd2", "history", "certain", "it has _dlt_valid_from and _dlt_valid_to", key_of(table, VERSIONS),
             (Term(column("_dlt_valid_from"), "_dlt_valid_from"),), landed=_landed(table),
-            active=f"{column('_dlt_valid_to')} IS NULL", metadata=added, variants=variants,
+            active=f"{column('_dlt_valid_to')} IS NULL", metadata=added, joined=table.present(*_JOINED), variants=variants,
             notes=("a key without a row whose _dlt_valid_to is NULL was deleted at the source",
                    "with a custom active_record_timestamp, current rows have that time in place of NULL"),
         )  # fmt: skip
     if table.has("_dlt_parent_id"):
         return Recognised(
             _TOOL, "list", "current", "certain", "it has _dlt_parent_id: a row for each element of a list", ("_dlt_id",),
-            metadata=added, variants=variants, notes=("join it with its parent: _dlt_parent_id is the parent's _dlt_id",),
+            metadata=added, joined=table.present(*_JOINED), variants=variants,
+            notes=("join it with its parent: _dlt_parent_id is the parent's _dlt_id",),
         )  # fmt: skip
     return _loaded(table, added, variants)
 
@@ -58,8 +61,8 @@ def _loaded(table: ExistingTable, added: tuple[str, ...], variants: Mapping[str,
     return Recognised(
         _TOOL, forms[note.rows if note else None], "history" if is_history else "current",
         "certain" if note and note.rows else "guess", why, key_of(table, VERSIONS),
-        (Term(f"SAFE_CAST({column(_LOAD)} AS NUMERIC)", _LOAD),) if is_history and table.has(_LOAD) else (),
-        landed=_landed(table), metadata=added, variants=variants,
+        (Term(f"SAFE_CAST({column(_LOAD)} AS NUMERIC)", _LOAD),) if table.has(_LOAD) else (),
+        landed=_landed(table), metadata=added, joined=table.present(*_JOINED), variants=variants,
         notes=("rows of one load have no order",) if is_history else (),
     )  # fmt: skip
 

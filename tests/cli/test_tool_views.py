@@ -1,0 +1,159 @@
+"""Views of tables that Airbyte, Fivetran and dlt fill: from `discover` to current, unified and clean views."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.cli import Run
+
+_AIRBYTE = {
+    "id": "INT64", "email": "STRING", "_airbyte_raw_id": "STRING", "_airbyte_extracted_at": "TIMESTAMP",
+    "_ab_cdc_lsn": "NUMERIC", "_ab_cdc_deleted_at": "STRING",
+}  # fmt: skip
+_DLT = {"id": "INT64", "score": "INT64", "score__v_double": "FLOAT64", "_dlt_id": "STRING", "_dlt_load_id": "STRING"}
+_SCHEMA = '{"tables": {"events": {"write_disposition": "append", "columns": {"id": {"primary_key": true}}}}}'
+_AT = "TIMESTAMP '2026-01-01'"
+THEIRS = {"orders", "customers", "events", "_dlt_version"}
+
+
+@pytest.fixture
+def shop(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> EmulatedDataset:
+    """A dataset that three tools fill."""
+    monkeypatch.delenv("ONEFOLD_PLAIN_DATASET")
+    dataset.land(
+        "orders", _AIRBYTE,
+        f"1, 'old', 'a', {_AT}, 10, NULL", f"1, 'new', 'b', {_AT}, 11, NULL", f"2, 'x', 'c', {_AT}, 5, NULL",
+        f"2, NULL, 'd', {_AT}, 6, '2026-01-02'",
+    )  # fmt: skip
+    fivetran = {"id": "INT64", "name": "STRING", "_fivetran_synced": "TIMESTAMP", "_fivetran_deleted": "BOOL"}
+    dataset.land("customers", fivetran, f"1, 'Ada', {_AT}, FALSE", f"2, 'Bob', {_AT}, TRUE")
+    dataset.land("events", _DLT, "1, 5, NULL, 'a', '1700000000.5'", "1, NULL, 2.5, 'b', '1700000000.57'")
+    versions = {"schema_name": "STRING", "inserted_at": "TIMESTAMP", "schema": "STRING"}
+    dataset.land("_dlt_version", versions, f"'shop', {_AT}, '{_SCHEMA}'")
+    return dataset
+
+
+@pytest.fixture
+def own(shop: EmulatedDataset) -> EmulatedDataset:
+    return made(shop, "onefold")
+
+
+def made(shop: EmulatedDataset, purpose: str) -> EmulatedDataset:
+    name = f"{shop.name}__{purpose}"
+    shop.client.create_dataset(name)
+    return EmulatedDataset(shop.host, shop.client, name)
+
+
+def names(dataset: EmulatedDataset) -> set[str]:
+    return {table.table_id for table in dataset.client.list_tables(dataset.name)}
+
+
+def drafted(run: Run, shop: EmulatedDataset) -> Path:
+    """The draft as `discover` writes it, with the key of Airbyte's table, which only a person knows."""
+    assert run("discover", shop.name, "--output", "onefold.yaml").code == 0
+    path = Path("onefold.yaml")
+    path.write_text(path.read_text().replace("# keys: [COLUMN]", "keys: [id]"))
+    return path
+
+
+def test_the_draft_gives_a_current_view_of_each_table_in_a_dataset_of_their_own(
+    run: Run, shop: EmulatedDataset, own: EmulatedDataset
+) -> None:
+    drafted(run, shop)
+    assert run("plan", f"{shop.name}.*").code == 2
+    done = run("refresh", f"{shop.name}.*")
+    assert done.code == 0, done.err
+    assert own.rows("orders_current") == [(1, "new")]
+    assert own.rows("customers_current") == [(1, "Ada")]
+    assert own.rows("events_current") == [(1, "2.5", "b")]
+    assert sorted(str(row[1]) for row in own.rows("events_unified")) == ["2.5", "5"]
+    assert names(own) == {"orders_current", "customers_current", "events_current", "events_unified"}
+    assert names(shop) == THEIRS
+    assert run("plan", f"{shop.name}.*").out.endswith("4 up to date, 0 to change\n")
+
+
+def test_a_new_column_and_a_new_variant_are_in_the_views_with_the_next_refresh(
+    run: Run, shop: EmulatedDataset, own: EmulatedDataset
+) -> None:
+    drafted(run, shop)
+    run("refresh", f"{shop.name}.*")
+    columns = {**_DLT, "score__v_text": "STRING"}  # the embedded server's API does not show what ALTER TABLE adds
+    shop.run(f"DROP TABLE {shop.quoted('events')}")
+    shop.land("events", columns, "1, NULL, 2.5, 'b', '1700000000.57', NULL", "3, NULL, NULL, 'c', '1700000001', 'high'")
+    assert own.rows("events_current") == [(1, "2.5", "b"), (3, None, "c")]
+    assert run("refresh", f"{shop.name}.events").code == 0
+    assert own.rows("events_current") == [(1, "2.5", "b"), (3, "high", "c")]
+
+
+def test_clean_views_show_what_the_policies_name_and_mask_the_rest(
+    run: Run, shop: EmulatedDataset, own: EmulatedDataset
+) -> None:
+    path, clean = drafted(run, shop), made(shop, "views_clean")
+    assert run("policies", "check", f"{shop.name}.*").code == 2
+    path.write_text(path.read_text() + f"\npolicies:\n  {shop.name}.orders:\n    id: clear\n")
+    done = run("refresh", f"{shop.name}.*")
+    assert done.code == 0, done.err
+    assert clean.rows("orders") == [(1, None)]
+    assert clean.rows("customers") == [(None, None)]
+    checked = run("policies", "check", f"{shop.name}.orders")
+    assert "email" in checked.out + checked.err
+    assert "_airbyte" not in checked.out + checked.err
+    assert own.rows("orders_current") == [(1, "new")]
+
+
+def test_a_policy_hides_a_column_again_also_where_the_tool_is_wrong(
+    run: Run, shop: EmulatedDataset, own: EmulatedDataset
+) -> None:
+    path, clean = drafted(run, shop), made(shop, "views_clean")
+    text = path.read_text()
+    path.write_text(text + f"\npolicies:\n  {shop.name}.customers: {{id: clear, name: clear}}\n")
+    assert run("refresh", f"{shop.name}.*").code == 0
+    assert clean.rows("customers") == [(1, "Ada")]
+    wrong = text.replace('tool: "Fivetran"', 'tool: "Stitch"')
+    path.write_text(wrong + f"\npolicies:\n  {shop.name}.customers: {{id: clear}}\n")
+    failed = run("refresh", f"{shop.name}.*", "--accept-settings")
+    assert (failed.code, "customers: its columns are not those of Stitch" in failed.err) == (1, True), failed.err
+    assert clean.rows("customers") == [(1, None)]
+    assert own.rows("customers_current") == [(1, "Ada")]
+
+
+def test_without_a_key_an_order_or_a_dataset_the_table_is_named_with_what_to_do(run: Run, shop: EmulatedDataset) -> None:
+    run("discover", shop.name, "--output", "onefold.yaml")
+    skipped = run("refresh", f"{shop.name}.*")
+    assert skipped.code == 0
+    assert f"CREATE SCHEMA `{shop.name}__onefold`" in skipped.err
+    made(shop, "onefold")
+    shown = run("refresh", f"{shop.name}.*")
+    assert shown.code == 0
+    assert f"tables: {{{shop.name}.orders: {{keys: [COLUMN]}}}}" in shown.err
+    Path("onefold.yaml").write_text(
+        f"tables:\n  {shop.name}.orders: {{tool: airbyte, rows: history, keys: [nay], order_by: [never]}}\n"
+        f"  {shop.name}.events: {{tool: dlt2, rows: history}}\n"
+    )
+    failed = run("refresh", f"{shop.name}.*", "--accept-settings")
+    assert failed.code == 1
+    for problem in (
+        "no column nay for the key",
+        "no column never for `order_by`",
+        "no tool is named dlt2 (did you mean dlt?)",
+    ):
+        assert problem in failed.err
+
+
+def test_a_merge_says_that_there_is_nothing_to_merge(run: Run, shop: EmulatedDataset, own: EmulatedDataset) -> None:
+    drafted(run, shop)
+    assert {one["outcome"] for one in run("merge", f"{shop.name}.*", "--json").results} == {"skipped"}
+    assert names(own) == set()
+    assert names(shop) == THEIRS
+
+
+def test_order_by_of_onefold_yaml_wins_over_the_order_of_the_tool(
+    run: Run, shop: EmulatedDataset, own: EmulatedDataset
+) -> None:
+    path = drafted(run, shop)
+    path.write_text(path.read_text().replace("keys: [id]", "keys: [id]\n    order_by: [_airbyte_raw_id, _ab_cdc_lsn]"))
+    shop.run(f"INSERT INTO {shop.quoted('orders')} VALUES (1, 'last', 'z', {_AT}, 1, NULL)")
+    run("refresh", f"{shop.name}.orders")
+    assert own.rows("orders_current") == [(1, "last")]
