@@ -101,9 +101,12 @@ def test_an_interruption_is_quiet(run: Run, fails: Fails) -> None:
 
 
 def test_an_interruption_is_quiet_while_the_commands_are_imported(tmp_path: Path) -> None:
-    """The signal at a moment of the import, which a module of that name in front of all others makes certain."""
+    """The signal at a moment of the import, which a module of that name in front of all others makes certain.
+
+    A shell starts what runs in the background with the signal ignored, and the tests' processes inherit that.
+    """
     (tmp_path / "click").mkdir()
-    text = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    text = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); signal.raise_signal(signal.SIGINT)"
     (tmp_path / "click" / "__init__.py").write_text(text)
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from onefold.start import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
