@@ -1,25 +1,15 @@
 """The costs of pulled tables a month, by formula: `python -m benchmarks.cost_pulls` prints the table of the page on costs.
 
-Nothing is measured here. The prices are list prices in USD, on demand, most regions, as of 2026-11:
-https://cloud.google.com/bigquery/pricing, https://cloud.google.com/dataproc-serverless/pricing,
-https://cloud.google.com/storage/pricing. Load jobs are free.
+Nothing is measured here: prices are those of `onefold cost`. Load jobs are free.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.cost import DAYS, GB, HOT_MONTHS, LEAST_QUERY, TIB, Prices
-
-
-@dataclass(frozen=True)
-class PullPrices:
-    """Prices of batches and files, besides those of `benchmarks.cost.Prices`."""
-
-    dcu_hour: float = 0.06
-    disk_gb: float = 0.04
-    file_gb: float = 0.02
-    million_writes: float = 5.00
+from benchmarks.cost import HOT_MONTHS
+from onefold.cost.formulas import DAILY_QUERIES, DAYS, DISK_GB, LEAST_QUERY, refresh_price
+from onefold.cost.prices import GB, Prices, list_prices
 
 
 @dataclass(frozen=True)
@@ -52,28 +42,24 @@ class PullWorkload:
     new_versions: int = 50
 
 
-PRICES, PULL_PRICES = Prices(), PullPrices()
-DISK_GB = 100
-"""Of a core."""
-DAILY_QUERIES = 6
-"""Small queries of the daily load for each table, each billed as the least query."""
+PRICES = list_prices()
 
 
-def monthly(load: PullWorkload, prices: Prices = PRICES, own: PullPrices = PULL_PRICES) -> dict[str, float]:
+def monthly(load: PullWorkload, prices: Prices = PRICES) -> dict[str, float]:
     """The costs of a month by line."""
     hours = DAYS * (load.pulls * load.pull_minutes + load.daily_minutes) / 60
     month_gb = DAYS * load.changed * load.row_bytes / GB
     hot = min(load.months, HOT_MONTHS)
-    small = LEAST_QUERY / TIB * prices.query_tib
+    small = prices.query(LEAST_QUERY)
     return {
-        "batches": hours * load.cores * own.dcu_hour,
-        "disks of the batches": hours / (DAYS * 24) * load.cores * DISK_GB * own.disk_gb,
+        "batches": hours * load.cores * prices.dcu_hour,
+        "disks of the batches": hours / (DAYS * 24) * load.cores * DISK_GB * prices.disk_gb,
         "load jobs": 0.0,
         "queries of the log": DAYS * (load.pulls + 1) * small,
         "queries of the daily load": DAYS * load.tables * DAILY_QUERIES * small,
-        "views": (DAYS * load.tables + load.new_versions) * prices.refresh,
-        "files: storage": load.reads * month_gb * load.files_days / DAYS * own.file_gb,
-        "files: writes": DAYS * load.tables * (load.pulls + 1) / 1e6 * own.million_writes,
+        "views": (DAYS * load.tables + load.new_versions) * refresh_price(prices),
+        "files: storage": load.reads * month_gb * load.files_days / DAYS * prices.file_gb,
+        "files: writes": DAYS * load.tables * (load.pulls + 1) / 1e6 * prices.million_writes,
         "storage of the tables": month_gb * (hot * prices.active_gb + (load.months - hot) * prices.long_term_gb),
     }
 

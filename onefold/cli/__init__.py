@@ -22,6 +22,7 @@ from onefold.cli import (
     capture,
     check,
     compare,
+    cost,
     current,
     discover,
     doctor,
@@ -69,6 +70,7 @@ def cli(context: click.Context, /, config: Path | None, **common: Any) -> None:
 for command in (
     init.init,
     tables.tables,
+    cost.cost,
     discover.discover,
     audit.audit,
     query.query,

@@ -22,6 +22,7 @@ EXAMPLES = {
     "local datastream": ("onefold local datastream landed shop", "onefold local datastream landed shop --json"),
     "local stop": ("onefold local stop", "onefold local stop --json"),
     "tables": ("onefold tables 'shop.*'", "onefold tables shop.customer --json"),
+    "cost": ("onefold cost shop", "onefold cost --plan plan.yaml --budget 500"),
     "discover": ("onefold discover shop", "onefold discover 'shop.order_*' --output onefold.yaml"),
     "audit": ("onefold audit shop", "onefold audit shop --source mysql://onefold@db/shop"),
     "plan": ("onefold plan shop.customer", "onefold plan --dataset shop --fail-on critical"),

@@ -14,7 +14,7 @@ from onefold.cli.renamed import with_present_names
 GROUPS = {
     "Start": ("init", "demo", "doctor", "local"),
     "Tables of other tools": ("discover", "audit"),
-    "Tables and views": ("tables", "plan", "refresh", "current", "merge", "query", "render", "publish", "export"),
+    "Tables and views": ("tables", "cost", "plan", "refresh", "current", "merge", "query", "render", "publish", "export"),
     "Capture": ("capture",),
     "Pulls": ("sources",),
     "Events": ("schema", "load-shredded"),

@@ -27,7 +27,8 @@ Rules = Callable[[Any], Iterable[Problem]]
 
 _READ_AS = {"bool": "true or false", "date": "a date", "datetime": "a time", "float": "a number"}
 _NOUNS = {
-    "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "boolean": "true or false",
+    "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
+    "boolean": "true or false",
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from google.cloud import bigquery
 
@@ -11,9 +11,11 @@ from onefold.adapters.bigquery.layouts import BigQueryLayouts
 from onefold.adapters.bigquery.listing import BigQueryListing
 from onefold.adapters.bigquery.schema import columns_of
 from onefold.changelog.metadata import LANDED_AT
+from onefold.core.errors import NotFound
 from onefold.core.names import TableId, quote_text
 from onefold.ports.existing import StoredLayout
 from onefold.ports.listing import ListedTable, StoredSize
+from onefold.ports.usage import LoggedJobs, StoredBytes
 from onefold.refresh.tables_read import noted_versions, tables_read
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import Scalar
@@ -48,6 +50,23 @@ class EmulatedListing(BigQueryListing, BigQueryLayouts):
         constraints = {table.table_id: table.table_constraints for table in self._tables(dataset)}
         return {name: tuple(one.primary_key.columns) for name, one in constraints.items() if one and one.primary_key}
 
+    def list_stored(self, dataset: str) -> Mapping[str, StoredBytes]:
+        """Return the bytes of the rows as JSON: the emulator knows none that BigQuery would bill."""
+        tables = [table for table in self._tables(dataset) if table.table_type == "TABLE"]
+        if not tables:
+            return {}
+        rows = self._client.query("\nUNION ALL\n".join(map(_bytes_query, tables))).result()
+        created = {table.table_id: table.created for table in tables}
+        return {row["name"]: StoredBytes(row["row_count"], row["size"], created=created[row["name"]]) for row in rows}
+
+    def list_jobs(self, datasets: Collection[str], days: int) -> Sequence[LoggedJobs]:  # noqa: ARG002 as the port says
+        """Return nothing.
+
+        Raises:
+            NotFound: the emulator keeps no log of jobs.
+        """
+        raise NotFound("the embedded BigQuery keeps none")
+
     def _tables(self, dataset: str) -> list[bigquery.Table]:
         with translated(f"dataset {self.project}.{dataset}"):
             return [self._client.get_table(item) for item in self._list(dataset)]
@@ -70,3 +89,9 @@ def _size_query(table: bigquery.Table) -> str:
     written = f"MAX({time})" if time else "CAST(NULL AS TIMESTAMP)"
     id_ = TableId(table.project, table.dataset_id, table.table_id)
     return f"SELECT {quote_text(id_.table)} AS name, COUNT(*) AS row_count, {written} AS written_at FROM {id_.quoted}"
+
+
+def _bytes_query(table: bigquery.Table) -> str:
+    id_ = TableId(table.project, table.dataset_id, table.table_id)
+    size = "IFNULL(SUM(LENGTH(TO_JSON_STRING(t))), 0)"
+    return f"SELECT {quote_text(id_.table)} AS name, COUNT(*) AS row_count, {size} AS size FROM {id_.quoted} AS t"

@@ -99,10 +99,14 @@ class Judge:
 
     def accept(self, sql: str, tables: Mapping[str, Columns] = NO_TABLES) -> None:
         """Analyze a statement of any kind; what is wrong with it is raised."""
+        self.resolve(sql, tables)
+
+    def resolve(self, sql: str, tables: Mapping[str, Columns] = NO_TABLES) -> Any:
+        """The tree of a statement of any kind, as the analyzer resolves it."""
         request = service.AnalyzeRequest(sql_statement=sql, **self._catalog_for(tables))
         request.options.language_options.CopyFrom(self._language)
         request.options.language_options.supported_statement_kinds.extend(STATEMENTS)
-        self._call("Analyze", request, service.AnalyzeResponse)
+        return self._call("Analyze", request, service.AnalyzeResponse).resolved_statement
 
     def read_type(self, name: str) -> Any:
         """The analyzer's own reading of a type string."""

@@ -14,6 +14,7 @@ from onefold.adapters.bigquery.client import BigQueryClient
 from onefold.adapters.bigquery.errors import is_quota, message_of, translated
 from onefold.core.errors import Rejected, TryAgain
 from onefold.core.names import TableId
+from onefold.ports.usage import JOB_LABEL
 from onefold.ports.warehouse import WriteResult
 
 # BigQuery repeats a statement that conflicts with another one by itself, three times; then it answers with these words.
@@ -88,7 +89,9 @@ class BigQueryStatements(BigQueryClient):
         subject = f"a query on {self.project}"
         with translated(subject):
             try:
-                job: bigquery.QueryJob = self._call(self._client.query, sql, job_retry=DEFAULT_JOB_RETRY)
+                job: bigquery.QueryJob = self._call(
+                    self._client.query, sql, job_config=labelled_config(), job_retry=DEFAULT_JOB_RETRY
+                )
                 job.result()
             except api.BadRequest as error:
                 if _CONCURRENT in str(error):
@@ -104,6 +107,13 @@ def write_result(job: bigquery.QueryJob) -> WriteResult:
         return WriteResult(job.num_dml_affected_rows, bytes=job.total_bytes_processed)
     inserted, updated = statistics.inserted_row_count, statistics.updated_row_count
     return WriteResult(job.num_dml_affected_rows, inserted, updated, job.total_bytes_processed)
+
+
+def labelled_config() -> bigquery.QueryJobConfig:
+    """Return the configuration of a job that the library starts for itself: its label tells it from queries of people."""
+    config = bigquery.QueryJobConfig()
+    config.labels = {JOB_LABEL: "job"}
+    return config
 
 
 def dry_run_config() -> bigquery.QueryJobConfig:

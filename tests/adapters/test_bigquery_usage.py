@@ -1,0 +1,85 @@
+"""What BigQuery tells about what it bills for: the two queries, judged, and their rows."""
+
+from __future__ import annotations
+
+from support.zetasql_judge import Columns, Judge
+
+from onefold.adapters.bigquery.statements import dry_run_config, labelled_config
+from onefold.adapters.bigquery.usage import jobs_query, stored_query
+from onefold.ports.usage import JOB_LABEL
+
+NAMED = "STRUCT<project_id STRING, dataset_id STRING, table_id STRING>"
+TABLES: dict[str, Columns] = {
+    "storage": [
+        ("table_schema", "STRING"), ("table_name", "STRING"), ("total_rows", "INT64"), ("active_logical_bytes", "INT64"),
+        ("long_term_logical_bytes", "INT64"), ("active_physical_bytes", "INT64"), ("long_term_physical_bytes", "INT64"),
+        ("fail_safe_physical_bytes", "INT64"), ("creation_time", "TIMESTAMP"), ("deleted", "BOOL"),
+    ],
+    "jobs": [
+        ("creation_time", "TIMESTAMP"), ("job_type", "STRING"), ("statement_type", "STRING"), ("destination_table", NAMED),
+        ("referenced_tables", f"ARRAY<{NAMED}>"), ("labels", "ARRAY<STRUCT<key STRING, value STRING>>"),
+        ("total_bytes_billed", "INT64"),
+    ],
+}  # fmt: skip
+
+
+def job(kind: str, statement: str, written: str, read: str, label: str = "", billed: str = "10", age: int = 1) -> str:
+    def named(table: str) -> str:
+        dataset, _, name = table.partition(".")
+        return f"STRUCT('p' AS project_id, '{dataset}' AS dataset_id, '{name}' AS table_id)"
+
+    read_ = ", ".join(named(table) for table in read.split())
+    labels = f"[STRUCT('{label}' AS key, 'job' AS value)]" if label else "ARRAY<STRUCT<key STRING, value STRING>>[]"
+    return (
+        f"SELECT TIMESTAMP_SUB(CURRENT_TIMESTAMP(), INTERVAL {age} DAY) AS creation_time, '{kind}' AS job_type, "
+        f"'{statement}' AS statement_type, {named(written)} AS destination_table, "
+        f"ARRAY<{NAMED}>[{read_}] AS referenced_tables, {labels} AS labels, {billed} AS total_bytes_billed"
+    )
+
+
+def logged(judge: Judge, *jobs: str) -> list[tuple[object, ...]]:
+    query = jobs_query("p", "EU", ["shop", "shop__onefold"], 30).replace("`p`.`region-eu`.INFORMATION_SCHEMA.JOBS", "jobs")
+    return sorted(judge.rows(query, TABLES, {"jobs": "\nUNION ALL\n".join(jobs)}), key=str)
+
+
+def test_jobs_are_grouped_by_what_they_read_and_write_and_by_who_started_them(judge: Judge) -> None:
+    read = "shop.a_base shop.a_v_1"
+    found = logged(
+        judge,
+        job("QUERY", "SELECT", "_hidden.anon", read),
+        job("QUERY", "SELECT", "_hidden.anon", "shop.a_v_1 shop.a_base crm.x"),
+        job("QUERY", "SELECT", "_hidden.anon", read, JOB_LABEL),
+        job("QUERY", "MERGE", "shop.a_base", read, JOB_LABEL, "500"),
+    )
+    assert found == [
+        ("QUERY", "MERGE", "shop.a_base", "shop.a_base`shop.a_v_1", True, 1, 500),
+        ("QUERY", "SELECT", "", "shop.a_base`shop.a_v_1", False, 2, 20),
+        ("QUERY", "SELECT", "", "shop.a_base`shop.a_v_1", True, 1, 10),
+    ]
+
+
+def test_scripts_old_jobs_and_those_of_other_datasets_are_left_out(judge: Judge) -> None:
+    found = logged(
+        judge,
+        job("QUERY", "SCRIPT", "shop.a_base", "shop.a_v_1"),
+        job("QUERY", "SELECT", "_hidden.anon", "shop.a_v_1", age=31),
+        job("QUERY", "SELECT", "_hidden.anon", "crm.x"),
+        job("LOAD", "", "shop__onefold.a_base", "", billed="NULL"),
+    )
+    assert found == [("LOAD", "", "shop__onefold.a_base", None, False, 1, 0)]
+
+
+def test_what_a_dropped_table_stored_is_left_out(judge: Judge) -> None:
+    query = stored_query("p", "EU", "shop").replace("`p`.`region-eu`.INFORMATION_SCHEMA.TABLE_STORAGE", "storage")
+    row = (
+        "SELECT 'shop' AS table_schema, '{}' AS table_name, 3 AS total_rows, 4 AS active_logical_bytes, "
+        "5 AS long_term_logical_bytes, 6 AS active_physical_bytes, 7 AS long_term_physical_bytes, "
+        "8 AS fail_safe_physical_bytes, TIMESTAMP '2026-01-01 00:00:00+00' AS creation_time, {} AS deleted"
+    )
+    content = {"storage": f"{row.format('a_v_1', 'FALSE')} UNION ALL {row.format('gone', 'TRUE')}"}
+    assert [found[:6] for found in judge.rows(query, TABLES, content)] == [("a_v_1", 3, 4, 5, 14, 7)]
+
+
+def test_only_jobs_that_run_have_the_label_of_the_library() -> None:
+    assert labelled_config().labels == {JOB_LABEL: "job"}
+    assert dry_run_config().labels == {}
