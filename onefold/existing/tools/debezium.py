@@ -45,15 +45,17 @@ def recognise(table: ExistingTable) -> Recognised | None:
 
 
 def _envelope(table: ExistingTable, row: Struct) -> Recognised:
+    # A truncation (t) and a message of the log (m) have no row: as deletions of no key they are shown nowhere.
     has_before = isinstance(_type(table, "before"), Struct)
     after = column("after")
     metadata = table.present("before", "after", "source", "op", "ts_ms", "ts_us", "ts_ns", "transaction")
     return Recognised(
         _TOOL, "envelope", "history", "certain", "it has op, after and source, as an event of Debezium",
-        table.key, _order_of_source(table), f"{column('op')} = 'd'",
+        table.key, _order_of_source(table), f"{column('op')} IN ('d', 't', 'm')",
         image=f"IFNULL({after}, {column('before')})" if has_before else after,
         fields=tuple(Column(field.name, field.type) for field in row.fields), metadata=metadata,
-        notes=("the columns of the source are fields of after; of a deletion, of before",),
+        notes=("the columns of the source are fields of after; of a deletion, of before",
+               "a TRUNCATE (op t) is not followed; Debezium does not write it by default"),
     )  # fmt: skip
 
 
