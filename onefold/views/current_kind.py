@@ -54,6 +54,7 @@ from onefold.views.current_text import (
     remembered_keys,
 )
 from onefold.views.direct_rows import DirectText, check_direct, with_version
+from onefold.views.windows import ALL_ROWS
 from onefold.views.within_limits import build_within_limits
 
 
@@ -135,7 +136,8 @@ class CurrentKind:
         if is_single(found) and self.settings.plain_table(self.base):
             settings += columns_comment(columns)
         around = len(text.around("")) + len(settings) - len(of_unified) + (stored.reserved if stored else 0)
-        view = build_within_limits(self.id, self.base, versions, self._rules(found), around, columns)
+        windows = text.windows if isinstance(text, CurrentText) else ALL_ROWS
+        view = build_within_limits(self.id, self.base, versions, self._rules(found), around, columns, windows)
         # The settings come first in every view, so that they can be read from its text.
         plain = is_single(found) and not view.casts
         query = settings + text.around(self.base if plain else view.query.removeprefix(of_unified))

@@ -6,22 +6,19 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import takewhile
 
-from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TEMPORARY_PREFIX, TableId, quote
 from onefold.merge.base_table import base_table
-from onefold.merge.change_query import table_window
-from onefold.merge.change_tables import tells_landing
 from onefold.merge.lost_rows import check_nothing_is_lost
 from onefold.merge.plan import MergePlan
 from onefold.merge.positions_check import check_floor, check_positions
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Column
 from onefold.views.current_view import current_query, current_query_above_floor, current_query_over_base
+from onefold.views.windows import ALL_ROWS, Windows, windows_by_day
 
-RENDERER = 4
+RENDERER = 5
 """The number of the form of the text around the versions. Raise it with every change of that text."""
 
 _KEYS = "-- keys: "
@@ -71,11 +68,21 @@ class CurrentText:
         check_positions(warehouse, plan)
         return cls(plan.base.keys, columns, plan, copied=_is_copied(warehouse, plan))
 
+    @property
+    def windows(self) -> Windows:
+        """The rows of each version that the base may lack.
+
+        What was merged into the base after a copy of it was made is not in the copy, so all changes are read with a copy.
+        """
+        if self.plan is None or self.plan.stored is None or self.left_out or self.copied:
+            return ALL_ROWS
+        return windows_by_day(self.plan.changes)
+
     def around(self, changes: TableId | str) -> str:
         """Return the text of the view.
 
         Args:
-            changes: a change table, or the text of all versions.
+            changes: a change table, or the text of all versions, each read in its one of `windows`.
         """
         head = keys_comment(self.keys) + (f"{_DISPUTED}yes\n" if self.disputed else "")
         if self.plan is None or self.plan.stored is None:
@@ -89,11 +96,9 @@ class CurrentText:
         return f"{head}{note}{self._outer(self._above_floor(changes, self.plan, self.plan.stored))}"
 
     def _over_base(self, changes: TableId | str, plan: MergePlan, stored: StoredTable) -> str:
-        # What was merged into the base after the copy was made is not in the copy, so all changes are read with it.
-        since = None if self.copied else _since(plan, self.columns)
-        window = None if self.copied or isinstance(changes, str) else _window(plan)
+        window = self.windows.condition("r.", "") if isinstance(changes, TableId) else None
         zone, read_from = plan.rules.time_zone, self._read_from(plan)
-        return current_query_over_base(plan.base, stored.columns, changes, self.columns, since, zone, read_from, window)
+        return current_query_over_base(plan.base, stored.columns, changes, self.columns, window, zone, read_from)
 
     def _above_floor(self, changes: TableId | str, plan: MergePlan, stored: StoredTable) -> str:
         zone = plan.rules.time_zone
@@ -230,19 +235,3 @@ def _noted(query: str, mark: str) -> str:
 def _reasons(plan: MergePlan) -> str:
     retyped = [f"{change.name} {change.old} -> {change.new}" for change in plan.schema_plan.retyped]
     return ", ".join([*retyped, *(f"{name} in time zone {plan.rules.time_zone}" for name in plan.schema_plan.rezoned)])
-
-
-def _window(plan: MergePlan) -> str | None:
-    """Return the condition on a plain change table for what its base may lack; None where its rows do not tell that."""
-    (source, *others) = plan.changes
-    return table_window("r.", source) if source.way in ("landed", "partition") and not others else None
-
-
-def _since(plan: MergePlan, columns: Sequence[Column]) -> datetime | None:
-    """Return the earliest time from which a merge would read a version; None where it would read one from its beginning.
-
-    A version without times of landing has rows without a time, which are read in any window.
-    """
-    since = [source.since for source in plan.changes if source.version.schema.has(LANDED_AT)]
-    known = [start for start in since if start]
-    return min(known) if known and tells_landing(columns) and len(known) == len(since) else None

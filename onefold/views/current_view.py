@@ -8,14 +8,12 @@ lack.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from textwrap import indent
 
 from onefold.changelog.key_columns import check_change_table
 from onefold.changelog.metadata import LANDED_AT, METADATA, is_deletion, position_of
 from onefold.core.names import TableId, quote
 from onefold.merge.base_table import DELETED, POSITION, BaseTable, base_of, free_name, is_newer, ranked, same_key
-from onefold.merge.change_query import window_sql
 from onefold.merge.merge_log import floor_sql
 from onefold.merge.schema_evolution import converted
 from onefold.schema.casts import UTC
@@ -56,10 +54,9 @@ def current_query_over_base(
     stored: Sequence[Column],
     changes: TableId | str,
     columns: Sequence[Column],
-    since: datetime | None,
+    window: str | None,
     zone: str = UTC,
     read_from: TableId | None = None,
-    window: str | None = None,
 ) -> str:
     """Return a query of the same rows as `current_query`, from a base and the changes that it may lack.
 
@@ -71,16 +68,13 @@ def current_query_over_base(
         stored: the columns of the base table as it is.
         changes: a change table, or a query of all changes, such as the text of the unified view.
         columns: the columns of `changes`, metadata included.
-        since: the time of landing from which changes are read; None for all changes.
+        window: the condition on the changes `r` that are read; None for all changes.
         zone: the time zone in which a DATETIME is read.
         read_from: a copy of the base that is read in its place; None for the base itself.
-        window: a condition on the changes `r`, in the place of `since`.
     """
     # A union goes by position, so the base gets the order and the spelling of the changes, fields of structs included.
     base = base_of(base.table, columns, base.keys, base.dataset)
-    newest = indent(_newest(base, _CHANGES, columns, window or window_sql("r.", since)), "  ").replace(
-        _CHANGES, _item(changes)
-    )
+    newest = indent(_newest(base, _CHANGES, columns, window), "  ").replace(_CHANGES, _item(changes))
     names = [quote(column.name) for column in base.columns]
     rows = f"(\n{indent(_base_rows(read_from or base.id, base, stored, zone), '  ')}\n)"
     # Both joins have the few new changes on one side. The base is never sorted, and a filter on the view reaches its table.

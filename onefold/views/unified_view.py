@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 
 from onefold.core.errors import LimitExceeded
 from onefold.core.names import TableId, fold_case, leaf_name, quote, quote_text
+from onefold.merge.change_tables import tells_landing
 from onefold.refresh.built_view import BuiltView, Form, Leaf
 from onefold.refresh.stored_settings import settings_comment
 from onefold.refresh.tables_read import COVERS
@@ -29,6 +30,7 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.types import Type
 from onefold.schema.versions import Version, casts, check_known_types, fold, table_of
+from onefold.views.windows import ALL_ROWS, Windows
 
 _UNION_BY_NAME = "\n  FULL OUTER UNION ALL BY NAME\n"
 
@@ -40,6 +42,7 @@ def build_view(
     rules: TableRules,
     reserved: int = 0,
     former: Sequence[Column] = (),
+    windows: Windows = ALL_ROWS,
 ) -> BuiltView:
     """Return the view `id_` over the versioned tables of `base`.
 
@@ -50,6 +53,7 @@ def build_view(
         rules: the settings of the table.
         reserved: characters of the view's own text that have to stay free, for notes at its end.
         former: the columns of the view as it is, whose order and spelling it keeps; none where it does not exist.
+        windows: the rows of each version that are read; by default all.
 
     Raises:
         SchemaConflict: the versions cannot be one view.
@@ -59,7 +63,7 @@ def build_view(
     columns = fold(versions, rules, former, base)
     # Names that do not follow from versions do not tell which versions a text reads.
     comment = settings_comment(rules) + (_noted(versions) if rules.names.are_noted else "")
-    text, form, leaves = _fitting_form(id_, _Writer(base, columns, rules), versions, reserved + len(comment))
+    text, form, leaves = _fitting_form(id_, _Writer(base, columns, rules, windows), versions, reserved + len(comment))
     query = comment + text
     # Of the three forms, the one in two levels is written without regard to the characters that are reserved.
     if form == "two-level" and len(query) > MAX_TEXT:
@@ -81,8 +85,10 @@ def _fitting_form(
         return spelled, "spelled", ()
     if writer.compact_fits(versions, room):
         return writer.compact(versions), "compact", ()
-    leaves = tuple(_leaf(id_, writer.compact(group)) for group in writer.groups(id_, versions))
-    top = writer.top(leaves, versions)
+    whole = writer.of_all_rows()
+    groups = list(whole.groups(id_, versions))
+    leaves = tuple(_leaf(id_, whole.compact(group)) for group in groups)
+    top = writer.top(leaves, groups)
     # The reserved characters are not counted here: the adapter that writes the notes raises an error if they do not fit.
     if len(top) > MAX_TEXT:
         raise LimitExceeded(f"{id_}: the view over {len(leaves)} leaf views takes {len(top)} of {MAX_TEXT} characters")
@@ -96,12 +102,17 @@ def _leaf(view: TableId, query: str) -> Leaf:
 class _Writer:
     """Writes the forms for one schema. It works out each distinct conversion once, because versions share most of them."""
 
-    def __init__(self, base: TableId, columns: tuple[Column, ...], rules: TableRules) -> None:
+    def __init__(self, base: TableId, columns: tuple[Column, ...], rules: TableRules, windows: Windows = ALL_ROWS) -> None:
         self._base = base
         self._rules = rules
+        self._windows = windows
         self._targets = Schema(columns)
         self._items: dict[tuple[str, Type], str] = {}
         self._nulls = {column: f"{typed_null(column.type)} AS {quote(column.name)}" for column in columns}
+
+    def of_all_rows(self) -> _Writer:
+        """Return a writer of the same texts without filters of rows."""
+        return _Writer(self._base, tuple(self._targets), self._rules)
 
     def spelled(self, versions: Sequence[Version], room: int = MAX_TEXT) -> str | None:
         """Return the first form, or None as soon as it is longer than `room` characters."""
@@ -156,11 +167,22 @@ class _Writer:
             size += length
         yield group
 
-    def top(self, leaves: Sequence[Leaf], versions: Sequence[Version]) -> str:
-        """Return the text of the view over the leaves, with the versions that the leaves read in a comment."""
-        union = "\nUNION ALL\n".join(f"SELECT * FROM {leaf.id.quoted}" for leaf in leaves)
+    def top(self, leaves: Sequence[Leaf], groups: Sequence[Sequence[Version]]) -> str:
+        """Return the text of the view over the leaves, with the versions that the leaves read in a comment.
+
+        Args:
+            leaves: the leaf views.
+            groups: the versions that each of them reads.
+        """
+        pairs = zip(leaves, groups, strict=True)
+        union = "\nUNION ALL\n".join(f"SELECT * FROM {leaf.id.quoted}{self._where_of_leaf(group)}" for leaf, group in pairs)
         # The comment comes first: text that somebody writes after a query, such as a semicolon, must not become part of it.
-        return union if self._rules.names.are_noted else _noted(versions) + union
+        return union if self._rules.names.are_noted else _noted([one for group in groups for one in group]) + union
+
+    def _where_of_leaf(self, versions: Sequence[Version]) -> str:
+        # Times of landing that the view shows in another type, such as text, cannot be compared with a time.
+        condition = self._windows.condition_of_leaf(versions) if tells_landing(tuple(self._targets)) else None
+        return f" WHERE {condition}" if condition else ""
 
     def _too_long(self, view: TableId, version: Version, count: int) -> str:
         return (
@@ -175,7 +197,7 @@ class _Writer:
         for target in self._targets:
             column = landed.get(target.name)
             items.append(self._item(column, target) if column else self._absent(target, version))
-        return f"SELECT\n  {f',{chr(10)}  '.join(items)}\nFROM {self._table(version)} AS v"
+        return f"SELECT\n  {f',{chr(10)}  '.join(items)}\n{self._from(version)}"
 
     def _absent(self, target: Column, version: Version) -> str:
         if self._rules.version_column and fold_case(target.name) == fold_case(self._rules.version_column):
@@ -205,7 +227,9 @@ class _Writer:
         first = [self._version_item(version)] if self._rules.version_column else []
         targets = self._targets
         items = [*first, *(self._item(column, target) for column in version.columns if (target := targets.get(column.name)))]
-        return f"  SELECT {', '.join(items)} FROM {self._table(version)} AS v"
+        return f"  SELECT {', '.join(items)} {self._from(version)}"
 
-    def _table(self, version: Version) -> str:
-        return table_of(self._base, version, self._rules.names).quoted
+    def _from(self, version: Version) -> str:
+        condition = self._windows.condition("v.", version.id)
+        table = f"FROM {table_of(self._base, version, self._rules.names).quoted} AS v"
+        return f"{table} WHERE {condition}" if condition else table

@@ -13,6 +13,7 @@ from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version
 from onefold.views.unified_view import build_view
+from onefold.views.windows import ALL_ROWS, Windows
 
 
 def build_within_limits(
@@ -22,6 +23,7 @@ def build_within_limits(
     rules: TableRules,
     reserved: int = 0,
     former: Sequence[Column] = (),
+    windows: Windows = ALL_ROWS,
 ) -> BuiltView:
     """Return the view over the versions, as `build_view` does, if BigQuery would take it.
 
@@ -32,19 +34,22 @@ def build_within_limits(
         rules: the settings of the table.
         reserved: as for `build_view`.
         former: as for `build_view`.
+        windows: as for `build_view`.
 
     Raises:
         SchemaConflict: the versions cannot be one view.
         LimitExceeded: each limit that the view passes, how many versions fit, and what to do.
     """
-    view, problems = _built(id_, base, versions, rules, reserved, former)
+    view, problems = _built(id_, base, versions, rules, reserved, former, windows)
     if rules.of_united and (view is None or problems):  # of thousands of tables none can be left out
         raise LimitExceeded(problems)
     if view is None or problems:
         # A suffix of the versions fits if a longer one does, so the longest is found by bisection.
         counts = range(1, len(versions))
         most = bisect_left(
-            counts, True, key=lambda count: bool(_built(id_, base, versions[-count:], rules, reserved, former)[1])
+            counts,
+            True,
+            key=lambda count: bool(_built(id_, base, versions[-count:], rules, reserved, former, windows)[1]),
         )
         raise LimitExceeded([*problems, _advice(base, len(versions), most)])
     return view
@@ -57,10 +62,11 @@ def _built(
     rules: TableRules,
     reserved: int,
     former: Sequence[Column],
+    windows: Windows,
 ) -> tuple[BuiltView | None, Sequence[str]]:
     """Return the view, if it can be written at all, and a problem for each limit that it passes."""
     try:
-        view = build_view(id_, base, versions, rules, reserved, former)
+        view = build_view(id_, base, versions, rules, reserved, former, windows)
     except LimitExceeded as error:
         return None, error.problems
     return view, limit_problems(view)

@@ -44,8 +44,9 @@ def forced(form: Form, per_leaf: int = 2) -> Iterator[None]:
         if form == "compact":
             return writer.compact(versions), form, ()
         groups = [versions[at : at + per_leaf] for at in range(0, len(versions), per_leaf)]
-        leaves = tuple(onefold.views.unified_view._leaf(id_, writer.compact(group)) for group in groups)
-        return writer.top(leaves, versions), form, leaves
+        whole = writer.of_all_rows()
+        leaves = tuple(onefold.views.unified_view._leaf(id_, whole.compact(group)) for group in groups)
+        return writer.top(leaves, groups), form, leaves
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onefold.views.unified_view, "_fitting_form", fitting)

@@ -19,6 +19,7 @@ from support.zetasql_judge import Judge, literals
 from onefold.changelog.metadata import DELETIONS, LANDED_AT, METADATA
 from onefold.core.names import TableId
 from onefold.merge.base_table import BaseTable, base_of
+from onefold.merge.change_query import window_sql
 from onefold.merge.merge_log import LOG_COLUMNS
 from onefold.schema.columns import Column
 from onefold.schema.types import Scalar, Type, parse_type, render_type
@@ -33,7 +34,7 @@ BASE = base_of(TABLE, COLUMNS, ["id"])
 
 
 def query() -> str:
-    return current_query_over_base(BASE, BASE.stored, TABLE, COLUMNS, SINCE)
+    return current_query_over_base(BASE, BASE.stored, TABLE, COLUMNS, window_sql("r.", SINCE))
 
 
 changes = st.builds(
@@ -106,7 +107,7 @@ class TypedView:
             str(self._base.id): [self._stored(row) for row in latest(merged, ["id"], self._types)],
         }
         content = {table: literals(known[table], rows) for table, rows in cells.items() if rows}
-        query = current_query_over_base(self._base, self._base.stored, TABLE, self._landed, SINCE)
+        query = current_query_over_base(self._base, self._base.stored, TABLE, self._landed, window_sql("r.", SINCE))
         return sorted(map(repr, self._judge.rows(query, known, content)))
 
     def expected(self, log: list[dict[str, Any]]) -> list[str]:

