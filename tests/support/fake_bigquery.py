@@ -6,7 +6,8 @@ It honours:
   insert where the name is taken 409, what is missing 404, in BigQuery's form of an error;
 - patch as a merge: null removes, labels are merged key by key, what is not named stays;
 - a view that reads a missing table is refused, when it is written, with 404;
-- a view's schema cannot be given together with its query; every patch of the query drops the descriptions and policy
+- a view's schema cannot be given together with its query; a patch may where `together` says so: then what is on the
+  columns is `kept`, or `dropped` nevertheless. Every other patch of the query drops the descriptions and policy
   tags of the columns; a patch of the schema may change these and nothing else;
 - a patch of the schema that sets or removes a policy tag, or leaves one as it is, takes both rights: on the table
   (`bigquery.tables.setCategory`) and on the taxonomy (`datacatalog.taxonomies.get`); `lacks` names those that the account
@@ -34,6 +35,7 @@ import copy
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from support.fake_metadata import Metadata, described
 from support.fake_tables import FakeTables, public
@@ -85,6 +87,7 @@ class FakeBigQuery(FakeTables, RestSession):
     lacks: set[str] = field(default_factory=set)
     closed: set[str] = field(default_factory=set)
     fails_open: bool = False
+    together: Literal["refused", "dropped", "kept"] = "refused"
     log: list[Request] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
     before: Callable[[Request], None] = lambda _: None
@@ -192,18 +195,19 @@ class FakeBigQuery(FakeTables, RestSession):
         resource = self.find(call.dataset, call.table)
         if call.request.headers.get("If-Match", resource["etag"]) != resource["etag"]:
             raise RestError(412, "conditionNotMet", "Precondition Failed")
-        if "view" in call.body and "schema" in call.body:
+        if "view" in call.body and "schema" in call.body and self.together == "refused":
             raise RestError(400, "invalid", "Schema field shouldn't be used as input with a view")
         changed = copy.deepcopy(resource)
         if "view" in call.body:
             changed["view"] = call.body["view"]
             changed["schema"] = {"fields": self.view_schema(call.body["view"]["query"])}
         if "schema" in call.body:
-            if bare(call.body["schema"]["fields"]) != bare(resource["schema"]["fields"]):
+            if bare(call.body["schema"]["fields"]) != bare(changed["schema"]["fields"]):
                 raise RestError(400, "invalid", "Provided Schema does not match Table")
             if policy_tags(resource["schema"]["fields"]) or policy_tags(call.body["schema"]["fields"]):
                 self._check_tags(call)
-            changed["schema"] = call.body["schema"]
+            if "view" not in call.body or self.together == "kept":
+                changed["schema"] = call.body["schema"]
         if "description" in call.body:
             changed["description"] = call.body["description"]
         labels = {**resource.get("labels", {}), **call.body.get("labels", {})}

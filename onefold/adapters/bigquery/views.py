@@ -12,6 +12,7 @@ from onefold.adapters.bigquery.annotations import (
     noted_fields,
     notes_size,
     split_notes,
+    tagged_columns,
     with_annotations,
     with_notes,
 )
@@ -20,6 +21,9 @@ from onefold.adapters.bigquery.policy_tags import BigQueryPolicyTags, table_with
 from onefold.adapters.bigquery.schema import view_columns
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView, ViewDraft, ViewExists
+
+_WITH_QUERY = ["view_query", "description", "labels"]
+"""What is written with a change of the query."""
 
 
 class BigQueryViews(BigQueryPolicyTags):
@@ -75,11 +79,31 @@ class BigQueryViews(BigQueryPolicyTags):
         table.view_query = text_with_notes(stored.id, draft.query, noted, draft.unannounced)
         if noted:
             table.labels = {**table.labels, UNFINISHED: "yes"}
-        written = self._call(self._client.update_table, table, ["view_query", "description", "labels"])
+        written = self._write_with_tags(stored, draft, table) or self._call(self._client.update_table, table, _WITH_QUERY)
         if noted:
             written.schema = with_annotations(written.schema, noted)
             written.labels = {UNFINISHED: None}
             self._call(self._client.update_table, written, ["schema", "labels"])
+
+    def _write_with_tags(self, stored: StoredView, draft: ViewDraft, table: bigquery.Table) -> bigquery.Table | None:
+        """Write the query together with the columns and their policy tags, so that the tags are never absent.
+
+        BigQuery has refused that, or has taken the query and dropped the tags; its team announced in January 2025 to support
+        it (https://github.com/hashicorp/terraform-provider-google/issues/16647). So the answer decides what is put back.
+
+        Returns:
+            The view; None where BigQuery refuses, or where nothing was sent: there are no tags, or the columns change.
+        """
+        noted = noted_fields(stored.schema, ())
+        if not tagged_columns(noted) or draft.columns != stored.columns:
+            return None
+        table.schema = list(stored.schema)
+        try:
+            with self._tags_denied(stored, noted):
+                written: bigquery.Table = self._call(self._client.update_table, table, [*_WITH_QUERY, "schema"])
+        except api.BadRequest:
+            return None
+        return written
 
     def _stored(self, id_: TableId, table: bigquery.Table) -> StoredView:
         labels = {key: value for key, value in table.labels.items() if key not in (UNFINISHED, UNANNOUNCED)}
