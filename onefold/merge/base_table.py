@@ -14,7 +14,7 @@ from onefold.changelog.base_columns import DELETED as DELETED
 from onefold.changelog.base_columns import POSITION as POSITION
 from onefold.changelog.base_columns import base_table as base_table
 from onefold.changelog.key_columns import key_problems
-from onefold.changelog.metadata import source_columns
+from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME, source_columns
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
 from onefold.merge.merge_log import floor_sql
@@ -84,9 +84,27 @@ class BaseTable:
 
     @property
     def clustering(self) -> tuple[str, ...]:
-        """The names of the key's columns by which the base table can be clustered."""
-        fit = [column.name for column in self.key_columns if str(column.type) in _CAN_CLUSTER]
-        return tuple(fit[:_CLUSTERED])
+        """The columns by which the base table is clustered: those of the key, as far as their types allow it.
+
+        Of a captured table, the database comes first, as in its versioned tables: readers filter by it, and only a filter on
+        the first columns prunes. The source is left out: there are few sources, and BigQuery takes at most four columns.
+        """
+        fit = self._can_cluster
+        if {SOURCE_NAME, DATABASE_NAME} <= {*fit}:
+            fit = (DATABASE_NAME, *(name for name in fit if name not in (SOURCE_NAME, DATABASE_NAME)))
+        return fit[:_CLUSTERED]
+
+    def clustering_anew(self, stored: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns to cluster by where the base is written anew: as it is, unless an earlier release chose that.
+
+        Args:
+            stored: the columns by which the base is clustered now, which people may have chosen.
+        """
+        return self.clustering if tuple(stored) == self._can_cluster[:_CLUSTERED] else tuple(stored)
+
+    @property
+    def _can_cluster(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.key_columns if str(column.type) in _CAN_CLUSTER)
 
     def is_key(self, name: str) -> bool:
         """Return whether the column of this name, in any spelling, is part of the key."""
