@@ -14,7 +14,7 @@ from onefold.changelog.metadata import LANDED_AT, METADATA
 from onefold.core.names import TableId
 from onefold.cost.formulas import STATEMENTS, TableUsage, merge_bytes, read_bytes
 from onefold.merge.base_table import base_of, merge_statement
-from onefold.merge.change_query import changes_query
+from onefold.merge.change_query import changes_query, window_sql
 from onefold.merge.change_tables import ChangeTable
 from onefold.merge.merge_log import LOG_COLUMNS
 from onefold.schema.columns import Column
@@ -30,6 +30,7 @@ COLUMNS = tuple(Column(name, parse_type(type_)) for name, type_ in LANDED.items(
 BASE = base_of(TABLE, COLUMNS, ["id"])
 VERSION = TABLE.sibling("customer_v_abc")
 SINCE = MIDNIGHT - timedelta(hours=12)
+WINDOW = window_sql("r.", SINCE)
 
 BYTES = {"id": 8, "name": 20, "text": 272, METADATA: 300, LANDED_AT: 8, "_position": 128, "_deleted": 1}
 KEY = BYTES["id"] + BYTES["_position"]
@@ -59,7 +60,7 @@ USAGE = TableUsage(
 
 def view(columns: str) -> str:
     """A query of the current view, with the text of the view in its place."""
-    return f"SELECT {columns} FROM (\n{current_query_over_base(BASE, BASE.stored, VERSION, COLUMNS, SINCE)}\n) AS c"
+    return f"SELECT {columns} FROM (\n{current_query_over_base(BASE, BASE.stored, VERSION, COLUMNS, WINDOW)}\n) AS c"
 
 
 def test_a_merge_bills_the_base_whole_its_keys_and_positions_again_and_what_landed(judge: Judge) -> None:
@@ -84,7 +85,7 @@ def test_a_query_of_the_current_view_reads_its_columns_and_keys_and_positions_an
 
 def test_without_a_bound_a_query_reads_the_whole_history(judge: Judge) -> None:
     whole = current_query_over_base(BASE, BASE.stored, VERSION, COLUMNS, None)
-    bounded = current_query_over_base(BASE, BASE.stored, VERSION, COLUMNS, SINCE)
+    bounded = current_query_over_base(BASE, BASE.stored, VERSION, COLUMNS, WINDOW)
     without_time = 90 * DAILY * (ROW - BYTES[LANDED_AT])
     assert dry_run(judge, whole, TABLES) - dry_run(judge, bounded, TABLES) == without_time - 2 * DAILY * ROW
 

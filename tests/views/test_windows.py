@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.changelogs import METADATA_TYPE, change, oracle, position_of
+from support.dry_run import PricedTable, dry_run
 from support.oracle import digest_of, source_row
 from support.typed_values import literal
 from support.views import forced, inlined
@@ -105,6 +106,30 @@ def test_a_leaf_is_read_from_the_earliest_day_of_its_versions_and_its_name_stays
 
 def test_a_text_over_a_copy_reads_all_changes() -> None:
     assert filters(changes_read({one.id: NOON for one in VERSIONS}, copied=True).query) == ["all"] * 3
+
+
+def test_a_new_version_costs_a_reader_what_it_holds_and_not_the_history(judge: Judge) -> None:
+    """A million rows landed in each version on each of 90 days; the new one is a day old, and its times are not read."""
+    days = {MADE - timedelta(days=day - 2): 1e6 for day in range(90)}
+    new = {NOON.replace(hour=0): 1e6}
+    sizes = {name: (type_, 10.0) for name, type_ in LANDED.items()}
+    tables = {str(BASE.id): _priced(BASE.stored, 1e6), str(BASE.log): _priced(LOG_COLUMNS, 30)}
+    for id_, landed in (("a1", days), ("b2", days), ("c3", new)):
+        name = str(TABLE.sibling(f"customer_v_{id_}"))
+        tables[name] = PricedTable(sizes, sum(landed.values()), partition=LANDED_AT, days=landed)
+    merged = {"a1": NOON, "b2": NOON}
+    before = _bytes_read(judge, tables, merged, VERSIONS[:2])
+    assert _bytes_read(judge, tables, merged, VERSIONS) - before == 1e6 * 10 * (len(LANDED) - 1)
+    assert _bytes_read(judge, tables, {}, VERSIONS) > 20 * before
+
+
+def _bytes_read(judge: Judge, tables: Mapping[str, PricedTable], starts: Starts, versions: Sequence[Version]) -> float:
+    query = current(starts, versions).around(changes_read(starts, versions).query)
+    return dry_run(judge, query, tables)
+
+
+def _priced(columns: Sequence[Column], rows: float) -> PricedTable:
+    return PricedTable({one.name: (str(one.type), 1.0) for one in columns}, rows)
 
 
 instants = st.integers(0, 5 * 24).map(lambda hours: MADE + timedelta(hours=hours))
