@@ -84,7 +84,12 @@ class CheckArguments(SourceArguments):
     tables: Patterns = ()
     captured: Annotated[
         str | None,
-        Argument("the dataset into which capture writes the database", "DATASET", otherwise="pulled", check=is_dataset),
+        Argument(
+            "the dataset that capture or Datastream writes",
+            "DATASET",
+            otherwise="pulled",
+            check=is_dataset,
+        ),
     ] = None
     tenant: Annotated[str | None, Argument("the source_name of captured rows", "NAME", otherwise="that of the source")] = (
         None
@@ -94,7 +99,7 @@ class CheckArguments(SourceArguments):
         int, Argument("the age from which rows of pulled tables are compared", "N", check=between(0, 525_600))
     ] = 60
     settle_seconds: Annotated[
-        int, Argument("how long a difference of a captured table has to last", "N", check=between(0, 86_400))
+        int, Argument("how long a difference of such a table has to last", "N", check=between(0, 86_400))
     ] = 120  # longer than capture, sink and view take for a change
     whole: Annotated[bool, Argument("all chunks, from the first to the last", otherwise="the next one")] = False
     fix: Annotated[bool, Argument("pull the rows of findings again, and write tombstones for those that are gone")] = False

@@ -9,12 +9,12 @@ from functools import partial
 
 import pymysql
 
-from onefold.check.typed_rows import read_back, read_typed_rows, selected
+from onefold.check.in_memory import SourceSelection, compare_with_source, selection
+from onefold.check.typed_rows import comparable_columns
 from onefold.compare.findings import Comparison, Key
-from onefold.compare.rows import compare_rows
 from onefold.compare.values import text_of
 from onefold.core.errors import NotFound, OnefoldError, TryAgain
-from onefold.core.names import fold_case, quote_text
+from onefold.core.names import quote_text
 from onefold.core.text import shown_list
 from onefold.existing.audit.finding import NOT_CHECKED, AuditFinding
 from onefold.existing.discover import Discovered
@@ -32,8 +32,6 @@ from onefold.schema.diff import Severity
 MOST_ROWS = 200_000
 """Rows of a table that are compared: both sides are in memory."""
 _EXAMPLES = 10
-_EXACT = ("BYTES", "INTERVAL", "JSON")
-"""Types whose text has a form of its own: they are compared with the same type only."""
 _LAG = "Changes that were still on their way count too: run it again, and what stays is no delay"
 
 
@@ -74,9 +72,8 @@ class SourceCheck:
 
     @property
     def query(self) -> str:
-        """The query of the current rows; one row more than are compared tells that there are too many."""
-        items = ", ".join(map(selected, self.columns))
-        return f"SELECT {items} FROM (\n{self.one.current}\n)\nLIMIT {MOST_ROWS + 1}"
+        """The query of the current rows."""
+        return selection(self.columns, f"(\n{self.one.current}\n)", MOST_ROWS)
 
 
 def read_source(address: Address, database: str) -> CopiedDatabase:
@@ -110,7 +107,8 @@ def plan_source_check(warehouse: ExistingWarehouse, source: CopiedDatabase, one:
     structure = source.structures.get(name)
     if structure is None or (reason := _refusal(one)):
         return SourceCheck(one, name, refusal=reason if structure else _no_structure(name))
-    columns, left_out = _columns(one, structure)
+    landed = versioned_table(structure).columns[: len(structure.columns)]
+    columns, left_out = comparable_columns(landed, one.table.columns.minus(one.found.metadata))
     check = SourceCheck(one, name, columns, left_out)
     if missing := [key for key in one.found.key if not Schema(columns).has(key)]:
         return replace(check, refusal=f"its key cannot be compared: {shown_list(missing)}")
@@ -151,30 +149,10 @@ def _no_structure(name: str) -> str:
     return f"{name} is system-versioned" if name else "the database has no table of this name"
 
 
-def _columns(one: Discovered, structure: Structure) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Return the columns that both sides have in types whose values can be compared, and why others are left out."""
-    stored, compared, left_out = one.table.columns.minus(one.found.metadata), [], []
-    for there in versioned_table(structure).columns[: len(structure.columns)]:
-        here = stored.get(there.name)
-        if here and (here.type == there.type or not {str(here.type), str(there.type)} & {*_EXACT}):
-            compared.append(here)
-        else:
-            left_out.append(f"{there.name} ({f'{here.type} here, {there.type} there' if here else 'not in the table'})")
-    return tuple(compared), tuple(left_out)
-
-
 def _findings(warehouse: ExistingWarehouse, source: CopiedDatabase, check: SourceCheck) -> Iterator[AuditFinding]:
-    present = read_typed_rows(source.connect, TableName(source.tables.database, check.source), MOST_ROWS + 1)
-    if present is None:
-        yield _not_compared(check.one, f"the source has no table {check.source} any more")
-        return
-    shown = read_back(check.columns, warehouse.fetch(check.query))
-    if max(len(shown), len(present.rows)) > MOST_ROWS:
-        yield _not_compared(check.one, f"at most {MOST_ROWS:,} rows are compared, and it has more: use `onefold compare`")
-        return
-    names = {fold_case(column.name) for column in check.columns}
-    rows = [{key: value for key, value in row.items() if fold_case(key) in names} for row in present.rows]
-    yield from _differences(check.one, compare_rows(shown, rows, check.one.found.key, as_text=True))
+    rows = SourceSelection(source.connect, TableName(source.tables.database, check.source))
+    _, found = compare_with_source(rows, warehouse.fetch(check.query), check.columns, check.one.found.key, MOST_ROWS)
+    yield from _differences(check.one, found)
     if check.left_out:
         yield _not_compared(check.one, f"columns were left out: {shown_list(check.left_out)}")
 
@@ -183,8 +161,8 @@ def _differences(one: Discovered, found: Comparison) -> Iterator[AuditFinding]:
     changed = list(dict.fromkeys(difference.key for difference in found.differences))
     columns = shown_list(sorted({difference.column for difference in found.differences}))
     for keys, check, text in (
-        (found.only_left, "not in the source", "rows are shown that the source does not have"),
-        (found.only_right, "missing rows", "rows of the source are not shown"),
+        (found.only_right, "not in the source", "rows are shown that the source does not have"),
+        (found.only_left, "missing rows", "rows of the source are not shown"),
         (changed, "other values", f"rows differ from the source, in {columns}"),
     ):
         if keys:

@@ -37,7 +37,7 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class RowCounter:
-    """Counts the rows of pulled tables.
+    """Counts the rows of pulled tables, and of plain change tables.
 
     Attributes:
         connect: opens a connection to the source.
@@ -55,11 +55,18 @@ class RowCounter:
         Raises:
             TryAgain: full loads of the table end all the time.
         """
+        if table.plain:
+            return self._now(table)
         if table.request.captured:
             return None
         if table.watermark is None:
             return self._of_load(table)
         return self._by_time(table) if table.watermark.is_time else self._by_key(table, table.watermark)
+
+    def _now(self, table: CheckedTable) -> RowCounts:
+        with closing(self.connect()) as connection:
+            ((source,),) = query(connection, f"SELECT COUNT(*) FROM {table_sql(table.name)}")
+        return RowCounts("now", source, self._number(f"SELECT COUNT(*) AS n FROM {table.view.quoted} AS v"))
 
     def _of_load(self, table: CheckedTable) -> RowCounts | None:
         for _ in range(_TRIES):

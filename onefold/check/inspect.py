@@ -13,6 +13,7 @@ from onefold.core.names import TableId, quote_text, table_name, time_literal
 from onefold.core.text import shown_list
 from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.landing.table import versioned_table
+from onefold.merge.plain import check_own_dataset
 from onefold.mysql.catalog import TableName, describe_one
 from onefold.mysql.connection import query
 from onefold.mysql.table import Structure
@@ -66,9 +67,11 @@ class Inspector:
             InvalidSettings: the settings do not fit the table; all problems at once.
             TableRefused: the rules of columns cannot be applied to the table.
             SchemaConflict: the view lacks a column of the key.
+            NoOwnDataset: there is no dataset for the view of a plain change table.
         """
-        base = TableId(self.warehouse.project, self.request.dataset, table_name(table))
-        self._refuse_plain(base)
+        base = self.base_of(table)
+        plain = self.settings.plain_table(base)
+        check_own_dataset(self.warehouse, base, self.settings)
         load = self._load(table)
         whole = self._structure(connection, table)
         rules = self.settings.rules_for(replace(base, project=None))
@@ -76,8 +79,9 @@ class Inspector:
         if not self.request.captured:
             check_settings(whole, load, named or whole.primary_key)
         structure = pulled_structure(whole, load)
-        landing = self.columns.landing(self.request.database, structure)
-        if self.request.captured and self.columns.rules:
+        columns = NO_RULES if plain else self.columns
+        landing = columns.landing(self.request.database, structure)
+        if self.request.captured and columns.rules:
             self._check_landed(base, landing.structure)
         target = pulled_table(landing.structure)
         keys = named or target.primary_key
@@ -91,23 +95,30 @@ class Inspector:
         found = CheckedTable(
             self.request, base, structure, target, load, keys, watermark, view, self._view_columns(view), state, now,
             self._border(base, watermark, now), rules, landing,
-            (self.settings.policies or ColumnPolicies()).of_table(base),
+            (self.settings.policies or ColumnPolicies()).of_table(base), plain,
         )  # fmt: skip
         _check_columns(found)
         return found
 
-    def _refuse_plain(self, base: TableId) -> None:
-        """Check that a table is none that somebody else writes: its rows do not say of which source and database they are.
+    def base_of(self, table: str) -> TableId:
+        """Return the base name of a table; where one dataset has the tables of all schemas, the schema is before the name.
 
-        Raises:
-            Skipped: it is a plain change table.
+        Args:
+            table: its name at the source.
         """
-        if self.settings.plain_table(base):
-            raise Skipped(
-                "it is a plain change table: its rows do not name their source, its types are not those of capture, and no "
-                f"log may be written to {base.dataset}: compare {self.settings.current_view_of(base)} with a copy of the "
-                "table by `onefold compare`"
-            )
+        base = TableId(self.warehouse.project, self.request.dataset, table_name(table))
+        with_schema = base.sibling(f"{table_name(self.request.database)}_{base.table}")
+        is_joined = self.settings.plain_table(with_schema) and not self.settings.plain_table(base)
+        return with_schema if is_joined else base
+
+    def log_dataset(self, table: str) -> str:
+        """Return the dataset of the log of a table's checks: no log is written to the dataset of somebody else.
+
+        Args:
+            table: its name at the source.
+        """
+        plain = self.settings.plain_table(self.base_of(table))
+        return plain.dataset if plain else self.request.dataset
 
     def _check_landed(self, base: TableId, landed: Structure) -> None:
         """Check that a captured table lands as these rules say: only capture knows the rules that have followed a rename.
@@ -185,11 +196,15 @@ def _check_columns(table: CheckedTable) -> None:
     """Check that the view has the columns by which rows are told apart and left out.
 
     Raises:
-        SchemaConflict: names the columns that it lacks.
+        SchemaConflict: names the columns that it lacks, or whose types cannot be compared.
     """
     lacking = [name for name in table.keys if table.landed(name) is None]
     if table.watermark and table.column(table.watermark.column) is None:
         lacking.append(table.watermark.column)
+    if lacking and table.plain:
+        raise SchemaConflict(
+            f"{table.view}: its key {shown_list(lacking)} cannot be compared; left out are {shown_list(table.left_out)}"
+        )
     if lacking:
         raise SchemaConflict(
             f"{table.view} has no column {shown_list(lacking, joint=' and no column ')}: run `onefold refresh`"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -47,12 +47,26 @@ CHECK_COLUMNS = (
 class CheckLog:
     """The log of the checks of one database."""
 
-    def __init__(self, warehouse: BaseWarehouse, rows: RowWriter, dataset: str, request: CheckRequest) -> None:
-        self.id = TableId(warehouse.project, dataset, CHECK_TABLE)
+    def __init__(
+        self, warehouse: BaseWarehouse, rows: RowWriter, dataset_of: Callable[[str], str], request: CheckRequest
+    ) -> None:
+        """Take what the log needs.
+
+        Args:
+            warehouse: where the log is.
+            rows: appends its rows.
+            dataset_of: returns the dataset of the log of a table, by its name at the source.
+            request: what was asked for.
+        """
         self._warehouse = warehouse
+        self._dataset_of = dataset_of
         self._rows = rows
         self._request = request
         self._source = request.tenant_name
+
+    def of(self, table: str) -> TableId:
+        """Return the table that has the rows of a table, by its name at the source."""
+        return TableId(self._warehouse.project, self._dataset_of(table), CHECK_TABLE)
 
     def next_low(self, table: str, chunk: KeyRange) -> int | None:
         """Return where the next chunk of a table begins; None for the first chunk, and after the last one.
@@ -81,15 +95,16 @@ class CheckLog:
         """
         chunks: tuple[ChunkCheck | None, ...] = check.chunks or (None,)
         rows = [self._row(check, chunk, at, with_counts=number == 0) for number, chunk in enumerate(chunks)]
-        writer = self._rows.open(self.id)
+        id_ = self.of(check.table)
+        writer = self._rows.open(id_)
         if writer is None:
-            self._warehouse.create_table(self.id, CHECK_COLUMNS, partition=CHECKED_AT)
-            writer = self._rows.open(self.id)
+            self._warehouse.create_table(id_, CHECK_COLUMNS, partition=CHECKED_AT)
+            writer = self._rows.open(id_)
         if writer is None:
-            raise TryAgain(f"{self.id} was created, but cannot be read yet: try again in a minute")
+            raise TryAgain(f"{id_} was created, but cannot be read yet: try again in a minute")
         if problems := writer.append(rows):
             reason = next(iter(problems.values()))
-            raise Rejected(f"{self.id}: expected the log of checks, got a table that refuses its rows ({reason}): rename it")
+            raise Rejected(f"{id_}: expected the log of checks, got a table that refuses its rows ({reason}): rename it")
 
     def _row(self, check: TableCheck, chunk: ChunkCheck | None, at: datetime, *, with_counts: bool) -> Row:
         counts = check.counts if with_counts else None
@@ -116,7 +131,7 @@ class CheckLog:
     def _last_query(self, table: str, since: datetime) -> str:
         subject = " AND ".join(f"c.{name} = {quote_text(value)}" for name, value in self._subject(table).items())
         return (
-            f"SELECT c.chunk_column, c.chunk_digest, c.chunk_high\nFROM {self.id.quoted} AS c\n"
+            f"SELECT c.chunk_column, c.chunk_digest, c.chunk_high\nFROM {self.of(table).quoted} AS c\n"
             f"WHERE {subject} AND c.chunk_rows IS NOT NULL AND c.{CHECKED_AT} >= {time_literal(since)}\n"
             f"ORDER BY c.{CHECKED_AT} DESC, c.chunk_high IS NULL DESC LIMIT 1"
         )

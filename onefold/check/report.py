@@ -57,6 +57,7 @@ class TableCheck:
         skipped: why the table was not compared.
         failed: why it could not be.
         notes: what a reader has to know.
+        log: the log of checks that has all findings; empty for a table that was skipped.
     """
 
     table: str
@@ -66,6 +67,7 @@ class TableCheck:
     skipped: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    log: str = ""
 
     @property
     def outcome(self) -> CheckOutcome:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from onefold.batches.source_arguments import CheckArguments
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
+from onefold.check.typed_rows import comparable_columns
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.landing.key_values import key_text
 from onefold.landing.row_writer import Landing
@@ -20,6 +21,7 @@ from onefold.pull.read.watermark import PullRange, Watermark
 from onefold.schema.casts import convert
 from onefold.schema.column_policy import Action, TablePolicies
 from onefold.schema.columns import Column, Schema
+from onefold.schema.plain_table import PlainTable
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.treatment import treat
@@ -83,6 +85,7 @@ class CheckedTable:
         rules: the rules of the table.
         landing: how rows of a captured table land; None where they land as they are.
         policies: those of the table.
+        plain: what is known of a plain change table; None for one that Onefold writes.
     """
 
     request: CheckRequest
@@ -100,6 +103,7 @@ class CheckedTable:
     rules: TableRules = field(default_factory=TableRules)
     landing: Landing | None = None
     policies: TablePolicies = field(default_factory=TablePolicies)
+    plain: PlainTable | None = None
 
     @property
     def name(self) -> TableName:
@@ -108,7 +112,9 @@ class CheckedTable:
 
     @property
     def tenant(self) -> str:
-        """SQL for the view's rows of this source and database; the row has the alias v."""
+        """SQL for the view's rows of this source and database; the row has the alias v. A plain table has no others."""
+        if self.plain:
+            return "TRUE"
         pairs = ((SOURCE_NAME, self.request.tenant_name), (DATABASE_NAME, self.request.database))
         return " AND ".join(f"v.{quote(column)} = {quote_text(value)}" for column, value in pairs)
 
@@ -138,15 +144,24 @@ class CheckedTable:
 
     @cached_property
     def columns(self) -> tuple[ComparedColumn, ...]:
-        """The columns of the source that the view has, too."""
-        landed = Schema(self.target.columns).only(self.target.source_names)
-        pairs = ((column, self.shown.get(column.name)) for column in landed)
+        """The columns of the source that the view has, too; of a plain table those whose types can be compared."""
+        shown = Schema(comparable_columns(self._landed, self.shown)[0]) if self.plain else self.shown
+        pairs = ((column, shown.get(column.name)) for column in self._landed)
         return tuple(ComparedColumn(column, shown, self.rules) for column, shown in pairs if shown)
+
+    @property
+    def _landed(self) -> Schema:
+        return Schema(self.target.columns).only(self.target.source_names)
 
     @property
     def columns_missing(self) -> tuple[str, ...]:
         """The columns of the source that the view does not have."""
         return tuple(name for name in self.target.source_names if not self.shown.has(name))
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The columns of the source that are not compared with those of a plain table, each with the reason."""
+        return comparable_columns(self._landed, self.shown)[1] if self.plain else ()
 
     def column(self, source: str) -> ComparedColumn | None:
         """Return a column by its name at the source; None where the view does not have it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -20,6 +20,7 @@ from onefold.check.chunks import ChunkResult, Disclosure, confirmed
 from onefold.check.counting import RowCounter
 from onefold.check.counts import RowCounts, is_confirmed
 from onefold.check.exact import MOST_FOUND, ChunkComparer, ComparedChunk
+from onefold.check.in_memory import ChunkInMemory, MemoryComparer
 from onefold.check.inspect import Inspector
 from onefold.check.log import CheckLog
 from onefold.check.repair import Repairer
@@ -49,6 +50,10 @@ def first_line(error: BaseException) -> str:
     return cut(f"{type(error).__name__}: {next(iter(words), 'no text')}")
 
 
+def _nothing(_: TablePlan) -> None:
+    """Do nothing: a chunk that is not repaired is not announced in the log of loads."""
+
+
 @dataclass(frozen=True)
 class Checks:
     """The check of a database's tables.
@@ -56,7 +61,8 @@ class Checks:
     Attributes:
         inspector: finds out how a table is checked.
         connect: opens a connection to the source.
-        comparer: compares chunks.
+        comparer: compares chunks of tables that Onefold writes.
+        plain: compares those of plain change tables.
         counter: counts rows.
         repairer: repairs chunks.
         log: the log of checks.
@@ -68,6 +74,7 @@ class Checks:
     inspector: Inspector
     connect: Callable[[], pymysql.Connection]
     comparer: ChunkComparer
+    plain: MemoryComparer
     counter: RowCounter
     repairer: Repairer
     log: CheckLog
@@ -123,6 +130,7 @@ class Checks:
         """Append a check to the log of checks, and return it; with the error where the log cannot be written."""
         try:
             if check.outcome != "skipped":
+                check = replace(check, log=str(replace(self.log.of(check.table), project=None)))
                 self.log.append(check, datetime.now(UTC))
         except OnefoldError as error:
             return replace(check, failed=(*check.failed, *str(error).splitlines()))
@@ -146,6 +154,7 @@ class Checks:
         counts = self.counter.count(found)
         differ = counts is not None and not counts.same
         if counts and differ:
+            self._settle(found)
             second = self.counter.count(found)
             differ, counts = second is not None and is_confirmed(counts, second), second
         return TableCheck(table, chunks, counts, differ, notes=tuple(_notes(found, counts, differ=differ)))
@@ -164,20 +173,29 @@ class Checks:
                 return
 
     def _chunk(self, table: CheckedTable, chunk: KeyRange) -> ChunkCheck:
-        with self.comparer.compare(table, chunk) as first:
+        with self._compare(table, chunk) as first:
             if not first.result.findings:
                 return ChunkCheck(chunk, first.source_rows)
-        if table.request.captured:
-            self.sleep(table.request.settle_seconds)
+        self._settle(table)
         fixes = table.request.fix and not table.request.captured
         begin = self.repairer.loads.begin if fixes else _nothing
-        with self.comparer.compare(table, chunk, begin) as second:
+        with self._compare(table, chunk, begin) as second:
             result = confirmed(first.result, second.result)
-            fixed = self.repairer.repair(table, second, result) if fixes else 0
+            fixed = self.repairer.repair(table, second, result) if fixes and isinstance(second, ComparedChunk) else 0
             return self._described(table, chunk, second, result, fixed)
 
+    def _settle(self, table: CheckedTable) -> None:
+        """Wait until changes that are under way have arrived, where others than a pull bring them."""
+        if table.request.captured:
+            self.sleep(table.request.settle_seconds)
+
+    def _compare(
+        self, table: CheckedTable, chunk: KeyRange, begin: Callable[[TablePlan], None] = _nothing
+    ) -> AbstractContextManager[ComparedChunk | ChunkInMemory]:
+        return self.plain.compare(table, chunk) if table.plain else self.comparer.compare(table, chunk, begin)
+
     def _described(
-        self, table: CheckedTable, chunk: KeyRange, compared: ComparedChunk, result: ChunkResult, fixed: int
+        self, table: CheckedTable, chunk: KeyRange, compared: ComparedChunk | ChunkInMemory, result: ChunkResult, fixed: int
     ) -> ChunkCheck:
         shown = Disclosure(table.clear, self.key)
         rows = {tuple(finding.key.values()) for finding in result.findings}
@@ -201,12 +219,10 @@ def _refuse_gone(_: str) -> TableCheck:
     raise NotFound(GONE)
 
 
-def _nothing(_: TablePlan) -> None:
-    """Do nothing: a chunk that is not repaired is not announced in the log of loads."""
-
-
 def _notes(table: CheckedTable, counts: RowCounts | None, *, differ: bool) -> Iterator[str]:
-    if table.columns_missing:
+    if table.left_out:
+        yield f"columns were left out: {shown_list(table.left_out)}"
+    elif table.columns_missing:
         yield f"the view lacks the columns {shown_list(table.columns_missing)}, which were not compared: refresh it"
     if table.request.fix and table.request.captured:
         again = f"--again {table.request.database}.{table.base.table}"

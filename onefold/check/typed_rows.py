@@ -21,13 +21,15 @@ from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.connection import query, quoted, server_reason
 from onefold.mysql.snapshot.select_list import read_selected, select_list
 from onefold.mysql.table import Structure
-from onefold.schema.columns import Column
+from onefold.schema.columns import Column, Schema
 
 # "Server Error Message Reference", https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html:
 # ER_BAD_DB_ERROR and ER_NO_SUCH_TABLE.
 _NOT_FOUND = (1049, 1146)
 
 Row = Mapping[str, Any]
+_EXACT = ("BYTES", "INTERVAL", "JSON")
+"""Types whose text has a form of its own: they are compared with the same type only."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class TypedRows:
 
 
 def read_typed_rows(
-    connect: Callable[[], pymysql.Connection], table: TableName, most: int | None = None
+    connect: Callable[[], pymysql.Connection], table: TableName, most: int | None = None, where: str = "TRUE"
 ) -> TypedRows | None:
     """Return the rows of a table of the source, all of them in memory; None if the table does not exist.
 
@@ -47,6 +49,7 @@ def read_typed_rows(
         connect: opens a connection to the source.
         table: the table.
         most: how many rows are read at most; None for all.
+        where: the condition of SQL for the rows that are read.
 
     Raises:
         TryAgain: the source does not answer.
@@ -60,12 +63,34 @@ def read_typed_rows(
             if structure is None:
                 return None
             limit = "" if most is None else f" LIMIT {most}"
-            found = query(connection, f"SELECT {select_list(structure)} FROM {name}{limit}")
+            found = query(connection, f"SELECT {select_list(structure)} FROM {name} WHERE {where}{limit}")
     except pymysql.err.MySQLError as error:
         if error.args and error.args[0] in _NOT_FOUND:
             return None
         raise TryAgain(f"{table} cannot be read: {server_reason(error)}") from error
     return _typed(structure, found)
+
+
+def comparable_columns(landed: Iterable[Column], stored: Schema) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Return the stored columns whose values can be compared with those of the source, and why others are left out.
+
+    Args:
+        landed: the columns of the source, with the types in which capture lands them.
+        stored: the columns of a table or a view that somebody else wrote.
+
+    Examples:
+        >>> there = [Column("id", Scalar("INT64")), Column("photo", Scalar("BYTES"))]
+        >>> comparable_columns(there, Schema([Column("id", Scalar("NUMERIC")), Column("photo", Scalar("STRING"))]))[1]
+        ('photo (STRING here, BYTES there)',)
+    """
+    compared, left_out = [], []
+    for there in landed:
+        here = stored.get(there.name)
+        if here and (here.type == there.type or not {str(here.type), str(there.type)} & {*_EXACT}):
+            compared.append(here)
+        else:
+            left_out.append(f"{there.name} ({f'{here.type} here, {there.type} there' if here else 'not in the table'})")
+    return tuple(compared), tuple(left_out)
 
 
 def selected(column: Column) -> str:

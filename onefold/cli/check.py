@@ -129,7 +129,7 @@ def lines(report: CheckReport) -> Iterator[str]:
         yield line
         yield from (f"  {finding}" for finding in table.findings[:_SHOWN])
         if len(table.findings) > _SHOWN:
-            yield f"  and {len(table.findings) - _SHOWN} more: see {report.dataset}.{CHECK_TABLE}"
+            yield f"  and {len(table.findings) - _SHOWN} more: see {table.log or f'{report.dataset}.{CHECK_TABLE}'}"
     yield total
 
 

@@ -101,7 +101,7 @@ def test_the_next_chunk_begins_where_the_last_one_of_the_table_ended(warehouse: 
     def ended(high: str, days: float, **more: str) -> dict[str, str]:
         return {**row, "chunk_high": high, "checked_at": time(NOW - timedelta(days=days)), **more}
 
-    log = CheckLog(cast(Any, warehouse), cast(Any, None), "fraud_models", CheckRequest(CLUSTER, DATABASE, at=NOW))
+    log = CheckLog(cast(Any, warehouse), cast(Any, None), lambda _: "fraud_models", CheckRequest(CLUSTER, DATABASE, at=NOW))
     id_range = KeyRange("id")
 
     def next_low(*rows: dict[str, str]) -> int | None:

@@ -10,6 +10,7 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.connect import load_jobs_for, row_writer_for
 from onefold.check.counting import RowCounter
 from onefold.check.exact import ChunkComparer
+from onefold.check.in_memory import MemoryComparer
 from onefold.check.inspect import Inspector
 from onefold.check.log import CheckLog
 from onefold.check.repair import Repairer
@@ -54,7 +55,7 @@ def checks_of(
     comparer = ChunkComparer(connect, reader, jobs, warehouse, to)
     # A key that ends with this process: a hash in a finding says whether two values are equal, and nothing else.
     return Checks(
-        inspector, connect, comparer, RowCounter(connect, to, comparer),
+        inspector, connect, comparer, MemoryComparer(connect, warehouse), RowCounter(connect, to, comparer),
         Repairer(warehouse, loads, jobs, StoredDeletions(to), to, SourceRows(connect)),
-        CheckLog(warehouse, row_writer_for(warehouse), request.dataset, request), HashKey.new(),
+        CheckLog(warehouse, row_writer_for(warehouse), inspector.log_dataset, request), HashKey.new(),
     )  # fmt: skip
