@@ -95,46 +95,23 @@ locals {
   }
   # A function compares the names of views with every naming that it knows, whichever datasets are deployed.
   known_patterns = distinct(concat(values(local.version_patterns), [local.default_pattern], values(local.given_patterns)))
-  # Without datasets none is named: then nothing can be refreshed, and nothing is to be told. A name of a group may be given
-  # once in an expression, so the groups lose theirs.
-  versioned_tables = join("|", concat([
-    for name, pattern in local.version_patterns : "${name}/tables/${replace(pattern, "/\\(\\?P<\\w+>/", "(")}" if pattern != "labels"
-    ], [
-    # Any table there may be a plain change table. Nothing of ours is in these datasets, so that no refresh and no merge calls the
-    # function again; rows that come are no such entry.
-    for dataset in keys(local.plain_datasets) : "${dataset}/tables/[^/]+"
-  ]))
-  of_named_tables = "protoPayload.resourceName=~\"^projects/${var.project}/datasets/(${replace(replace(local.versioned_tables, "\\", "\\\\"), "\"", "\\\"")})$\""
-
-  # Where versions are found by labels, an entry has the labels of the table; that of a deletion has none.
-  labelled_datasets = [for name, pattern in local.version_patterns : name if pattern == "labels"]
-  of_labelled_tables = join(" AND ", [
-    "protoPayload.resourceName=~\"^projects/${var.project}/datasets/(${join("|", local.labelled_datasets)})/tables/[^/]+$\"",
-    "(${join(" OR ", [
-      "protoPayload.metadata.tableDeletion:*",
-      "protoPayload.metadata.tableCreation.table.tableInfo.labels.onefold_base:*",
-      "protoPayload.metadata.tableChange.table.tableInfo.labels.onefold_base:*",
-    ])})",
-  ])
 }
 
-# Tables that were not announced. An entry about a change has the schema of the table, or says that the schema was too long;
-# an entry with neither is about something else. Writes of rows are entries of another kind, tableDataChange.
+module "audit_filter" {
+  source = "./modules/audit_filter"
+
+  project            = var.project
+  version_patterns   = local.version_patterns
+  any_table_datasets = keys(local.plain_datasets)
+}
+
+# Tables that were not announced.
 resource "google_logging_project_sink" "tables" {
   name                   = "${var.prefix}onefold-tables"
   description            = "Entries of the audit log about ${length(local.plain_datasets) == 0 ? "versioned" : "change"} tables that were created, altered or deleted."
   destination            = "pubsub.googleapis.com/${google_pubsub_topic.topic["table-created"].id}"
   unique_writer_identity = true
-  filter = join(" AND ", [
-    "protoPayload.metadata.\"@type\"=\"type.googleapis.com/google.cloud.audit.BigQueryAuditMetadata\"",
-    "(${join(" OR ", [
-      "protoPayload.metadata.tableCreation:*",
-      "protoPayload.metadata.tableDeletion:*",
-      "protoPayload.metadata.tableChange.table.schemaJson:*",
-      "protoPayload.metadata.tableChange.table.schemaJsonTruncated=true",
-    ])})",
-    length(local.labelled_datasets) == 0 ? local.of_named_tables : "(${local.of_named_tables} OR (${local.of_labelled_tables}))",
-  ])
+  filter                 = module.audit_filter.filter
 }
 
 resource "google_pubsub_topic_iam_member" "sink" {

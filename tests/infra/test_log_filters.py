@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
 from support.in_memory import audit_entry
 from support.log_filters import matches
 from support.planned import filters
-from support.terraform import Plan
+from support.terraform import Outcome, Plan
 
 from onefold.capture.records import SourceEventKind
 from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX
@@ -45,6 +46,28 @@ def table_entry(kind: str, details: dict[str, Any] | None = None, table: str = "
 )
 def test_the_sink_exports_changes_of_versioned_tables(plan: Plan, entry: dict[str, Any], selected: bool) -> None:
     assert matches(filters(plan)["google_logging_project_sink.tables"], entry) is selected
+
+
+@pytest.mark.parametrize(("run", "is_listed"), [("a_thousand", True), ("ten_thousand", False)])
+@pytest.mark.parametrize(
+    ("dataset", "table", "selected"),
+    [
+        ("tenant_00000", "customer_v_abc", True),
+        ("tenant_00999", "customer_v_abc", True),
+        ("tenant_00999", "customer_unified", False),
+        ("plain", "customer", True),
+        ("elsewhere", "customer", False),
+    ],
+)
+def test_the_filter_is_short_enough_for_any_number_of_datasets(
+    tested: Callable[[str], Outcome], run: str, is_listed: bool, dataset: str, table: str, selected: bool
+) -> None:
+    filter_ = tested("grants.tftest.hcl").plans[f"filter_of_{run}_datasets"].outputs["filter"]
+    entry = json.loads(audit_entry(table, "tableCreation", dataset=dataset, project="my-project"))
+    elsewhere = json.loads(audit_entry("customer_v_abc", "tableCreation", dataset="elsewhere", project="my-project"))
+    assert len(filter_["after"]) <= 20_000
+    assert matches(filter_["after"], entry) is selected
+    assert matches(filter_["after"], elsewhere) is not is_listed
 
 
 @pytest.mark.parametrize(

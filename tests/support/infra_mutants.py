@@ -48,7 +48,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
     (
         mutant("streams.tf", 'each.value.running ? "RUNNING" : "PAUSED"', '"RUNNING"', "google_datastream_stream.stream"),
         # What is served: the audit log's entries, messages, merges and the nightly check.
-        mutant("triggers.tf", '"${dataset}/tables/[^/]+"', '"[^/]+/tables/[^/]+"', "google_logging_project_sink.tables"),
+        mutant("modules/audit_filter/main.tf", '"${dataset}/tables/[^/]+"', '"[^/]+/tables/[^/]+"', "google_logging_project_sink.tables"),
         mutant("functions.tf", 'join(",", local.served_datasets)', 'join(",", var.datasets)', FUNCTION),
         mutant("schedules.tf", "var.merge_schedule == null ? [] : local.served_datasets", "var.merge_schedule == null ? [] : var.datasets", JOBS["merge"]),
         mutant("schedules.tf", "var.refresh_schedule == null ? [] : local.served_datasets", "var.refresh_schedule == null ? [] : var.datasets", JOBS["refresh"]),

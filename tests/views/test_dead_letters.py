@@ -47,6 +47,13 @@ def test_a_message_that_can_never_be_handled_is_dead_lettered_with_its_reason(
     assert not handler.cloud.log
 
 
+def test_an_entry_of_the_audit_log_about_a_dataset_that_is_not_served_is_ignored(handler: MemoryHandler) -> None:
+    handler.handle(push_body(audit_entry("customer_v_abc", dataset="crm")))
+    assert not handler.published("dead-letter")
+    assert handler.line()["event"] == "ignored"
+    assert not handler.cloud.log
+
+
 @pytest.mark.parametrize("body", [b"", b"\xff\x00", b'{"message": {"attributes": {"dataset": "shop"}}}'])
 def test_a_body_without_a_message_is_dead_lettered_whole(handler: MemoryHandler, body: bytes) -> None:
     handler.handle(body)
