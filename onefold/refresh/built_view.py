@@ -9,6 +9,7 @@ from typing import Literal
 from onefold.core.names import LEAF_PREFIX, TableId, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.refresh.description import describe
+from onefold.refresh.tables_read import ids_read
 from onefold.schema.columns import Column
 from onefold.schema.versions import Cast
 
@@ -54,8 +55,12 @@ class BuiltView:
 
     @property
     def tables(self) -> int:
-        """How many of the 1,000 tables of a query the view takes: the versions, the leaves and the view itself."""
-        return len(self.versions) + len(self.leaves) + 1
+        """How many of the 1,000 tables of a query the view takes: itself, its leaves, and every table that their texts read.
+
+        Besides the versions these are the base and the log of its merges.
+        """
+        texts = (self.query, *(leaf.query for leaf in self.leaves))
+        return 1 + len(frozenset[TableId]().union(*map(ids_read, texts)))
 
     @property
     def ddl(self) -> str:

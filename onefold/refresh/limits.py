@@ -17,10 +17,10 @@ def limit_problems(view: BuiltView) -> list[str]:
     """Return a problem for each limit of BigQuery that a view passes, besides the length of its text."""
     problems = []
     if view.tables > MAX_TABLES:
-        most = MAX_TABLES - 1 - len(view.leaves)
+        most = len(view.versions) - (view.tables - MAX_TABLES)
         noun, advice = ("tables", _SPLIT) if view.names.united else ("versions", _RETIRE)
         problems.append(
-            f"{view.id}: {len(view.versions)} {noun}, {len(view.leaves)} leaf views and the view itself make "
+            f"{view.id}: {len(view.versions)} {noun}, {_others(view)} and the view itself make "
             f"{view.tables} tables, and BigQuery allows {MAX_TABLES} in a query: at most {most} {noun} fit. {advice}"
         )
     if (count := _count_columns(view.columns)) > MAX_COLUMNS:
@@ -35,6 +35,12 @@ def limit_warnings(view: BuiltView) -> list[str]:
     if view.tables < WARN_TABLES:
         return []
     return [f"{view.id}: {view.tables} of the {MAX_TABLES} tables that BigQuery allows in a query; consider `retire`"]
+
+
+def _others(view: BuiltView) -> str:
+    """Return what a view reads besides versions: leaves, and a base with the log of its merges."""
+    others = view.tables - 1 - len(view.versions) - len(view.leaves)
+    return f"{len(view.leaves)} leaf views" + (f", {others} other tables" if others else "")
 
 
 def _count_columns(columns: Iterable[Column]) -> int:

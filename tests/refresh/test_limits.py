@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from support.views import ARTICLE, BASE, FORMS, MIXED, NESTED, PLAIN, VIEW, accept, build, version
@@ -21,6 +22,8 @@ from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 from onefold.views.unified_view import build_view
 from onefold.views.within_limits import build_within_limits
+
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 # Limits
 
@@ -90,6 +93,21 @@ def test_a_view_that_is_too_long_takes_two_levels(judge: Judge) -> None:
     assert limit_problems(view) == []
     assert [v for leaf in view.leaves for v in sorted(covered_versions(leaf.query, "customer"))] == [v.id for v in versions]
     accept(judge, view, versions)
+
+
+def test_the_base_and_the_log_of_its_merges_count_as_tables() -> None:
+    over_base = replace(build(ARTICLE), query=(GOLDEN / "base" / "current.sql").read_text(), versions=("",))
+    assert over_base.tables == len({"the view", "customer", "customer_base", "customer_merges"})
+
+
+def test_an_error_names_what_a_view_reads_besides_versions() -> None:
+    versions = tuple(f"{n:09x}" for n in range(998))
+    others = " UNION ALL ".join(f"SELECT 1 FROM `p.shop.{name}`" for name in ("customer_base", "customer_merges"))
+    read = " UNION ALL ".join(f"SELECT 1 FROM `p.shop.customer_v_{version}`" for version in versions)
+    view = replace(build(ARTICLE), query=f"{read} UNION ALL {others}", versions=versions)
+    (problem,) = limit_problems(view)
+    assert "998 versions, 0 leaf views, 2 other tables and the view itself make 1001 tables" in problem
+    assert "at most 997 versions fit" in problem
 
 
 def test_a_leaf_is_named_by_its_text_and_keeps_its_name_while_that_stays() -> None:
