@@ -66,6 +66,7 @@ def landed_rows(
         TryAgain: an error that may pass.
     """
     versions = [version for version in warehouse.read_versions(base) if _is_captured(version)]
+    present = present.among([version.id for version in versions])
     stored = _read_base(warehouse, base)
     keys = [Column(key, join_all(types)) for key in present.primary_key if (types := _types([*versions, *stored], key))]
     rows = [RowsToDelete(version, _target(version, present, versions, keys)) for version in versions]

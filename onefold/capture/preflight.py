@@ -20,7 +20,7 @@ from onefold.capture.table_problems import refusal
 from onefold.core.errors import InvalidSettings, NotFound, OnefoldError, Rejected, TableRefused, TryAgain
 from onefold.core.names import TableId
 from onefold.core.text import shown_list
-from onefold.landing.announce import table_problems
+from onefold.landing.announce import existing, table_problems
 from onefold.landing.table import VersionedTable, versioned_table
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import Structure
@@ -251,7 +251,7 @@ def _landing_problems(
         rules: of columns.
         others: tables that have another problem already, and are not checked.
     """
-    problems: dict[VersionedTable, list[str]] = {}
+    problems: dict[VersionedTable, tuple[TableId, list[str]]] = {}
     found = {}
     for name, structure in source.structures().items():
         if name in others:
@@ -260,13 +260,14 @@ def _landing_problems(
         if isinstance(table, TableProblem):
             found[name] = table
             continue
-        id_ = TableId(warehouse.project, options.dataset, table.name)
         if table not in problems:
-            stored = warehouse.read_table(id_)
-            problems[table] = list(table_problems(id_, table.columns, stored.columns)) if stored else []
-        if problems[table]:
+            landed, stored = existing(warehouse, options.dataset, table)
+            id_ = TableId(warehouse.project, options.dataset, landed.name)
+            problems[table] = id_, list(table_problems(id_, table.columns, stored.columns)) if stored else []
+        id_, refused = problems[table]
+        if refused:
             remedy = f"{id_} is not the table of this version: rename it, and start again"
-            found[name] = TableProblem(name, "warehouse", f"{name}: {shown_list(problems[table], joint='; ')}", remedy)
+            found[name] = TableProblem(name, "warehouse", f"{name}: {shown_list(refused, joint='; ')}", remedy)
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
-from onefold.landing.table import canonical_text
+from onefold.landing.version import canonical_text
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table import SourceColumn, SourceType, Structure

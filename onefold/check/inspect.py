@@ -128,8 +128,9 @@ class Inspector:
         Raises:
             Skipped: there is no version of this structure under these rules.
         """
-        name = versioned_table(landed).name
-        if self.warehouse.get_view(base.sibling(name)) is None:
+        table = versioned_table(landed)
+        name = table.name
+        if all(self.warehouse.get_view(base.sibling(one.name)) is None for one in (table, table.among({table.former}))):
             raise Skipped(
                 f"nothing has landed in its present structure by the rules of `captures` ({name} does not exist): if the "
                 "log of capture has rule_followed or fewer_rules_accepted for it, let `captures` say the same; else wait "

@@ -25,7 +25,7 @@ from onefold.core.extras import needing
 from onefold.core.log import log
 from onefold.core.names import check_names, versioned_name
 from onefold.core.versioned_names import VersionedNames
-from onefold.landing.table import LENGTH
+from onefold.landing.version import LENGTH
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from onefold.landing.table import VersionedTable, versioned_table
 from onefold.messages.table_created import table_message
 from onefold.mysql.table import Structure
 from onefold.ports.publisher import Message, Publisher
-from onefold.ports.warehouse import BaseWarehouse
+from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Column, Schema
 
 _DENIED = (401, 403)
@@ -63,9 +63,11 @@ class Announcer:
         """
         with self._lock:
             if structure not in self._known:
-                table = versioned_table(structure)
+                table, declared = create(self._destination, versioned_table(structure), self._stop)
                 if table not in self._declared:
-                    self._declared[table] = announce(self._destination, table, self._stop)
+                    retry_until_stopped(lambda: _publish(self._destination, table), self._stop)
+                    _log_announced(self._destination, table, declared)
+                    self._declared[table] = declared
                 self._known[structure] = table
             return self._known[structure]
 
@@ -91,16 +93,16 @@ class Announcer:
         return table
 
 
-def announce(destination: Destination, table: VersionedTable, stop: Stop) -> tuple[str, ...]:
-    """Create a versioned table unless it exists, and publish a message about it.
+def create(destination: Destination, table: VersionedTable, stop: Stop) -> tuple[VersionedTable, tuple[str, ...]]:
+    """Create a versioned table unless it exists, be it under the version of earlier releases.
 
     Args:
-        destination: where the table is created, and the topic.
+        destination: where the table is created.
         table: the versioned table.
         stop: ends the retries.
 
     Returns:
-        The key that the table declares: its creator may have declared another one.
+        The table that exists, and the key that it declares: its creator may have declared another one.
 
     Raises:
         SchemaConflict: another table has the name of the version.
@@ -108,10 +110,7 @@ def announce(destination: Destination, table: VersionedTable, stop: Stop) -> tup
         Stopped: the process ends.
     """
     _log_renamed(table)
-    declared = retry_until_stopped(lambda: _create(destination, NewTable(table)), stop)
-    retry_until_stopped(lambda: _publish(destination, table), stop)
-    _log_announced(destination, table, declared)
-    return declared
+    return retry_until_stopped(lambda: _create(destination, NewTable(table)), stop)
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ def announce_once(destination: Destination, new: NewTable) -> None:
         TryAgain: an error that may pass.
     """
     _log_renamed(new.table)
-    declared = _create(destination, new)
+    _, declared = _create(destination, new)
     _publish(destination, new.table)
     _log_announced(destination, new.table, declared)
 
@@ -203,27 +202,42 @@ def _make(warehouse: BaseWarehouse, id_: TableId, new: NewTable) -> None:
         raise TableRefused(f"the warehouse refuses the table {id_}: {error}", remedy) from error
 
 
-def _create(destination: Destination, new: NewTable) -> tuple[str, ...]:
-    """Create a table unless it exists, and return the key that it declares.
+def existing(warehouse: BaseWarehouse, dataset: str, table: VersionedTable) -> tuple[VersionedTable, StoredTable | None]:
+    """Return a versioned table under the version that exists, and what is stored; the table itself, where none does.
+
+    Args:
+        warehouse: where rows land.
+        dataset: of the versioned tables.
+        table: the versioned table of a structure.
+    """
+    for one in (table, table.among({table.former})):
+        found = warehouse.read_table(TableId(warehouse.project, dataset, one.name))
+        if found is not None or not table.former:
+            return one, found
+    return table, None
+
+
+def _create(destination: Destination, new: NewTable) -> tuple[VersionedTable, tuple[str, ...]]:
+    """Create a table unless it exists, and return the one that exists with the key that it declares.
 
     Raises:
         SchemaConflict: the existing table cannot take the rows.
         TryAgain: the new table cannot be read yet.
     """
     warehouse = destination.warehouse
-    id_ = TableId(warehouse.project, destination.dataset, new.table.name)
-    found = warehouse.read_table(id_)
+    table, found = existing(warehouse, destination.dataset, new.table)
+    id_ = TableId(warehouse.project, destination.dataset, table.name)
     if found is None:
         _make(warehouse, id_, new)
         found = warehouse.read_table(id_)
     if found is None:
         raise TryAgain(f"{id_} was created, but cannot be read yet: try again in a minute")
-    problems = list(table_problems(id_, new.table.columns, found.columns))
+    problems = list(table_problems(id_, table.columns, found.columns))
     if problems:
         # ALTER TABLE RENAME fails in BigQuery while the table has a primary key.
         drop = "drop its primary key, " if found.primary_key else ""
         raise SchemaConflict([*problems, f"{id_} is not the table of this version: {drop}rename it, and start again"])
-    return found.primary_key
+    return table, found.primary_key
 
 
 def _report_key(id_: TableId, source: str, database: str, table: VersionedTable, declared: Sequence[str]) -> None:

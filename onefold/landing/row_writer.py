@@ -14,12 +14,12 @@ from typing import Any
 from onefold.core.errors import InvalidInput, TableRefused
 from onefold.core.hash_key import HashKey
 from onefold.core.text import shown_list
-from onefold.landing.table import HASHED, bigquery_type, is_known
+from onefold.landing.table import HASHED, MaskedType, bigquery_type, is_known
 from onefold.landing.text import hashed_bytes
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ghost_tables import originals
-from onefold.mysql.table import SourceColumn, SourceType, Structure
+from onefold.mysql.table import SourceColumn, Structure
 from onefold.schema.column_policy import Action
 from onefold.settings.captures import ColumnRules, action_of
 
@@ -28,13 +28,6 @@ _MOST_KNOWN = 100_000
 Convert = Callable[[Any], Any]
 Actions = tuple[Action, ...]
 FollowedRules = tuple[tuple[TableName, ColumnRules], ...]
-
-
-class MaskedType(SourceType):
-    """The type of a column that lands as NULL. The column has another version than one whose values land."""
-
-    def __str__(self) -> str:
-        return f"{super().__str__()} masked"
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, count
+from itertools import count
 
 from onefold.changelog.declared_keys import key_to_declare
 from onefold.changelog.metadata import CAPTURE_FIELDS, DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME, metadata_type
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case, table_name, versioned_name
+from onefold.landing.version import version_of_columns, version_of_structure
 from onefold.mysql.table import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceType, Structure
 from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Scalar
@@ -33,6 +33,15 @@ _MOST_OF_NAME = 60
 """A name of MySQL has at most 64 characters, and a number is appended."""
 HASHED = SourceType("hash")
 """The type as which the keyed hash of a column lands, whatever the column's type at the source."""
+
+
+class MaskedType(SourceType):
+    """The type of a column that lands as NULL. The column has another version than one whose values land."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} masked"
+
+
 _CLUSTERS = frozenset({"STRING", "INT64", "NUMERIC", "BIGNUMERIC", "DATE", "DATETIME", "TIMESTAMP"})
 
 
@@ -59,6 +68,8 @@ class VersionedTable:
     """Names in BigQuery of the columns of which the keyed hash lands."""
     added: tuple[Column, ...] = ADDED
     """The last columns, which the source does not have."""
+    former: str = field(default="", compare=False)
+    """The version by the rule of earlier releases, which hashed the types of the source and the order of its columns."""
 
     @property
     def name(self) -> str:
@@ -68,6 +79,17 @@ class VersionedTable:
     def source_names(self) -> tuple[str, ...]:
         """The names of the source's columns in BigQuery. They are computed once, because each row needs them."""
         return tuple(column.name for column in self.columns[: -len(self.added)])
+
+    def among(self, versions: Collection[str]) -> VersionedTable:
+        """Return the table under the version of earlier releases if it exists only under that; else the table itself.
+
+        So a structure that landed before an upgrade keeps its table.
+
+        Args:
+            versions: those that exist.
+        """
+        kept = self.former in versions and self.version not in versions
+        return replace(self, version=self.former) if kept else self
 
     @property
     def clustering(self) -> tuple[str, ...]:
@@ -92,7 +114,7 @@ def versioned_table(structure: Structure) -> VersionedTable:
         >>> from onefold.mysql.table import SourceColumn, SourceType
         >>> table = versioned_table(Structure("order line", (SourceColumn("id", SourceType("int")),), ("id",)))
         >>> table.name, table.source_names
-        ('order_line_v_26f738230', ('id',))
+        ('order_line_v_a9d31fa15', ('id',))
 
     Raises:
         SchemaConflict: names all columns that would have the same name, or whose types are unknown.
@@ -104,11 +126,12 @@ def versioned_table(structure: Structure) -> VersionedTable:
     columns = (Column(names[column.name], bigquery_type(column.type)) for column in structure.columns)
     return VersionedTable(
         table_name(structure.table),
-        version_of(structure),
+        version_of_columns(structure.table, ((names[column.name], _landed(column.type)) for column in structure.columns)),
         (*columns, *ADDED),
         tuple(names[key] for key in structure.primary_key),
         tuple(RenamedColumn(source, name) for source, name in names.items() if source != name),
         frozenset(names[column.name] for column in structure.columns if column.type == HASHED),
+        former=version_of_structure(structure),
     )
 
 
@@ -178,6 +201,13 @@ def bigquery_type(type_: SourceType) -> Scalar:
     return Scalar(_sized(type_) or _BY_NAME[type_.name])
 
 
+def _landed(type_: SourceType) -> str:
+    """Return the type as which values land: hashes and masked values are told from those that land as they are."""
+    if type_ == HASHED:
+        return HASHED.name
+    return f"{bigquery_type(type_)} masked" if isinstance(type_, MaskedType) else str(bigquery_type(type_))
+
+
 def is_known(type_: SourceType) -> bool:
     """Return whether values of a source type can land."""
     return type_.name in _KNOWN
@@ -212,28 +242,6 @@ _BY_NAME = {
     "json": "JSON",
 }
 _KNOWN = frozenset({*_BY_NAME, "decimal"})
-
-
-LENGTH = 9
-
-
-def version_of(structure: Structure) -> str:
-    """Return the version of a structure: the first digits of the SHA-256 of its canonical text."""
-    return hashlib.sha256(canonical_text(structure).encode()).hexdigest()[:LENGTH]
-
-
-def canonical_text(structure: Structure) -> str:
-    """Return the table name and the names and types of the columns in order, as one text.
-
-    Before each part come its length in UTF-8 and a colon, so that no two structures share a text.
-
-    Examples:
-        >>> from onefold.mysql.table import SourceColumn
-        >>> canonical_text(Structure("t", (SourceColumn("id", SourceType("int")),)))
-        '1:t2:id3:int'
-    """
-    columns = chain.from_iterable((column.name, str(column.type)) for column in structure.columns)
-    return "".join(f"{len(text.encode())}:{text}" for text in (structure.table, *columns))
 
 
 def holder_of_name(name: str, owners: Mapping[str, str], present: Collection[str]) -> str | None:

@@ -6,7 +6,7 @@ import json
 
 from onefold.capture.records import Origin, change_records, snapshot_record, source_event
 from onefold.changelog.position import Position
-from onefold.landing.table import version_of, versioned_table
+from onefold.landing.table import versioned_table
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.binlog.rows import Row
 from onefold.mysql.table import SourceColumn, SourceType, Structure
@@ -42,7 +42,7 @@ def test_a_record_has_the_row_and_its_metadata() -> None:
             "source": "shop-db",
             "database_name": "customer1",
             "table_name": "customer",
-            "table_version": version_of(KEYED),
+            "table_version": versioned_table(KEYED).version,
             "primary_key": ["id"],
             "change_type": "INSERT",
             "change_sequence_number": "1/FF/1000/0",

@@ -70,6 +70,32 @@ def test_errors_that_may_pass_are_retried(target: Destination, monkeypatch: pyte
     assert announced(target) == 1
 
 
+# The version of an earlier release
+
+
+def exists_as(target: Destination, version: str) -> None:
+    id_ = TableId("p", DATASET, f"customer_v_{version}")
+    target.warehouse.create_table(id_, TABLE.columns, (), "_landed_at", (), None)
+
+
+def test_a_structure_that_landed_in_an_earlier_release_keeps_its_table(target: Destination) -> None:
+    exists_as(target, TABLE.former)
+    assert announcer(target).table(CUSTOMER).version == TABLE.former != TABLE.version
+    assert target.warehouse.read_table(TableId("p", DATASET, TABLE.name)) is None
+
+
+def test_a_table_of_this_release_takes_the_rows_also_where_one_of_an_earlier_release_exists(target: Destination) -> None:
+    exists_as(target, TABLE.former)
+    exists_as(target, TABLE.version)
+    assert announcer(target).table(CUSTOMER) == TABLE
+
+
+def test_structures_that_bigquery_cannot_tell_apart_land_in_one_table(target: Destination) -> None:
+    reordered = Structure("customer", CUSTOMER.columns[::-1], ("id",))
+    found = announcer(target)
+    assert found.table(reordered).name == found.table(CUSTOMER).name == TABLE.name
+
+
 # The declared key, and tenants that have another one.
 
 

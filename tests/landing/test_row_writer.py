@@ -98,7 +98,7 @@ def test_each_action_gives_another_version_and_none_the_former_one() -> None:
 
 
 def test_version_of_a_hashed_column_does_not_depend_on_its_type() -> None:
-    wider = [replace(one, type=SourceType("bigint")) if one.name == "id" else one for one in CUSTOMER.columns]
+    wider = [replace(one, type=SourceType("bigint", unsigned=True)) if one.name == "id" else one for one in CUSTOMER.columns]
     rule = ColumnRules("customer", hash=("id",))
     assert versions(rule) == versions(rule, structure=replace(CUSTOMER, columns=tuple(wider)))
     assert versions() != versions(structure=replace(CUSTOMER, columns=tuple(wider)))

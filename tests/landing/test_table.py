@@ -7,7 +7,7 @@ import pytest
 from onefold.changelog.metadata import metadata_problems
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import problems_of_name, table_name
-from onefold.landing.table import ADDED, RenamedColumn, column_name, version_of, versioned_table
+from onefold.landing.table import ADDED, RenamedColumn, column_name, versioned_table
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.schema.types import parse_type, render_type
 
@@ -20,7 +20,7 @@ def structure(*names: str, key: tuple[str, ...] = ()) -> Structure:
 
 def test_the_columns_of_the_source_come_before_the_added_ones() -> None:
     table = versioned_table(structure("id", "Name", key=("id",)))
-    assert table.name == f"customer_v_{version_of(structure('id', 'Name'))}"
+    assert table.name == f"customer_v_{versioned_table(structure('id', 'Name')).version}"
     added = ["source_name", "database_name", "_landed_at", "datastream_metadata"]
     assert [column.name for column in table.columns] == ["id", "Name", *added]
     assert table.source_names == ("id", "Name")

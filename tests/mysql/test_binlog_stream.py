@@ -12,16 +12,9 @@ from support.source_database import SourceDatabase, end_of_log, on
 from onefold.capture.records import Origin, Record, change_records
 from onefold.changelog.position import Position
 from onefold.core.errors import NotFound, Rejected, TryAgain
-from onefold.landing.table import version_of, versioned_table
-from onefold.mysql.binlog.events import (
-    Committed,
-    Gtid,
-    LogEvent,
-    LogFileStarted,
-    LogPosition,
-    RowsChanged,
-    Statement,
-)
+from onefold.landing.table import versioned_table
+from onefold.landing.version import version_of_structure
+from onefold.mysql.binlog.events import Committed, Gtid, LogEvent, LogFileStarted, LogPosition, RowsChanged, Statement
 from onefold.mysql.binlog.log_socket import LogSocket
 from onefold.mysql.binlog.stream import follow
 from onefold.mysql.catalog import TableName, structure_of, structures
@@ -66,7 +59,7 @@ def test_an_alter_gives_the_version_that_is_specified(source: SourceDatabase, al
         f"INSERT INTO {table} (id{', name' if 'NOT NULL' in alter else ''}) VALUES (2{', 0' if 'NOT NULL' in alter else ''})"
     )
     before, after = source.changes()
-    assert (version_of(before.structure) != version_of(after.structure)) == differs
+    assert (version_of_structure(before.structure) != version_of_structure(after.structure)) == differs
     assert after.structure == structure_of(source.connection, TableName(source.name, table))
 
 
@@ -89,7 +82,7 @@ def test_one_structure_in_many_databases_is_one_version(source: SourceDatabase) 
         source.run(f"CREATE DATABASE {name}", f"USE {name}", CREATE, "INSERT INTO t VALUES (1, 'a')")
     changes = source.changes(TableFilter((f"{source.name}_tenant*.t",)))
     assert [change.database for change in changes] == names
-    assert len({version_of(change.structure) for change in changes}) == 1
+    assert len({version_of_structure(change.structure) for change in changes}) == 1
     present = structures(source.connection, TableFilter((f"{source.name}_tenant?",)))
     assert sorted(name.database for name in present) == names
     assert set(present.values()) == {changes[0].structure}

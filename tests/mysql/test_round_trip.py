@@ -11,7 +11,8 @@ from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
 from support.source_types import MYSQL_SAMPLES, SAMPLES, Sample
 
-from onefold.landing.table import bigquery_type, version_of
+from onefold.landing.table import bigquery_type
+from onefold.landing.version import version_of_structure
 from onefold.mysql.catalog import TableName, structure_of
 from onefold.mysql.snapshot.select_list import read_selected, select_list
 
@@ -35,7 +36,7 @@ def check_a_type(source: SourceDatabase, sample: Sample) -> None:
 
     structure = structure_of(source.connection, TableName(source.name, "t"))
     assert structure == change.structure
-    assert version_of(structure) == version_of(change.structure)
+    assert version_of_structure(structure) == version_of_structure(change.structure)
     selected = read_selected(structure, source.rows(f"SELECT {select_list(structure)} FROM t ORDER BY id"))
     assert meant(row[1] for row in selected.rows) == meant(landed)
     assert selected.losses == change.losses

@@ -7,6 +7,7 @@ from dataclasses import replace
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
 from onefold.landing.table import RenamedColumn, VersionedTable, versioned_table
+from onefold.landing.version import version_of_structure
 from onefold.mysql.table import Structure
 from onefold.schema.columns import Column
 from onefold.schema.types import Scalar
@@ -16,7 +17,10 @@ DAY = Column("_day", Scalar("DATE"))
 
 
 def pulled_table(structure: Structure) -> VersionedTable:
-    """Return the table of pulled rows for a structure; its version is that of captured ones.
+    """Return the table of pulled rows for a structure.
+
+    Its version is that of the structure at the source. No watermark tells of rows that an ALTER changed, so another type
+    there has to be another version: from it the next pull knows that it may have to read all rows.
 
     A column of the source that is named like the day gets an underscore.
 
@@ -29,7 +33,7 @@ def pulled_table(structure: Structure) -> VersionedTable:
     Raises:
         SchemaConflict: columns would share a name, or have unknown types.
     """
-    captured = versioned_table(structure)
+    captured = replace(versioned_table(structure), version=version_of_structure(structure), former="")
     taken = [name for name in captured.source_names if fold_case(name) == DAY.name]
     if not taken:
         return _with_day(captured)
