@@ -25,6 +25,7 @@ RUN_BY = {
     "tutorials/first-view.md": "test_docs.py",
     "tutorials/datastream.md": "lab/test_datastream_page.py",
     "tutorials/versions-to-a-clean-view.md": "lab/test_versions_page.py",
+    "tutorials/existing-dataset.md": "lab/test_existing_page.py",
     "tutorials/first-batch.md": "lab/test_main.py",
     "tutorials/capture-on-a-laptop.md": "lab/test_capture_page.py",
     "tutorials/pull-tables.md": "lab/test_pull_page.py",

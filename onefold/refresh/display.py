@@ -111,7 +111,8 @@ def _show_view(console: Console, plan: ViewPlan, view: BuiltView) -> None:
 
 
 def _show_size(console: Console, plan: ViewPlan, view: BuiltView) -> None:
-    console.print(f"  versions: {len(view.versions)} ({shown_list(view.versions)})")
+    if any(view.versions):  # a table without versions is read under its own name
+        console.print(f"  versions: {len(view.versions)} ({shown_list(view.versions)})")
     for reason in reasons(plan):
         console.print(f"  [yellow]{reason}[/]")
     console.print(
