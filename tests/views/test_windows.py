@@ -104,6 +104,11 @@ def test_a_leaf_is_read_from_the_earliest_day_of_its_versions_and_its_name_stays
     assert merged.leaves == later.leaves == history.leaves
 
 
+def test_a_leaf_is_read_whole_while_one_of_its_versions_is_not_merged() -> None:
+    with forced("two-level"):
+        assert filters(changes_read({"a1": NOON, "c3": NOON}).query) == ["all", "2024-05-03 00:00:00"]
+
+
 def test_a_text_over_a_copy_reads_all_changes() -> None:
     assert filters(changes_read({one.id: NOON for one in VERSIONS}, copied=True).query) == ["all"] * 3
 
