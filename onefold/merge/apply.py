@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME
 from onefold.changelog.position import Position, readable_sequence
 from onefold.core.errors import NotFound, SchemaConflict, TryAgain
 from onefold.core.names import TableId
 from onefold.core.text import counted, shown_list
 from onefold.merge.base_table import POSITION, BaseTable, merge_statement, repeated_keys_query
 from onefold.merge.change_query import changes_query, count_query, in_statements, snapshot_query
+from onefold.merge.key_ranges import KeyRanges, ranges_query, read_ranges
 from onefold.merge.merge_log import floor_sql, floor_statement, no_rebuild_since
 from onefold.merge.merge_state import MergeCounts, Zones
 from onefold.merge.plan import MergePlan, log
@@ -38,8 +40,10 @@ def merge_changes(warehouse: BaseWarehouse, plan: MergePlan) -> MergeCounts:
     check_positions(warehouse, plan)
     counts = MergeCounts()
     for group in in_statements(plan.changes, plan.base, plan.rules):
-        counts += _merge_rows(warehouse, plan, changes_query(group, plan.base, plan.rules))
-        counts += count_rows(warehouse, plan, changes_query(group, plan.base, plan.rules, only_keys=True), with_unknown=True)
+        narrow = changes_query(group, plan.base, plan.rules, only_keys=True)
+        ranges = key_ranges(warehouse, plan, narrow)
+        counts += _merge_rows(warehouse, plan, changes_query(group, plan.base, plan.rules), ranges)
+        counts += count_rows(warehouse, plan, narrow, with_unknown=True)
     log(warehouse, plan, plan.merge_kind, plan.versions, counts)
     return counts
 
@@ -52,7 +56,8 @@ def merge_rows(
     Args:
         warehouse: where the base is.
         plan: what `prepare` returned, before the rows were read.
-        rows: a query of rows in all columns of `plan.base.stored`, by name and in their types; any number per key.
+        rows: a query of rows in all columns of `plan.base.stored`, by name and in their types; any number per key. Rows
+            that it gains meanwhile may be left out.
         versions: those of `plan.versions` whose window, `since` in `plan.changes`, was read to its end. The next merge reads
             them from `plan.started_at` on. Empty where the rows are only a part of what landed.
         counts: what was counted while the rows were read; the counts of the MERGE are added.
@@ -62,7 +67,7 @@ def merge_rows(
         SchemaConflict: as `check_positions`.
     """
     check_positions(warehouse, plan)
-    done = (counts or MergeCounts()) + _merge_rows(warehouse, plan, rows)
+    done = (counts or MergeCounts()) + _merge_rows(warehouse, plan, rows, key_ranges(warehouse, plan, rows))
     if plan.state.floor:
         done = replace(done, below_floor=count_rows(warehouse, plan, rows).below_floor)
     check_not_replaced(warehouse, plan)
@@ -96,7 +101,8 @@ def merge_snapshot(warehouse: BaseWarehouse, plan: MergePlan, snapshot: TableId,
     # This row of the log comes first: the base is about to hold rows that no change table has. A later merge must not
     # convert the base as if all of its rows had landed in change tables, even where this merge breaks off.
     log(warehouse, plan, "snapshot", zones=zones)
-    counts = _merge_rows(warehouse, plan, rows) + count_rows(warehouse, plan, rows)
+    # Without ranges of keys: a row that came to the copy meanwhile would be left out, and no later merge would read it.
+    counts = _merge_rows(warehouse, plan, rows, {}) + count_rows(warehouse, plan, rows)
     # No later merge reads the rows of a copy: a base that was replaced while they were merged would lack them for good.
     check_not_replaced(warehouse, plan)
     log(warehouse, plan, "snapshot", (), counts, zones)
@@ -229,6 +235,21 @@ def check_not_replaced(warehouse: BaseWarehouse, plan: MergePlan) -> None:
         raise TryAgain(f"{plan.base.id} was replaced while rows were merged into it: merge them again")
 
 
-def _merge_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergeCounts:
-    done = warehouse.execute(merge_statement(plan.base, rows, plan.schema_plan.dropped))
+def key_ranges(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> KeyRanges:
+    """Return what is known of the keys of rows that are about to be merged; nothing where the base has no rows yet.
+
+    Args:
+        warehouse: where the rows are.
+        plan: the plan of the merge.
+        rows: a query of the rows, with the columns of the key.
+    """
+    if plan.stored is None or plan.brought_up == "created":
+        return {}
+    dataset = (plan.rules.version_column,) if plan.rules.of_united and plan.rules.version_column else ()
+    keys = plan.base.key_columns
+    return read_ranges(keys, warehouse.fetch(ranges_query(keys, rows, (SOURCE_NAME, DATABASE_NAME, *dataset)))[0])
+
+
+def _merge_rows(warehouse: BaseWarehouse, plan: MergePlan, rows: str, ranges: KeyRanges) -> MergeCounts:
+    done = warehouse.execute(merge_statement(plan.base, rows, plan.schema_plan.dropped, ranges))
     return MergeCounts(written=done.rows, inserted=done.inserted, updated=done.updated, bytes=done.bytes)

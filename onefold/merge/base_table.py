@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import indent
+from types import MappingProxyType
 
 from onefold.changelog.base_columns import DELETED as DELETED
 from onefold.changelog.base_columns import POSITION as POSITION
@@ -17,9 +18,10 @@ from onefold.changelog.key_columns import key_problems
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME, source_columns
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
+from onefold.merge.key_ranges import KeyRange, KeyRanges, within
 from onefold.merge.merge_log import floor_sql
 from onefold.schema.columns import Column, Schema
-from onefold.schema.types import STRING, Scalar, Type
+from onefold.schema.types import STRING, Scalar
 
 # Google Cloud, BigQuery, "Introduction to clustered tables" (https://cloud.google.com/bigquery/docs/clustered-tables): at
 # most four columns, of these types.
@@ -148,7 +150,9 @@ def log_of(table: TableId) -> TableId:
     return table.sibling(f"{table.table}_merges")
 
 
-def merge_statement(base: BaseTable, rows: str, dropped: Collection[str] = ()) -> str:
+def merge_statement(
+    base: BaseTable, rows: str, dropped: Collection[str] = (), ranges: KeyRanges = MappingProxyType({})
+) -> str:
     """Return the MERGE of rows into the base.
 
     Args:
@@ -157,6 +161,8 @@ def merge_statement(base: BaseTable, rows: str, dropped: Collection[str] = ()) -
             they landed, winners that a batch staged, or rows of a snapshot.
         dropped: columns of the base table that the unified schema no longer has; they become NULL in each row that is
             updated.
+        ranges: columns of the key in which the rows have no NULL, and the bounds of their values. Rows outside of them are
+            left out. By these columns BigQuery leaves out blocks of the base.
     """
     others = [column.name for column in base.stored if not base.is_key(column.name)]
     updates = [*(f"{quote(name)} = c.{quote(name)}" for name in others), *(f"{quote(name)} = NULL" for name in dropped)]
@@ -166,8 +172,8 @@ def merge_statement(base: BaseTable, rows: str, dropped: Collection[str] = ()) -
     row = free_name("b", [*base.stored, *(Column(name, STRING) for name in dropped)])
     return (
         f"MERGE INTO {base.id.quoted} AS {row}\n"
-        f"USING (\n{indent(_guarded_winners(base, rows), '  ')}\n) AS c\n"
-        f"ON {same_key(base, row, 'c')}\n"
+        f"USING (\n{indent(_guarded_winners(base, rows) + within(ranges, 'w'), '  ')}\n) AS c\n"
+        f"ON {same_key(base, row, 'c', ranges)}\n"
         f"WHEN MATCHED AND {is_newer('c', row)} THEN UPDATE SET\n  {(',' + chr(10) + '  ').join(updates)}\n"
         f"WHEN NOT MATCHED BY TARGET AND c.{quote(_above_floor(base))} THEN INSERT ({', '.join(names)})\n"
         f"VALUES ({', '.join(f'c.{name}' for name in names)})"
@@ -184,7 +190,7 @@ def is_newer(change: str, row: str) -> str:
     return f"({row}.{POSITION} IS NULL OR {change}.{POSITION} > {row}.{POSITION})"
 
 
-def same_key(base: BaseTable, one: str, other: str) -> str:
+def same_key(base: BaseTable, one: str, other: str, ranges: KeyRanges = MappingProxyType({})) -> str:
     """Return a condition under which the keys of two rows are equal, where NULL equals NULL.
 
     Each part compares one expression over one row with one over the other: BigQuery runs an outer join only on such
@@ -194,8 +200,9 @@ def same_key(base: BaseTable, one: str, other: str) -> str:
         base: the base table, for its keys.
         one: the alias of a row.
         other: the alias of another row.
+        ranges: columns of the key within which the key of the other row is known to be.
     """
-    return " AND ".join(_same(quote(column.name), column.type, one, other) for column in base.key_columns)
+    return " AND ".join(_same(column, one, other, ranges.get(column.name)) for column in base.key_columns)
 
 
 def winners(base: BaseTable, rows: str, extra: str = "") -> str:
@@ -269,8 +276,10 @@ def _kept(base: BaseTable, column: Column) -> str:
     return f"w.{name}" if base.is_key(column.name) else f"IF(w.{DELETED}, NULL, w.{name}) AS {name}"
 
 
-def _same(name: str, type_: Type, one: str, other: str) -> str:
-    zero = _ZEROS[str(type_)]
+def _same(column: Column, one: str, other: str, known: KeyRange | None) -> str:
+    name, zero = quote(column.name), _ZEROS[str(column.type)]
+    if known:
+        return f"{one}.{name} = {other}.{name}" + (f" AND {known.holds(f'{one}.{name}')}" if known.bounds else "")
     return (
         f"({one}.{name} IS NULL) = ({other}.{name} IS NULL) "
         f"AND IFNULL({one}.{name}, {zero}) = IFNULL({other}.{name}, {zero})"

@@ -79,8 +79,9 @@ def in_statements(changes: Sequence[ChangeTable], base: BaseTable, rules: TableR
     size = 0
     for source in changes:
         length = len(_branch(source, base.columns, rules)) + len(_UNION)
-        # What the MERGE adds: the comparison of keys, four mentions of each column, and its fixed words.
-        room = MAX_QUERY - len(same_key(base, "b", "c")) - sum(4 * len(column.name) + 50 for column in base.stored) - 2_000
+        # What the MERGE adds: the comparison of keys and their bounds, four mentions of each column, and its fixed words.
+        keys = 2 * len(same_key(base, "b", "c")) + 400 * len(base.keys)
+        room = MAX_QUERY - keys - sum(4 * len(column.name) + 50 for column in base.stored) - 2_000
         if length > room:
             raise LimitExceeded(
                 f"{source.id}: expected columns that fit a query of {MAX_QUERY} characters, got "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from onefold.core.names import TableId
 from onefold.core.text import counted
-from onefold.merge.apply import snapshot_rows
+from onefold.merge.apply import key_ranges, snapshot_rows
 from onefold.merge.base_table import merge_statement
 from onefold.merge.change_query import changes_query, in_statements
 from onefold.merge.migrate import first_statements
@@ -42,9 +42,11 @@ def statements(
     plan = plan_merge(warehouse, table, settings, keys)
     dropped = plan.schema_plan.dropped
     copied = [snapshot_rows(warehouse, plan, snapshot, at)] if snapshot else []
-    groups = in_statements(plan.changes, plan.base, plan.rules)
-    rows = [*copied, *(changes_query(group, plan.base, plan.rules) for group in groups)]
-    merges = (f"{_note(warehouse, plan, some)}{merge_statement(plan.base, some, dropped)}" for some in rows)
+    merges = [f"{_note(warehouse, plan, rows)}{merge_statement(plan.base, rows, dropped)}" for rows in copied]
+    for group in in_statements(plan.changes, plan.base, plan.rules):
+        rows = changes_query(group, plan.base, plan.rules)
+        ranges = key_ranges(warehouse, plan, changes_query(group, plan.base, plan.rules, only_keys=True))
+        merges.append(f"{_note(warehouse, plan, rows)}{merge_statement(plan.base, rows, dropped, ranges)}")
     return [*first_statements(plan, rebuild), *merges]
 
 
