@@ -36,6 +36,11 @@ locals {
       labels = { batch = "EXTRACT(resource.labels.batch_id)" }
       tell   = "A comparison found rows that differ. Its log has the counts, and the output that was asked for has the rows."
     }
+    "merges are late" = {
+      filter = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-reconcile-\" AND (jsonPayload.event=\"merges_late\" OR jsonPayload.message=~\"merges_late\" OR textPayload=~\"merges_late\")"
+      labels = { batch = "EXTRACT(resource.labels.batch_id)" }
+      tell   = "Tables with new rows have not been merged for long. Nothing is lost, and current views are right, but reading them costs more with each hour. The line says how many tables, and which one is the oldest: raise merge_parallel, let tables wait by merge_when, or see in the lines table_done why merges fail."
+    }
     # Capture may run anywhere, so only events identify its log lines.
     "table emptied at the source" = {
       filter = "severity=CRITICAL AND (jsonPayload.event=\"table_truncated\" OR jsonPayload.event=\"table_dropped\" OR jsonPayload.event=\"table_renamed\")"

@@ -16,9 +16,12 @@ locals {
       name        = "${var.prefix}onefold-merge-${local.schedule_names[dataset]}"
       description = "Merges all tables of ${dataset} that have new rows."
       schedule    = var.merge_schedule
-      message     = jsonencode({ job = "reconcile", dataset = dataset })
+      message     = jsonencode(merge({ job = "reconcile", dataset = dataset }, local.merge_arguments))
     }
   }
+  # Only what differs from the job's own defaults.
+  merge_named     = { for name, value in { parallel = var.merge_parallel, late-hours = var.merge_late_hours } : name => value if value != null }
+  merge_arguments = { for name in ["arguments"] : name => local.merge_named if length(local.merge_named) > 0 }
   batch_schedules = {
     for key, request in { for request in var.reconcile_schedules : "${request.job} ${request.dataset}.${request.table}" => request } : key => {
       # A table name may contain characters that the name of a job may not.

@@ -789,6 +789,28 @@ variable "merge_schedule" {
   }
 }
 
+variable "merge_parallel" {
+  description = "How many tables of a dataset a batch of `merge_schedule` merges at the same time, 4 by default. More need more memory of the driver."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.merge_parallel == null || try(var.merge_parallel >= 1 && var.merge_parallel <= 64 && floor(var.merge_parallel) == var.merge_parallel, false)
+    error_message = "merge_parallel must be a whole number from 1 to 64."
+  }
+}
+
+variable "merge_late_hours" {
+  description = "A table with new rows whose last merge is more hours old than this opens an incident, when a batch of `merge_schedule` finds it; 48 by default. Above the time between two merges, and above `max_age_hours` of `merge_when` in onefold.yaml."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.merge_late_hours == null || try(var.merge_late_hours >= 1 && var.merge_late_hours <= 8760 && floor(var.merge_late_hours) == var.merge_late_hours, false)
+    error_message = "merge_late_hours must be a whole number from 1 to 8,760."
+  }
+}
+
 variable "reconcile_schedules" {
   description = "Batches at fixed times: the table, the time (cron), and the arguments of the job, each a list of words."
   type = list(object({

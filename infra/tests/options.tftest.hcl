@@ -41,6 +41,8 @@ variables {
     file         = "permissions/access.yaml"
   }
   merge_schedule          = "30 * * * *"
+  merge_parallel          = 16
+  merge_late_hours        = 24
   events                  = { dataset = "crm", runs = "gs://exports/shredded/" }
   schema_registry         = { keys = "registry-keys", public = ["org.open"], order = "sequential", patches = true, warehouses = ["redshift"], callers = ["allUsers", "group:data@example.com"] }
   schema_registry_ingress = "ALLOW_ALL"

@@ -108,6 +108,9 @@ run "the_first_of_each" {
     refresh_schedule = "every day"
     # A merge schedule is cron.
     merge_schedule = "hourly"
+    # Tables at a time, and hours, are whole numbers.
+    merge_parallel   = 65
+    merge_late_hours = 0
     # A batch schedule is cron.
     reconcile_schedules = [{ dataset = "shop", table = "customer", schedule = "daily" }]
     # An email is an address.
@@ -142,6 +145,8 @@ run "the_first_of_each" {
     var.time_zone,
     var.refresh_schedule,
     var.merge_schedule,
+    var.merge_parallel,
+    var.merge_late_hours,
     var.reconcile_schedules,
     var.alert_email,
     var.build_wait_seconds,

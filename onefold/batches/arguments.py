@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Literal
 
 from onefold.batches.declaration import Argument, JobArguments, Parallel
-from onefold.batches.values import Uri, is_dataset, not_empty, parse_bound, parse_names
+from onefold.batches.values import Uri, between, is_dataset, not_empty, parse_bound, parse_names
 from onefold.changelog.position import HEXADECIMAL, Position
 
 UNAVAILABLE_VALUE = "__debezium_unavailable_value"
@@ -141,6 +141,13 @@ class DatasetArguments(JobArguments):
         ),
     ] = None  # fmt: skip
     parallel: Parallel = 4
+    late_hours: Annotated[
+        int,
+        Argument(
+            "after how many hours without a merge a table with new rows is logged as an error, 1 to 8,760", "N",
+            check=between(1, 8_760, " hours"),
+        ),
+    ] = 48  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -168,7 +175,7 @@ def parse_reconcile(words: Sequence[str]) -> ReconcileArguments | DatasetArgumen
 
     Examples:
         >>> parse_reconcile(["--dataset", "shop", "--match", "order_*"])
-        DatasetArguments(dataset='shop', match='order_*', parallel=4)
+        DatasetArguments(dataset='shop', match='order_*', parallel=4, late_hours=48)
         >>> parse_reconcile(["--changes", "bigquery:shop.customer", "--base", "bigquery:shop.customer_base"]).base
         Uri(text='bigquery:shop.customer_base', table=TableId(project=None, dataset='shop', table='customer_base'))
     """

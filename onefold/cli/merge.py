@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.changelog.metadata import CHANGE_TYPES
 from onefold.cli.all_tables import TableOutcome, entry, refuse_for_many, run_for_many, unless_skipped
 from onefold.cli.common import (
     ERROR,
@@ -25,19 +22,17 @@ from onefold.cli.common import (
     work_on_each,
 )
 from onefold.cli.confirm import confirm, yes_option
+from onefold.cli.merge_result import lines_of, outcome_of
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json
 from onefold.cli.table_arguments import all_option, dry_run_option, match_option, selected, table_argument
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
-from onefold.core.text import counted
 from onefold.merge.base_table import base_table
-from onefold.merge.merge_state import MergeCounts
-from onefold.merge.plan import BROUGHT_UP
 
 if TYPE_CHECKING:
+    from onefold.merge.need import MergeNeed
     from onefold.settings.environment import Settings
-    from onefold.views.reconcile import MergeResult
 
 key_option = click.option(
     "--keys",
@@ -90,7 +85,8 @@ def merge(
 
     TABLE is a change table in the form of Datastream's append-only mode, or the base name of versioned ones. The base is
     created if it does not exist. Running the command twice gives the same base as running it once. Of many tables, those
-    without a known key are skipped, and without --rebuild and --purge-tombstones-after those without newer rows, too.
+    without a known key are skipped, and without --rebuild and --purge-tombstones-after those without newer rows, too, and
+    those that wait, by `merge_when` in onefold.yaml. The oldest merge comes first. A table that is named is always merged.
     """
     from onefold.merge.statements import statements
     from onefold.views.plain import knowing_plain
@@ -128,9 +124,9 @@ def merge(
         announce=announcing(warehouse.project, settings),
     )
     if as_json:
-        echo_json([_outcome(done).as_dict()])
+        echo_json([outcome_of(done).as_dict()])
     else:
-        print_lines(*_lines(done))
+        print_lines(*lines_of(done))
     return OK
 
 
@@ -159,21 +155,45 @@ def _as_script(statements: list[str]) -> str:
 
 
 def _show_many(warehouse: Any, settings: Settings, dataset: str, match: str | None, rebuild: bool, as_json: bool) -> int:
-    """Print the statements of the merges of many tables. The merge of a table that is skipped or fails stops no other."""
-    from onefold.merge.dataset import find_candidates
+    """Print the statements of the merges of many tables, and of each table why it is merged or not.
+
+    The merge of a table that is skipped or fails stops no other.
+    """
     from onefold.merge.statements import statements
 
+    needs = _needs(warehouse, settings, dataset, match)
+
     def work(table: TableId) -> TableOutcome:
+        need = needs[table]
+        if not rebuild and need.state != "due":
+            return _left(need, None if as_json else "-- ")
         found = statements(warehouse, table, settings, (), rebuild=rebuild)
         if not as_json:
-            click.echo(f"-- {table}\n{_as_script(found)}")
-        return TableOutcome(table, "shown", (("statements", found),))
+            why = "" if rebuild else f"-- merged: {need.reason}\n"
+            click.echo(f"-- {table}\n{why}{_as_script(found)}")
+        return TableOutcome(table, "shown", (("statements", found), *([] if rebuild else [("reason", need.reason)])))
 
-    tables = [found.table for found in find_candidates(warehouse, dataset, settings, match)]
-    results = work_on_each(tables, unless_skipped(work), None)
+    results = work_on_each([*needs], unless_skipped(work), None)
     if as_json:
         echo_json([entry(one) for one in results])
     return ERROR if any(isinstance(one, Failure) for one in results) else OK
+
+
+def _needs(warehouse: Any, settings: Settings, dataset: str, match: str | None) -> dict[TableId, MergeNeed]:
+    """Return which tables of a dataset have to be merged, in the order of their merges."""
+    from onefold.merge.dataset import find_candidates
+    from onefold.merge.need import in_order, read_need
+
+    found = find_candidates(warehouse, dataset, settings, match)
+    return {need.table.table: need for need in in_order(read_need(warehouse, one, settings) for one in found)}
+
+
+def _left(need: MergeNeed, lead: str | None) -> TableOutcome:
+    """Return the outcome of a table that is not merged now; print it behind `lead`, unless that is None."""
+    state = need.state.replace("_", " ")
+    if lead is not None:
+        click.echo(f"{lead}{need.table.table} {'is up to date' if state == 'up to date' else 'waits'}: {need.reason}")
+    return TableOutcome(need.table.table, state, (("reason", need.reason),))
 
 
 def _merge_many(
@@ -185,23 +205,23 @@ def _merge_many(
     purge_after_days: int | None,
     as_json: bool,
 ) -> int:
-    """Merge all tables of a dataset, or those that match, one after the other."""
-    from onefold.merge.dataset import find_candidates, has_new_rows
+    """Merge all tables of a dataset, or those that match, one after the other: the oldest merge first."""
     from onefold.views.reconcile import reconcile
 
     announce = announcing(warehouse.project, settings)
-    candidates = {found.table: found for found in find_candidates(warehouse, dataset, settings, match)}
+    needs = _needs(warehouse, settings, dataset, match)
     always = rebuild or purge_after_days is not None
 
     def work(table: TableId) -> TableOutcome:
-        if not always and not has_new_rows(warehouse, candidates[table], settings):
-            return TableOutcome(table, "up to date")
+        need = needs[table]
+        if not always and need.state != "due":
+            return _left(need, "" if need.state == "waiting" and not as_json else None)
         done = reconcile(warehouse, table, settings, purge_after_days=purge_after_days, rebuild=rebuild, announce=announce)
         if not as_json:
-            print_lines(*_lines(done))
-        return _outcome(done)
+            print_lines(*lines_of(done))
+        return outcome_of(done)
 
-    return run_for_many(dataset, [*candidates], work, f"merging {dataset}", as_json)
+    return run_for_many(dataset, [*needs], work, f"merging {dataset}", as_json)
 
 
 def _check_together(snapshot: str | None, at: str | None, show: bool, purge_after_days: int | None) -> None:
@@ -239,62 +259,3 @@ def _table(text: str, merged: TableId) -> TableId:
     check_names(zip(_PARTS, parts, strict=False))
     dataset = parts[1] if len(parts) > 1 else merged.dataset
     return TableId(parts[2] if len(parts) == len(_PARTS) else merged.project, dataset, parts[0])
-
-
-def _outcome(done: MergeResult) -> TableOutcome:
-    fields = {
-        "base": str(done.plan.base.id),
-        "key": list(done.plan.base.keys),
-        "brought_up": done.brought_up,
-        "read_by": done.plan.changes[0].way,
-        **asdict(done.counts),
-        "snapshot": asdict(done.snapshot) if done.snapshot else None,
-        "purged": done.purged,
-        "view": str(done.view.id) if done.view else None,
-    }
-    return TableOutcome(done.plan.base.table, "merged", tuple(fields.items()))
-
-
-def _lines(done: MergeResult) -> list[str]:
-    base = done.plan.base.id
-    lines = [f"{base}: {BROUGHT_UP[done.brought_up]}"] if done.brought_up else []
-    lines += [done.plan.reads] if done.plan.reads else []
-    if done.snapshot:
-        lines.append(f"{base}: from the copy {_counts_text(done.snapshot, 'row')}")
-    lines.append(f"{base}: {_counts_text(done.counts, 'change')}")
-    lines += (f"WARNING: {base}: {warning}" for warning in _warnings(done.counts + (done.snapshot or MergeCounts())))
-    if done.purged is not None:
-        lines.append(f"{counted(done.purged, 'tombstone')} purged")
-    if done.view:
-        lines.append(f"{done.view.id} {'is up to date' if done.view.action == 'none' else 'updated'}")
-    return lines
-
-
-def _warnings(counts: MergeCounts) -> Iterator[str]:
-    """Yield a warning for sequences of unknown form, which are ordered as text, and one for changes of unknown type."""
-    if counts.ordered_by_text:
-        yield (
-            f"{counted(counts.ordered_by_text, 'change')} ordered by text, since a sequence such as {counts.text_example!r} "
-            "has no documented form; if text is not the order of the source, make the source write hexadecimal sections "
-            "(docs/explanation/position-and-digest.md, Position) and merge with --rebuild"
-        )
-    if counts.unknown_types:
-        yield (
-            f"{counted(counts.unknown_types, 'change')} with a change_type other than {', '.join(CHANGE_TYPES)} counted as "
-            "upserts; where they are deletions, correct the rows in the change table and merge with --rebuild"
-        )
-
-
-def _counts_text(counts: MergeCounts, what: str) -> str:
-    parts = [f"{counted(counts.changes, what)} of {counted(counts.keys, 'key')} read"]
-    if counts.inserted is not None and counts.updated is not None:
-        parts.append(f"{counted(counts.inserted, 'row')} inserted, {counts.updated:,} updated")
-    elif counts.written is not None:
-        parts.append(f"{counted(counts.written, 'row')} written")
-    if counts.below_floor:
-        parts.append(f"{counted(counts.below_floor, 'key')} not inserted, at or below the floor of a purge")
-    if counts.bytes:
-        parts.append(f"{counted(counts.bytes, 'byte')} processed")
-    if counts.disputed:
-        parts.append(f"{counted(counts.disputed, 'change')} with the position of another change but other content")
-    return "; ".join(parts)

@@ -18,7 +18,7 @@ from onefold.changelog.key_columns import key_problems
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME, source_columns
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
-from onefold.merge.key_ranges import KeyRange, KeyRanges, within
+from onefold.merge.key_ranges import KeyRanges, ValueRange, within
 from onefold.merge.merge_log import floor_sql
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import STRING, Scalar
@@ -276,7 +276,7 @@ def _kept(base: BaseTable, column: Column) -> str:
     return f"w.{name}" if base.is_key(column.name) else f"IF(w.{DELETED}, NULL, w.{name}) AS {name}"
 
 
-def _same(column: Column, one: str, other: str, known: KeyRange | None) -> str:
+def _same(column: Column, one: str, other: str, known: ValueRange | None) -> str:
     name, zero = quote(column.name), _ZEROS[str(column.type)]
     if known:
         return f"{one}.{name} = {other}.{name}" + (f" AND {known.holds(f'{one}.{name}')}" if known.bounds else "")

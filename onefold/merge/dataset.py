@@ -13,25 +13,26 @@ from onefold.core.errors import NotFound
 from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
 from onefold.merge.merge_state import MergeState
-from onefold.merge.stored_base import read_base, read_log
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.versions import table_of
 from onefold.settings.environment import Settings
 
-Outcome = Literal["merged", "up_to_date", "skipped", "failed"]
-"""The result of a merge of one table among many. `skipped`: nothing can be merged yet, which is no error."""
+Outcome = Literal["merged", "up_to_date", "waiting", "skipped", "failed"]
+"""The result of a merge of one table among many. `waiting`: few rows have landed, and it is merged later. `skipped`: nothing
+can be merged yet, which is no error."""
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 def outcome_counts(outcomes: Iterable[Outcome]) -> str:
-    """Return how many tables have each outcome, in words for people.
+    """Return how many tables have each outcome, in words for people; tables that wait only where there are some.
 
     Examples:
         >>> outcome_counts(["merged", "skipped", "merged"])
         '2 merged, 0 up to date, 1 skipped, 0 failed'
     """
     found = Counter(outcomes)
-    return ", ".join(f"{found[outcome]:,} {outcome.replace('_', ' ')}" for outcome in OUTCOMES)
+    shown = (outcome for outcome in OUTCOMES if found[outcome] or outcome != "waiting")
+    return ", ".join(f"{found[outcome]:,} {outcome.replace('_', ' ')}" for outcome in shown)
 
 
 @dataclass(frozen=True)
@@ -96,30 +97,17 @@ def no_candidates(dataset: str, names: VersionedNames, match: str | None = None)
     )
 
 
-def has_new_rows(warehouse: BaseWarehouse, candidate: Candidate, settings: Settings) -> bool:
-    """Return whether rows may have landed since the last merge of a table, or whether there was no merge.
+def is_newer(warehouse: BaseWarehouse, version: str, changes: TableId, state: MergeState) -> bool:
+    """Return whether rows of a version may have landed since it was last merged, or whether it never was.
 
     Rows are never overlooked: where it is unknown when a change table was written, the table counts as written.
 
     Args:
         warehouse: where the tables are.
-        candidate: the table.
-        settings: those of the installation; versions that are retired do not count.
-
-    Raises:
-        SchemaConflict: the name of the base belongs to something else.
+        version: the version.
+        changes: its change table.
+        state: what the log of merges says.
     """
-    rules = settings.rules_for(candidate.table)
-    place, retired = rules.base_place(candidate.table), rules.retired
-    base = read_base(warehouse, place)
-    if base is None:
-        return True
-    state = read_log(warehouse, place, base)
-    used = {version: id_ for version, id_ in candidate.changes.items() if version not in retired}
-    return any(_is_newer(warehouse, version, id_, state) for version, id_ in used.items())
-
-
-def _is_newer(warehouse: BaseWarehouse, version: str, changes: TableId, state: MergeState) -> bool:
     merged = state.start_of(version)
     if merged is None:
         return warehouse.has_table(changes)  # a clone is listed as a table, and never merged

@@ -27,7 +27,7 @@ _LONGEST = 100
 
 
 @dataclass(frozen=True)
-class KeyRange:
+class ValueRange:
     """What is known of a key's column in the rows of a merge: none is NULL, and all values lie within the bounds.
 
     bounds: the least and the greatest value, as literals; None where they are not known, or would tell a key.
@@ -39,13 +39,13 @@ class KeyRange:
         """Return a condition: the value, an expression, is within the range.
 
         Examples:
-            >>> KeyRange(("0", "1024")).holds("b.`id`"), KeyRange().holds("b.`id`")
+            >>> ValueRange(("0", "1024")).holds("b.`id`"), ValueRange().holds("b.`id`")
             ('b.`id` BETWEEN 0 AND 1024', 'b.`id` IS NOT NULL')
         """
         return f"{value} BETWEEN {' AND '.join(self.bounds)}" if self.bounds else f"{value} IS NOT NULL"
 
 
-KeyRanges = Mapping[str, KeyRange]
+KeyRanges = Mapping[str, ValueRange]
 """The ranges by column, spelled as in the base; a column that may be NULL has none."""
 
 
@@ -73,10 +73,10 @@ def read_ranges(keys: Sequence[Column], found: Mapping[str, Any]) -> KeyRanges:
         >>> from onefold.schema.types import parse_type
         >>> keys = [Column("id", parse_type("INT64")), Column("email", parse_type("STRING"))]
         >>> read_ranges(keys, {"nulls_0": 0, "least_0": 7, "greatest_0": 2047, "nulls_1": 3})
-        {'id': KeyRange(bounds=('0', '2048'))}
+        {'id': ValueRange(bounds=('0', '2048'))}
     """
     return {
-        column.name: KeyRange(_bounds(str(column.type), found.get(f"least_{place}"), found.get(f"greatest_{place}")))
+        column.name: ValueRange(_bounds(str(column.type), found.get(f"least_{place}"), found.get(f"greatest_{place}")))
         for place, column in enumerate(keys)
         if not found[f"nulls_{place}"]
     }

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from onefold.core.errors import ViewChanged
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.ports.listing import StoredSize
 from onefold.schema.columns import Column
 from onefold.schema.types import Type
 from onefold.schema.versions import Version
@@ -195,6 +196,9 @@ class BaseWarehouse(Warehouse, Protocol):
 
     def written_at(self, id_: TableId) -> datetime | None:
         """Return when a table was last written; None where that is unknown, or there is no table of this name."""
+
+    def table_size(self, id_: TableId) -> StoredSize | None:
+        """Return the size of a table, with an estimate of rows that are being streamed; None where there is no table."""
 
     def time_travel(self, dataset: str) -> timedelta | None:
         """Return how long the warehouse keeps what was appended to tables of a dataset; None where it keeps nothing."""

@@ -13,6 +13,19 @@ from onefold.schema.types import Type
 
 
 @dataclass(frozen=True)
+class MergeWhen:
+    """When a merge of many tables works on a table with new rows: where enough landed, or the last merge is old.
+
+    Attributes:
+        landed_percent: the least that has to have landed since the last merge, in percent of the base's bytes.
+        max_age_hours: after how many hours the table is merged however little landed. With 20, a daily merge works on all.
+    """
+
+    landed_percent: float = 5
+    max_age_hours: int = 20
+
+
+@dataclass(frozen=True)
 class TableRules:
     """The rules by which the versions of one table become one view and one base table.
 
@@ -35,6 +48,7 @@ class TableRules:
         base_dataset: the dataset of the base of a plain change table; None where it is that of the change tables.
         tool: the tool that writes a plain change table in a form of its own, such as Airbyte; None for no such tool.
         rows: what this tool writes: a row for each change, or one row for each key; None without a tool.
+        merge_when: when a merge of many tables works on this one; None for always, where there are new rows.
         of_united: whether the versions are tables of several datasets, and the version column holds the dataset.
     """
 
@@ -55,6 +69,7 @@ class TableRules:
     tool: str | None = None
     rows: Literal["history", "current"] | None = None
     of_united: bool = False
+    merge_when: MergeWhen | None = None
 
     def base_place(self, table: TableId) -> TableId:
         """Return the name of a table in the dataset of its base.

@@ -14,7 +14,7 @@ from onefold.core.version_labels import LABELS, LabelledNames
 from onefold.core.version_pattern import pattern_problems, without_anchors
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
-from onefold.schema.table_rules import TableRules
+from onefold.schema.table_rules import MergeWhen, TableRules
 from onefold.settings.yaml_types import read_targets, type_problems, with_inherited
 
 # Names in the tz database whose meaning depends on the machine.
@@ -93,6 +93,7 @@ def read_rules(body: Body, defaults: TableRules = TableRules()) -> TableRules:  
     inherited = {key: getattr(defaults, key) for key in (*_INHERITED, "keys", "order_by")}
     return TableRules(
         **{**inherited, **own, **listed},
+        merge_when=_merge_when(body["merge_when"]) if "merge_when" in body else defaults.merge_when,
         types=tuple((target.path, target.type) for target in targets),
         units=tuple((target.path, target.unit) for target in targets if target.unit),
         retired=frozenset(body["retire"] or ()) if "retire" in body else defaults.retired,
@@ -142,6 +143,10 @@ def _tool_problems(body: Body, at: Path) -> Iterator[Problem]:
         yield Problem("`rows` is missing: write history or current, as `onefold discover` says", (*at, "tool"))
     if "rows" in body and "tool" not in body:
         yield Problem("`tool` is missing: write the tool that fills the table, as `onefold discover` says", (*at, "rows"))
+
+
+def _merge_when(value: str | Mapping[str, Any]) -> MergeWhen | None:
+    return None if isinstance(value, str) else MergeWhen(**value)
 
 
 def _columns(value: list[str] | None) -> tuple[str, ...]:

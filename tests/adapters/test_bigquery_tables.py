@@ -49,6 +49,20 @@ def test_a_table_was_written_when_it_was_last_changed_unless_rows_are_in_its_str
     assert warehouse.written_at(BASE.sibling("customer_v_gone")) is None
 
 
+def test_the_size_of_a_table_counts_what_is_being_streamed(cloud: FakeBigQuery, warehouse: BaseWarehouse) -> None:
+    table = BASE.sibling("customer_v_abc")
+    cloud.change("customer_v_abc", lambda stored: stored.update(numRows="90", numBytes="9000"))
+    found = warehouse.table_size(table)
+    assert found is not None
+    assert (found.rows, found.size) == (90, 9_000)
+    buffer = {"estimatedRows": "10", "estimatedBytes": "500", "oldestEntryTime": "1767323045000"}
+    cloud.change("customer_v_abc", lambda stored: stored.update(streamingBuffer=buffer))
+    found = warehouse.table_size(table)
+    assert found is not None
+    assert (found.rows, found.size) == (100, 9_500)
+    assert warehouse.table_size(BASE.sibling("customer_v_gone")) is None
+
+
 def test_only_a_temporary_table_expires(cloud: FakeBigQuery, warehouse: BaseWarehouse) -> None:
     before = datetime.now(UTC)
     for name in ("onefold_tmp_keys_1", "customer_onefold_tmp_"):

@@ -37,9 +37,9 @@ def test_a_message_without_a_table_is_a_request_for_the_dataset() -> None:
 
 def test_only_what_differs_from_the_defaults_is_named() -> None:
     assert plan_batch(ALL, "1", BATCH_SETTINGS, PLACES).arguments == ("--dataset=shop",)
-    request = parse_batch_request(message(arguments={"match": "order_*", "parallel": 8}))
+    request = parse_batch_request(message(arguments={"match": "order_*", "parallel": 8, "late-hours": 30}))
     words = plan_batch(request, "1", BATCH_SETTINGS, PLACES).arguments
-    assert DatasetArguments.parse(words) == DatasetArguments("shop", "order_*", 8)
+    assert DatasetArguments.parse(words) == DatasetArguments("shop", "order_*", 8, 30)
 
 
 def test_the_labels_are_no_labels_of_a_table() -> None:

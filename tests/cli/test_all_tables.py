@@ -60,6 +60,26 @@ def test_merge_all_rebuilds_also_what_has_nothing_new(run: Run, dataset: Emulate
     assert "this will write the base anew" in again.err
 
 
+def test_a_table_that_waits_is_merged_by_its_name_and_the_look_says_why(run: Run, dataset: EmulatedDataset) -> None:
+    made = shops(dataset, "w", "busy", "new")
+    run("merge", f"{dataset.name}.w_busy")
+    waits = "merge_when: {landed_percent: 101, max_age_hours: 20}\n"
+    Path("onefold.yaml").write_text(waits + Path("onefold.yaml").read_text())
+    made["busy"].land("1a", change("INSERT", "2", id=1, name="later"))
+    look = run("merge", f"{dataset.name}.w_*", "--dry-run")
+    assert f"-- local.{dataset.name}.w_busy waits: 100 B landed, 100.0 % of the base: it waits for 101 %" in look.out
+    assert f"-- local.{dataset.name}.w_new\n-- merged: it has no base yet\n" in look.out
+    shown = {entry["table"][-4:]: entry for entry in run("merge", f"{dataset.name}.w_*", "--dry-run", "--json").results}
+    assert (shown["busy"]["outcome"], shown["_new"]["reason"]) == ("waiting", "it has no base yet")
+
+    many = run("merge", f"{dataset.name}.w_*")
+    assert many.out.splitlines()[-1] == f"{dataset.name}: 1 merged, 1 waiting"
+    assert f"local.{dataset.name}.w_busy waits: 100 B landed" in many.out
+    assert [row["name"] for row in made["busy"].people_see()] == ["w_busy"]
+    assert run("merge", f"{dataset.name}.w_busy").code == 0
+    assert [row["name"] for row in made["busy"].people_see()] == ["later"]
+
+
 def test_current_all_writes_the_view_of_every_table_with_a_known_key(run: Run, dataset: EmulatedDataset) -> None:
     shops(dataset, "c", "a", "b", "taken", "unkeyed")
     dataset.run(f"CREATE VIEW {dataset.quoted('c_taken_current')} AS SELECT 7 AS mine")

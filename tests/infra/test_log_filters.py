@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, get_args
 
 import pytest
@@ -13,7 +14,10 @@ from support.planned import filters
 from support.terraform import Outcome, Plan
 
 from onefold.capture.records import SourceEventKind
-from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX
+from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, TableId
+from onefold.merge.dataset import Candidate
+from onefold.merge.need import MergeNeed
+from onefold.spark.reconcile.dataset import log_late
 
 FUNCTION = {"type": "cloud_run_revision", "labels": {"service_name": "refresh-view"}}
 
@@ -135,6 +139,27 @@ LINE = '{"severity": "CRITICAL", "message": "a and b differ", "event": "differen
 )
 def test_differences_raise_an_alert(plan: Plan, entry: dict[str, Any], selected: bool) -> None:
     assert matches(alert(plan, "comparison found differences"), entry) is selected
+
+
+MERGES = {"type": "cloud_dataproc_batch", "labels": {"batch_id": "onefold-reconcile-0123"}}
+
+
+def late_line(capsys: pytest.CaptureFixture[str], hours: int) -> str:
+    """What a batch logs of a table whose last merge is so old, where 48 hours are the limit."""
+    age, table = timedelta(hours=hours), Candidate(TableId("p", "shop", "customer"), {})
+    log_late("shop", [MergeNeed(table, "due", "", age=age)], timedelta(hours=48))
+    return capsys.readouterr().out
+
+
+def test_the_line_of_late_merges_raises_an_alert_in_each_form(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    filter_, line = alert(plan, "merges are late"), late_line(capsys, 49)
+    forms: list[dict[str, Any]] = [
+        {"jsonPayload": json.loads(line)}, {"jsonPayload": {"message": line}}, {"textPayload": line},
+    ]  # fmt: skip
+    assert all(matches(filter_, {"resource": MERGES, **form}) for form in forms)
+    assert not any(matches(filter_, {"resource": COMPARE, **form}) for form in forms)
+    assert not matches(filter_, {"resource": MERGES, "textPayload": '{"event": "table_done"}'})
+    assert late_line(capsys, 48) == ""
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ def test_metrics_and_alerts_use_fields_and_events_of_the_log(options_plan: Plan)
         "refreshed",
         "launched",
         "differences_found",
+        "merges_late",
         "table_truncated",
         "table_dropped",
         "table_renamed",
@@ -32,6 +33,7 @@ def test_metrics_and_alerts_use_fields_and_events_of_the_log(options_plan: Plan)
         "captured",
     }
     text += (ROOT / "spark_jobs" / "compare.py").read_text()
+    text += (ROOT / "onefold" / "spark" / "reconcile" / "dataset.py").read_text()
     text += (ROOT / "onefold" / "landing" / "announce.py").read_text()
     text += "".join(
         (ROOT / "onefold" / "capture" / name).read_text()

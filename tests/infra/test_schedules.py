@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,9 +38,15 @@ def test_the_schedules_publish_messages_that_the_functions_parse(options_plan: P
     assert batch.arguments[:3] == ("--keys=a,b", "--mode=rebuild", "--changes=bigquery:shop.größe")
     merges = [request for request in found if request.table is None]
     assert {plan_batch(request, "1", settings.batch, allow_list).arguments for request in merges} == {
-        ("--dataset=shop",),
-        ("--dataset=crm",),
+        ("--late-hours=24", "--parallel=16", "--dataset=shop"),
+        ("--late-hours=24", "--parallel=16", "--dataset=crm"),
     }
+
+
+def test_a_merge_has_no_arguments_but_those_that_are_set(plan: Plan) -> None:
+    merges = [json.loads(data) for data in sent(plan)["batch-requests"] if b"reconcile" in data and b"table" not in data]
+    assert {"job": "reconcile", "dataset": "shop"} in merges
+    assert all(merge.keys() == {"job", "dataset"} for merge in merges)
 
 
 def test_the_nightly_check_can_be_left_out(tested: Callable[[str], Outcome]) -> None:

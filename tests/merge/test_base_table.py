@@ -21,7 +21,7 @@ from onefold.merge.apply import expired_tombstones, purge_statement
 from onefold.merge.base_table import POSITION, BaseTable, base_of, merge_statement, repeated_keys_query, same_key, winners
 from onefold.merge.change_query import changes_query, count_query
 from onefold.merge.change_tables import ChangeTable
-from onefold.merge.key_ranges import KeyRange, ranges_query
+from onefold.merge.key_ranges import ValueRange, ranges_query
 from onefold.merge.merge_log import LOG_COLUMNS, append_statement, floor_statement, state_query
 from onefold.merge.merge_state import MergeCounts
 from onefold.merge.schema_evolution import convert_statement, lost_rows_query, rebuild_statement
@@ -52,11 +52,12 @@ CHANGES = (
 )
 BASE = base_of(TABLE, fold(VERSIONS, RULES), ["ID"])
 STORED = (Column("id", Scalar("INT64")), Column("gone", Scalar("STRING")), *BASE.stored[2:])
+RANGES = {"id": ValueRange(("NUMERIC '0'", "NUMERIC '1024'"))}
 STAGED = f"SELECT * FROM {BASE.id.quoted}"
 
 STATEMENTS: dict[str, Callable[[], str]] = {
     "merge": lambda: merge_statement(BASE, changes_query(CHANGES, BASE, RULES), dropped=["gone"]),
-    "merge within ranges": lambda: merge_statement(BASE, STAGED, ranges={"id": KeyRange(("NUMERIC '0'", "NUMERIC '1024'"))}),
+    "merge within ranges": lambda: merge_statement(BASE, STAGED, ranges=RANGES),
     "ranges of keys": lambda: ranges_query(BASE.key_columns, STAGED, ()),
     "create": lambda: create_statement(BASE.id, BASE.stored, BASE.clustering),
     "add columns": lambda: add_statement(BASE.id, BASE.columns[-1:]),

@@ -10,7 +10,8 @@ from support.changelogs import change
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop, another_shop
 
 from onefold.core.errors import NotFound
-from onefold.merge.dataset import Candidate, find_candidates, has_new_rows
+from onefold.merge.dataset import Candidate, find_candidates
+from onefold.merge.need import read_need
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
 
@@ -23,8 +24,8 @@ def candidate(shop: Shop) -> Candidate:
     return found
 
 
-def is_due(shop: Shop) -> bool:
-    return has_new_rows(shop.warehouse, candidate(shop), shop.settings)
+def is_due(shop: Shop, settings: Settings | None = None) -> bool:
+    return read_need(shop.warehouse, candidate(shop), settings or shop.settings).state == "due"
 
 
 def test_tables_are_found_by_base_name_with_their_versions(dataset: EmulatedDataset) -> None:
@@ -79,7 +80,7 @@ def test_rows_of_one_version_make_the_table_due_and_those_of_a_retired_one_do_no
     shop.land("1a", ROW, at=SOON)
     assert is_due(shop)
     retired = Settings(rules=TableRules(overlap_minutes=0, retired=frozenset({"1a"})))
-    assert not has_new_rows(shop.warehouse, candidate(shop), retired)
+    assert not is_due(shop, retired)
 
 
 def test_a_table_whose_base_was_made_anew_is_due_whatever_the_log_says_of_the_former_one(dataset: EmulatedDataset) -> None:

@@ -17,7 +17,7 @@ from support.zetasql_judge import Judge
 
 from onefold.core.names import TableId
 from onefold.merge.base_table import BaseTable, merge_statement, same_key
-from onefold.merge.key_ranges import KeyRange, KeyRanges, ranges_query, read_ranges
+from onefold.merge.key_ranges import KeyRanges, ValueRange, ranges_query, read_ranges
 from onefold.schema.columns import Column
 from onefold.schema.common_type import PARENTS
 from onefold.schema.types import parse_type
@@ -38,7 +38,7 @@ def found(*numbers: Any) -> dict[str, Any]:
 
 def test_a_column_without_nulls_is_compared_itself_and_with_constants() -> None:
     base = BaseTable(TABLE, (*TENANT, ID), ("source_name", "database_name", "id"))
-    ranges = {"source_name": KeyRange(("'a'", "'a'")), "database_name": KeyRange(), "id": KeyRange(("0", "1024"))}
+    ranges = {"source_name": ValueRange(("'a'", "'a'")), "database_name": ValueRange(), "id": ValueRange(("0", "1024"))}
     assert same_key(base, "b", "c", ranges) == (
         "b.`source_name` = c.`source_name` AND b.`source_name` BETWEEN 'a' AND 'a' "
         "AND b.`database_name` = c.`database_name` "
@@ -59,7 +59,7 @@ def test_a_column_with_a_null_is_compared_as_before_and_the_others_are_not() -> 
 def test_a_merge_takes_only_rows_within_its_ranges() -> None:
     """A row that landed after the ranges were read would be inserted beside the row of its key."""
     base = BaseTable(TABLE, (*TENANT, ID), ("database_name", "id"))
-    sql = merge_statement(base, "SELECT 1", ranges={"database_name": KeyRange(), "id": KeyRange(("0", "1024"))})
+    sql = merge_statement(base, "SELECT 1", ranges={"database_name": ValueRange(), "id": ValueRange(("0", "1024"))})
     assert "  WHERE w._rank = 1\n  AND w.`database_name` IS NOT NULL\n  AND w.`id` BETWEEN 0 AND 1024\n) AS c\nON b." in sql
 
 
@@ -84,7 +84,7 @@ def test_bounds_of_numbers_enclose_them_and_are_multiples_that_tell_no_key(kind:
 
 def test_numbers_at_the_end_of_their_type_have_no_bounds() -> None:
     for kind, number in (("INT64", 2**63 - 1), ("INT64", -(2**63)), ("NUMERIC", Decimal(10) ** 29 - 1)):
-        assert read_ranges([Column("id", parse_type(kind))], found(number)) == {"id": KeyRange()}
+        assert read_ranges([Column("id", parse_type(kind))], found(number)) == {"id": ValueRange()}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -17,7 +18,7 @@ from onefold.access.policy import policy_of
 from onefold.core.errors import InvalidInput
 from onefold.schema.casts import UNITS
 from onefold.schema.column_policy import Action
-from onefold.schema.table_rules import TableRules
+from onefold.schema.table_rules import MergeWhen, TableRules
 from onefold.settings.checked_form import SCHEMA as ONEFOLD
 from onefold.settings.schema_check import load_schema, modeline, resolved
 from onefold.settings.sources import Source, TableLoad, Tls
@@ -69,6 +70,8 @@ def test_defaults_of_the_schema_are_those_of_the_code() -> None:
     rules = TableRules()
     for name in ("conversions", "mixed_numbers", "time_zone", "overlap_minutes", "current"):
         assert RULES[name]["default"] == getattr(rules, name)
+    when = {name: one["default"] for name, one in RULES["merge_when"]["properties"].items()}
+    assert (RULES["merge_when"]["default"], when) == ("always", asdict(MergeWhen()))
     source = RULES["source"]["properties"]
     assert (source["port"]["default"], source["time_zone"]["default"]) == (Source.port, Source.time_zone)
     assert source["tls"]["properties"]["mode"]["default"] == Tls.mode

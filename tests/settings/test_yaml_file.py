@@ -8,17 +8,17 @@ import pytest
 from support.settings_problems import from_yaml, located_problems_of, problems_of
 
 from onefold.core.versioned_names import VersionedNames
-from onefold.schema.table_rules import TableRules
+from onefold.schema.table_rules import MergeWhen, TableRules
 from onefold.schema.types import parse_type
 from onefold.settings.yaml_file import TablesFile
 
 TOP = (
-    "captures, conversions, current, datasets, exclude, include, mixed_numbers, overlap_minutes, policies, sources, tables, "
-    "time_zone, unite, version_column, version_pattern"
+    "captures, conversions, current, datasets, exclude, include, merge_when, mixed_numbers, overlap_minutes, policies, "
+    "sources, tables, time_zone, unite, version_column, version_pattern"
 )
 BELOW = (
-    "conversions, current, keys, landed_column, mixed_numbers, order_by, overlap_minutes, retire, rows, time_zone, tool, "
-    "types, version_column"
+    "conversions, current, keys, landed_column, merge_when, mixed_numbers, order_by, overlap_minutes, retire, rows, "
+    "time_zone, tool, types, version_column"
 )
 ZONE = "a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 OVERLAP = "overlap_minutes: expected a whole number, 0 or more, got"
@@ -201,6 +201,34 @@ def test_a_table_inherits_each_rule_that_it_does_not_have() -> None:
     assert file.tables["customer"] == TableRules(
         time_zone="Europe/Berlin", overlap_minutes=7, version_column="landed_in", keys=("id", "Tenant")
     )
+
+
+def test_a_table_is_always_merged_unless_it_is_told_when() -> None:
+    file = from_yaml("""
+        merge_when: {landed_percent: 2.5}
+        tables:
+          customer: {merge_when: always}
+          order: {keys: [id]}
+          shop.order: {merge_when: {landed_percent: 0, max_age_hours: 48}}
+    """)
+    assert TableRules().merge_when is None
+    assert (file.rules.merge_when, file.tables["customer"].merge_when) == (MergeWhen(2.5, 20), None)
+    assert (file.tables["order"].merge_when, file.tables["shop.order"].merge_when) == (MergeWhen(2.5, 20), MergeWhen(0, 48))
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("daily", "merge_when: expected always, or {landed_percent: 5, max_age_hours: 20}, got 'daily'"),
+        ("7", "merge_when: expected always, or {landed_percent: 5, max_age_hours: 20}, got 7"),
+        ("{landed_percent: many}", "merge_when.landed_percent: expected a number of percent, as 5, got 'many'"),
+        ("{landed_percent: -1}", "merge_when.landed_percent: expected a number of percent, as 5, got -1"),
+        ("{max_age_hours: 0}", "merge_when.max_age_hours: expected a whole number, 1 or more, got 0"),
+    ],
+)
+def test_when_a_table_is_merged_is_checked(value: str, problem: str) -> None:
+    (found,) = problems_of(f"merge_when: {value}")
+    assert found.startswith(problem)
 
 
 def test_a_problem_of_an_inherited_rule_is_reported_once() -> None:

@@ -18,6 +18,7 @@ from onefold.changelog.declared_keys import declared_keys_query
 from onefold.core.errors import NameNotFound, Rejected
 from onefold.core.names import TEMPORARY_PREFIX, TableId, quote, quote_text
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.ports.listing import StoredSize
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.bigquery import add_statement
 from onefold.schema.columns import Column
@@ -62,6 +63,14 @@ class BigQueryTables(BigQueryStatements):
         # Rows in the streaming buffer can be read, but the time of modification does not count them: it rises when BigQuery
         # has moved them to storage. https://cloud.google.com/bigquery/docs/streaming-data-into-bigquery, 2026-11.
         return None if table is None or table.streaming_buffer else table.modified
+
+    def table_size(self, id_: TableId) -> StoredSize | None:
+        table = self._get(id_)
+        if table is None or table.num_rows is None:
+            return None
+        buffer = table.streaming_buffer
+        streamed = (buffer.estimated_rows or 0, buffer.estimated_bytes or 0) if buffer else (0, 0)
+        return StoredSize(table.num_rows + streamed[0], (table.num_bytes or 0) + streamed[1], table.modified)
 
     def read_rows(self, id_: TableId) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of a table or a view.

@@ -1,12 +1,13 @@
-"""All tables of a dataset in one batch: each that has new rows is merged, several at a time in one Spark session."""
+"""All tables of a dataset in one batch: those that are due are merged, several at a time in one Spark session."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
@@ -18,8 +19,10 @@ from onefold.core.errors import KeyUnknown, NotFound, OnefoldError, TryAgain
 from onefold.core.log import LogSeverity, log
 from onefold.core.names import TableId
 from onefold.core.retry import CONFLICT_BACKOFF
+from onefold.core.text import counted
 from onefold.merge.base_table import base_table
-from onefold.merge.dataset import OUTCOMES, Candidate, Outcome, find_candidates, has_new_rows, outcome_counts
+from onefold.merge.dataset import OUTCOMES, Outcome, find_candidates, outcome_counts
+from onefold.merge.need import MergeNeed, in_order, read_need
 from onefold.refresh.plan import Announce
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
@@ -42,7 +45,7 @@ class MergedTableReport:
     table: its name.
     outcome: the result.
     report: the counts of the merge; None where nothing was merged.
-    reasons: why the table was skipped, or failed; or what people should look at, though it was merged.
+    reasons: why the table waits, was skipped, or failed; or what people should look at, though it was merged.
     """
 
     table: str
@@ -82,7 +85,9 @@ def reconcile_dataset(
     arguments: DatasetArguments,
     announce: Announce | None = None,
 ) -> DatasetReport:
-    """Merge every table that has rows newer than its last merge. A table that fails does not stop the others.
+    """Merge every table that has rows newer than its last merge and does not wait, the oldest merge first.
+
+    A table that fails does not stop the others.
 
     Args:
         spark: the session, which all tables share.
@@ -103,26 +108,48 @@ def reconcile_dataset(
         with StagingTables(spark, warehouse.client) as tables:
             return reconcile(spark, _arguments_of(table, base), BigQueryBases(warehouse, tables, settings, announce))
 
-    def work(candidate: Candidate) -> MergedTableReport:
-        return _report(candidate.table, lambda: has_new_rows(warehouse, candidate, settings), merge)
+    def work(need: MergeNeed) -> MergedTableReport:
+        return _report(need, merge)
 
     with ThreadPoolExecutor(arguments.parallel, "table") as threads:
-        return DatasetReport(f"{warehouse.project}.{arguments.dataset}", tuple(threads.map(work, candidates)))
+        needs = in_order(threads.map(lambda one: read_need(warehouse, one, settings), candidates))
+        log_late(arguments.dataset, needs, timedelta(hours=arguments.late_hours))
+        done = sorted(threads.map(work, needs), key=lambda report: report.table)
+    return DatasetReport(f"{warehouse.project}.{arguments.dataset}", tuple(done))
+
+
+def log_late(dataset: str, needs: Iterable[MergeNeed], limit: timedelta) -> None:
+    """Log a line, which is an alert, where tables with new rows have not been merged for longer than a limit.
+
+    It is logged before the first merge: a batch that is ended by its time limit logs nothing more.
+    """
+    ages = {need.table.table.table: need.age for need in needs if need.age and need.age > limit}
+    if not ages:
+        return
+    oldest = max(ages, key=lambda table: ages[table])
+    age, hours = ages[oldest] / timedelta(hours=1), limit / timedelta(hours=1)
+    log(
+        "ERROR",
+        f"{dataset}: {counted(len(ages), 'table')} with new rows not merged for {hours:g} hours; the last merge of {oldest} "
+        f"began {age:.1f} hours ago: merge more tables at the same time, or let some wait by `merge_when`",
+        event="merges_late",
+        dataset=dataset,
+        table=oldest,
+        tables=len(ages),
+        age_hours=round(age, 1),
+    )
 
 
 def _arguments_of(table: TableId, base: TableId) -> ReconcileArguments:
     return ReconcileArguments((Uri(f"bigquery:{table}", table),), Uri(f"bigquery:{base}", base))
 
 
-def _report(table: TableId, is_due: Callable[[], bool], merge: Callable[[TableId], JobReport]) -> MergedTableReport:
-    """Merge a table, and log what became of it. No error leaves this function, or it would stop the other tables."""
+def _report(need: MergeNeed, merge: Callable[[TableId], JobReport]) -> MergedTableReport:
+    """Merge a table that is due, and log what became of it. No error leaves it, or it would stop the other tables."""
+    table = need.table.table
     name = table.table
     try:
-        # A try that failed after its merge leaves no new rows, and all the same it has not done its work.
-        merged = _retried(lambda: merge(table)) if _retried(is_due) else None
-        done = (
-            MergedTableReport(name, "merged", merged, merged.warnings) if merged else MergedTableReport(name, "up_to_date")
-        )
+        done = _merged(name, need, merge)
     except (KeyUnknown, NotFound) as error:
         done = MergedTableReport(name, "skipped", reasons=tuple(str(error).splitlines()))
     except OnefoldError as error:
@@ -131,6 +158,16 @@ def _report(table: TableId, is_due: Callable[[], bool], merge: Callable[[TableId
         done = MergedTableReport(name, "failed", reasons=(summary(error),))
     _log(table, done)
     return done
+
+
+def _merged(name: str, need: MergeNeed, merge: Callable[[TableId], JobReport]) -> MergedTableReport:
+    if need.state == "up_to_date":
+        return MergedTableReport(name, "up_to_date")
+    if need.state == "waiting":
+        return MergedTableReport(name, "waiting", reasons=(need.reason,))
+    # A try that failed after its merge leaves no new rows, and all the same it has not done its work: it is tried again.
+    merged = _retried(lambda: merge(need.table.table))
+    return MergedTableReport(name, "merged", merged, merged.warnings)
 
 
 def _log(table: TableId, done: MergedTableReport) -> None:

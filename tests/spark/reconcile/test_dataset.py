@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -17,11 +18,13 @@ from onefold.batches.arguments import DatasetArguments
 from onefold.core.errors import AccessDenied, NotFound, TryAgain
 from onefold.core.names import TableId
 from onefold.core.retry import Backoff
+from onefold.merge.dataset import Candidate
+from onefold.merge.need import MergeNeed
 from onefold.ports.warehouse import StoredView
-from onefold.schema.table_rules import TableRules
+from onefold.schema.table_rules import MergeWhen, TableRules
 from onefold.settings.environment import Settings
 from onefold.spark.reconcile.bigquery import BigQueryBases
-from onefold.spark.reconcile.dataset import TRIES, DatasetReport, reconcile_dataset
+from onefold.spark.reconcile.dataset import TRIES, DatasetReport, log_late, reconcile_dataset
 from onefold.views.refresh_current import refresh_current
 from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
@@ -63,6 +66,11 @@ def test_every_table_with_new_rows_is_merged_and_a_second_batch_finds_nothing(
     before = {name: shop.base() for name, shop in many.shops.items()}
     assert many.outcomes(many.run(spark, parallel)) == dict.fromkeys("abcd", "up_to_date")
     many.shops["c"].land("1a", change("DELETE", "2", id=1))
+    ready, many.settings = many.settings, Settings(rules=replace(KEYED, merge_when=MergeWhen(landed_percent=101)))
+    waiting = many.run(spark, parallel)
+    assert many.outcomes(waiting) == {**dict.fromkeys("abd", "up_to_date"), "c": "waiting"}
+    assert "c waiting: 100 B landed, 100.0 % of the base: it waits for 101 %" in waiting.summary()
+    many.settings = ready
     assert many.outcomes(many.run(spark, parallel)) == {**dict.fromkeys("abd", "up_to_date"), "c": "merged"}
     assert many.shops["c"].people_see() == []
     assert {name: shop.base() for name, shop in many.shops.items() if name != "c"} == {
@@ -86,14 +94,40 @@ def test_a_table_that_fails_and_one_without_a_key_do_not_stop_the_others(
     for name in ("first", "last"):
         assert [row["name"] for row in many.shops[name].people_see()] == [f"some_{name}"]
     found = json.loads(report.to_json())
-    assert {name: found[name] for name in ("merged", "up_to_date", "skipped", "failed")} == {
-        "merged": 2, "up_to_date": 0, "skipped": 1, "failed": 2,
+    assert {name: found[name] for name in ("merged", "up_to_date", "waiting", "skipped", "failed")} == {
+        "merged": 2, "up_to_date": 0, "waiting": 0, "skipped": 1, "failed": 2,
     }  # fmt: skip
     assert report.summary().endswith(f"local.{dataset.name}: 2 merged, 0 up to date, 1 skipped, 2 failed")
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"table_done"' in line]
     assert {line["table"]: line["severity"] for line in lines} == {
         "some_anonymous": "INFO", "some_first": "INFO", "some_last": "INFO", "some_taken": "ERROR", "some_wrong": "ERROR",
     }  # fmt: skip
+
+
+def test_a_batch_logs_the_oldest_of_the_merges_that_are_late(capsys: pytest.CaptureFixture[str]) -> None:
+    def need(name: str, hours: int | None) -> MergeNeed:
+        return MergeNeed(Candidate(TableId("p", "shop", name), {}), "due", "", age=timedelta(hours=hours) if hours else None)
+
+    log_late("shop", [need("young", 47), need("never", None), need("old", 90), need("older", 99)], timedelta(hours=48))
+    line = json.loads(capsys.readouterr().out)
+    assert (line["severity"], line["event"]) == ("ERROR", "merges_late")
+    assert (line["dataset"], line["table"], line["tables"], line["age_hours"]) == ("shop", "older", 2, 99.0)
+    log_late("shop", [need("young", 47), need("never", None)], timedelta(hours=48))
+    assert capsys.readouterr().out == ""
+
+
+def test_tables_are_merged_in_the_order_of_their_last_merges(
+    spark: SparkSession, dataset: EmulatedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = Many(dataset, "aged", "a", "b", "c")
+    for name in ("c", "b"):
+        many.shops[name].merge()
+        many.shops[name].land("1a", change("DELETE", "2", id=1))
+    capsys.readouterr()
+    report = many.run(spark, parallel=1)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"table_done"' in line]
+    assert [line["table"] for line in lines] == ["aged_a", "aged_c", "aged_b"]
+    assert [table.table for table in report.tables] == ["aged_a", "aged_b", "aged_c"]
 
 
 def test_changes_of_unknown_types_are_a_warning_of_their_table(
