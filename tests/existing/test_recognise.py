@@ -77,6 +77,16 @@ def test_what_a_tool_keeps_for_itself_is_not_for_people(name: str, columns: dict
     assert recognise(ExistingTable(name, schema(columns))).rows == "own"
 
 
+def test_flattened_changes_of_one_statement_are_ordered_by_their_place_in_the_event() -> None:
+    added = {
+        "__deleted": "STRING", "__op": "STRING", "__source_file": "STRING", "__source_pos": "INT64", "__source_row": "INT64",
+        "__ts_ms": "INT64",
+    }  # fmt: skip
+    found = recognise(ExistingTable("orders", schema({**SOURCE, **added}), ("id",)))
+    assert [term.column for term in found.order] == ["", "__source_pos", "__source_row", "__ts_ms"]
+    assert set(found.metadata) == set(added)
+
+
 def test_tables_that_onefold_writes_are_its_own() -> None:
     captured = "STRUCT<uuid STRING, source_timestamp INT64, change_type STRING, primary_key ARRAY<STRING>>"
     base = {**SOURCE, "_position": "STRING", "_deleted": "BOOL"}

@@ -75,10 +75,18 @@ def _by_field(place: str, field: Field) -> Term:
 
 
 def _flat_order(table: ExistingTable) -> tuple[Term, ...]:
-    file = table.present("__source_file", "__file")[:1]
-    position = table.present("__source_pos", "__pos")[:1]
-    numbers = table.present("__source_lsn", "__lsn", "__source_ts_ms", "__ts_ms")
-    return (*map(by_number_in_text, file), *by_value(*position, *numbers))
+    """Return the order by the fields of `source` that the flattening added, with or without `source` in their names."""
+    added = [
+        table.columns.get(f"__source_{name}") or table.columns.get(f"__{name}") for name in ("file", *_POSITIONS, "ts_ms")
+    ]
+    found = [*filter(None, added), *table.columns.only(["__ts_ms"])]
+    return tuple(_by_column(one) for one in dict.fromkeys(found))
+
+
+def _by_column(known: Column) -> Term:
+    """Return the order by a column; names of files, and SCNs as text, are compared by their numbers."""
+    is_text = known.type == STRING and known.name.lower().rpartition("_")[2] in ("file", "scn")
+    return by_number_in_text(known.name) if is_text else by_value(known.name)[0]
 
 
 def _flat_deletion(table: ExistingTable) -> str:
