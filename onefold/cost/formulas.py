@@ -17,8 +17,8 @@ DAYS = 30
 SECONDS = DAYS * 86_400
 LEAST_QUERY = 10 * 2**20
 """Bytes that BigQuery bills at least for each table of a query (https://cloud.google.com/bigquery/pricing, 2026-11)."""
-STATEMENTS = 5
-"""Small statements of a merge, each billed as the least query."""
+STATEMENTS = 6
+"""Small statements of a merge, the values of its keys among them, each billed as the least query."""
 DAILY_QUERIES = 6
 """Small queries of the daily load of a table, each billed as the least query."""
 PULL_READS = 3

@@ -40,7 +40,7 @@ USAGES = st.builds(
 @pytest.mark.parametrize(
     ("line", "size", "usd"),
     [
-        ("merges", 30 * (1.16e9 + 5 * LEAST_QUERY + 2 * 2 * 3e7), 30 * (1.16e9 + 5 * LEAST_QUERY + 1.2e8) / TIB * 6.25),
+        ("merges", 30 * (1.16e9 + 6 * LEAST_QUERY + 2 * 2 * 3e7), 30 * (1.16e9 + 6 * LEAST_QUERY + 1.2e8) / TIB * 6.25),
         ("current views", 300 * (0.2e9 + 0.32e9 + 3e7), 300 * 0.55e9 / TIB * 6.25),
         ("checks", 30 * (1e9 + 0.32e9 + 3e7), 30 * 1.35e9 / TIB * 6.25),
         ("pulls", 0, 0),

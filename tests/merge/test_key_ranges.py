@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import Row, change
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop, another_shop
+from support.pruned_blocks import blocks_read
 from support.strategies import EXTREMES
 from support.zetasql_judge import Judge
 
 from onefold.core.names import TableId
 from onefold.merge.base_table import BaseTable, merge_statement, same_key
 from onefold.merge.key_ranges import KeyRanges, ValueRange, ranges_query, read_ranges
+from onefold.merge.merge_log import LOG_COLUMNS
 from onefold.schema.columns import Column
 from onefold.schema.common_type import PARENTS
 from onefold.schema.types import parse_type
@@ -85,6 +87,30 @@ def test_bounds_of_numbers_enclose_them_and_are_multiples_that_tell_no_key(kind:
 def test_numbers_at_the_end_of_their_type_have_no_bounds() -> None:
     for kind, number in (("INT64", 2**63 - 1), ("INT64", -(2**63)), ("NUMERIC", Decimal(10) ** 29 - 1)):
         assert read_ranges([Column("id", parse_type(kind))], found(number)) == {"id": ValueRange()}
+
+
+def read_of(judge: Judge, base: BaseTable, ranges: KeyRanges) -> int:
+    """Blocks of a base of ten databases that a merge reads, each database with ten blocks of 1,024 keys."""
+    blocks = [((f"d{d}", 1024 * n), (f"d{d}", 1024 * n + 1023)) for d in range(10) for n in range(10)]
+    columns = {base.id: base.stored, base.log: LOG_COLUMNS}
+    tables = {str(id_): [(one.name, str(one.type)) for one in found] for id_, found in columns.items()}
+    sql = merge_statement(base, f"SELECT * FROM {base.id.quoted}", ranges=ranges)
+    return len(blocks_read(judge, sql, tables, base.clustering, blocks))
+
+
+def test_a_merge_reads_the_blocks_that_may_hold_its_keys_and_without_ranges_all_of_them(judge: Judge) -> None:
+    base = BaseTable(TABLE, (TENANT[1], ID), ("database_name", "id"))
+
+    def landed(databases: Sequence[str], ids: Sequence[int], nulls: int = 0) -> KeyRanges:
+        ends = {"least_0": min(databases), "greatest_0": max(databases), "least_1": min(ids), "greatest_1": max(ids)}
+        return read_ranges(base.key_columns, {"nulls_0": 0, "nulls_1": nulls, **ends})
+
+    assert read_of(judge, base, {}) == 100
+    assert read_of(judge, base, landed(["d3"], [9_300, 9_700])) == 1
+    assert read_of(judge, base, landed(["d3", "d5"], [9_300, 9_700])) == 3
+    assert read_of(judge, base, landed(["d3"], [7, 9_700])) == 10
+    assert read_of(judge, base, landed(["d3"], [9_300, 9_700], nulls=1)) == 10
+    assert read_of(judge, base, landed(["d0", "d9"], [7, 9_700])) == 100
 
 
 @pytest.mark.parametrize("kind", KINDS)
