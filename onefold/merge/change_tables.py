@@ -12,7 +12,7 @@ from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.core.versioned_names import VersionedNames
 from onefold.merge.merge_state import MergeState
-from onefold.merge.reading import Reading, Way, read_arrival, read_reading
+from onefold.merge.reading import Reading, Way, read_arrival, read_readings
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
@@ -165,17 +165,12 @@ def with_readings(
         rules: the settings of the table.
         now: the warehouse's time.
     """
-    if rules.of_united:  # the log notes one way for all tables, so only what each row tells of its arrival counts
-        return with_arrivals(warehouse, found, rules, now)
-    return [
-        replace(
-            one,
-            reading=read_reading(
-                warehouse, one.id, rules.landed_column, state.start_of(one.version.id), now, state.whole_at
-            ),
-        )
-        for one in found
-    ]
+    # The log notes one way for all tables of a united one, so no time at which each was read whole: all are, each time.
+    whole_at = None if rules.of_united else state.whole_at
+    found = tuple(found)
+    starts = {one.id: state.start_of(one.version.id) for one in found}
+    readings = read_readings(warehouse, starts, rules.landed_column, now, whole_at)
+    return [replace(one, reading=readings[one.id]) for one in found]
 
 
 def with_arrivals(

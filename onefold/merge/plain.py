@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
+from onefold.changelog.declared_keys import same_columns
 from onefold.changelog.plain_tables import plain_modes
 from onefold.core.errors import AccessDenied, NoOwnDataset, NotFound
 from onefold.core.names import TableId
+from onefold.merge.change_tables import ChangeTable
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.plain_table import PlainTable
 from onefold.schema.types import Type
@@ -15,16 +17,31 @@ from onefold.settings.environment import Settings
 Beside = Callable[[Collection[str]], frozenset[str]]
 
 
-def declared_key(warehouse: BaseWarehouse, table: TableId, settings: Settings) -> tuple[str, ...]:
+def declared_key(
+    warehouse: BaseWarehouse, table: TableId, settings: Settings, changes: Iterable[ChangeTable] = ()
+) -> tuple[str, ...]:
     """Return the key that a plain change table declares in BigQuery, which does not check it; empty for any other table.
+
+    The key of a united table is the one that all of its tables declare, with the column of the dataset before it. Where one
+    declares none, or another one, rows could hide each other, so there is none. Tables are asked until one tells no key.
 
     Args:
         warehouse: where the table is.
         table: the table.
         settings: those that know the table.
+        changes: the tables of a united table that are in use; none where its key need not be known.
     """
-    stored = warehouse.read_table(table) if settings.plain_table(table) else None
-    return stored.primary_key if stored else ()
+    if settings.plain_table(table):
+        stored = warehouse.read_table(table)
+        return stored.primary_key if stored else ()
+    rules, key = settings.rules_for(table), tuple[str, ...]()
+    for one in changes if rules.of_united else ():
+        stored = warehouse.read_table(one.id)
+        declared = stored.primary_key if stored else ()
+        if not declared or (key and not same_columns(declared, key)):
+            return ()
+        key = key or declared
+    return rules.whole_key(key)
 
 
 def check_own_dataset(warehouse: BaseWarehouse, table: TableId, settings: Settings) -> None:

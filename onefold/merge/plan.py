@@ -126,8 +126,8 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
         table: a change table, or the base name of versioned ones.
         settings: those of the installation; the rules of the table are read from them.
         keys: the columns whose values identify a row of the source. By default those in onefold.yaml; else those of the
-            base, which the tenants of a captured table still have to have; else those that a plain change table declares;
-            else those on which the tenants agree; else those in the log.
+            base, which the tenants of a captured table still have to have; else those that a plain change table, or each
+            table of a united one, declares; else those on which the tenants agree; else those in the log.
 
     Raises:
         NotFound: there is no change table, or none that holds changes.
@@ -146,7 +146,7 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
         found = with_readings(warehouse, found, state, rules, started_at)
     used = changes_in_use(table, found, rules)
     landed, state = count_landed(warehouse, used, state, started_at - timedelta(minutes=rules.overlap_minutes))
-    named = rules.whole_key(keys) or rules.keys or declared_key(warehouse, table, settings)
+    named = rules.whole_key(keys) or rules.keys or declared_key(warehouse, table, settings, () if state.keys else used)
     named = named or captured_keys(warehouse, table, _windows(used, state, rules), state.keys if stored else ())
     named = chosen_keys(table, named, state, has_base=stored is not None)
     return replace(make_plan(table, rules, named, stored, state, found, started_at), landed=landed)
@@ -248,12 +248,12 @@ def keys_of(
     Raises:
         NotFound, InvalidInput, SchemaConflict: as `plan_merge`.
     """
-    rules = settings.rules_for(table)
+    rules, base_keys = settings.rules_for(table), state.keys if has_base else ()
     named = rules.whole_key(keys) or rules.keys
     if not named:
-        windows = _windows(changes_in_use(table, find_changes(warehouse, table, rules), rules), state, rules)
-        base_keys = state.keys if has_base else ()
-        named = declared_key(warehouse, table, settings) or captured_keys(warehouse, table, windows, base_keys)
+        used = changes_in_use(table, find_changes(warehouse, table, rules), rules)
+        named = declared_key(warehouse, table, settings, () if base_keys else used)
+        named = named or captured_keys(warehouse, table, _windows(used, state, rules), base_keys)
     return chosen_keys(table, named, state, has_base)
 
 

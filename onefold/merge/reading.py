@@ -9,6 +9,7 @@ read once a day. `whole`: all rows, as the first merge does.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
@@ -85,49 +86,47 @@ class Reading:
         return "source_timestamp", start - SOURCE_OVERLAP
 
 
-def read_reading(
+def read_readings(
     warehouse: BaseWarehouse,
-    table: TableId,
+    starts: Mapping[TableId, datetime | None],
     landed_column: str | None,
-    start: datetime | None,
     now: datetime,
     whole_at: datetime | None,
-) -> Reading:
-    """Return what tells which rows of a table are new.
+) -> Mapping[TableId, Reading]:
+    """Return what tells which rows of plain change tables are new.
 
     Args:
-        warehouse: where the table is.
-        table: a plain change table.
+        warehouse: where the tables are.
+        starts: the tables, each with when its last merge began; None where there was none, so that nothing has to be known.
         landed_column: the column that onefold.yaml names for when a row came; None for none.
-        start: when the last merge began; None where there was none, so that nothing has to be known.
         now: the warehouse's time.
         whole_at: as in `Reading`.
 
     Raises:
-        SchemaConflict: the table has no such column, or a time cannot be in it.
+        SchemaConflict: a table has no such column, or a time cannot be in it.
     """
-    if start is None:
-        return Reading(now)
-    told = read_arrival(warehouse, table, landed_column, now)
-    if told.tells_arrival:
-        return told
-    travel = _time_travel(warehouse, table)
-    if travel is None or not _answers_appends(warehouse, table, now):
-        return Reading(now, whole_at=whole_at)
-    return Reading(now, appends_since=now - travel + _MARGIN)
+    found = {
+        table: read_arrival(warehouse, table, landed_column, now) if start else Reading(now)
+        for table, start in starts.items()
+    }
+    silent = [table for table, reading in found.items() if starts[table] and not reading.tells_arrival]
+    travels = {table: travel for table in silent if (travel := _time_travel(warehouse, table)) is not None}
+    answered = _answering_appends(warehouse, tuple(travels), now)
+    by_appends = {table: Reading(now, appends_since=now - travels[table] + _MARGIN) for table in answered}
+    return {**found, **{table: Reading(now, whole_at=whole_at) for table in silent}, **by_appends}
 
 
 def read_arrival(warehouse: BaseWarehouse, table: TableId, landed_column: str | None, now: datetime) -> Reading:
     """Return what the rows of a plain change table tell of the time when they came; nothing else is asked.
 
     Args:
-        warehouse: as for `read_reading`.
-        table: as for `read_reading`.
-        landed_column: as for `read_reading`.
-        now: as for `read_reading`.
+        warehouse: as for `read_readings`.
+        table: the table.
+        landed_column: as for `read_readings`.
+        now: as for `read_readings`.
 
     Raises:
-        SchemaConflict: as `read_reading`.
+        SchemaConflict: as `read_readings`.
     """
     stored = warehouse.read_table(table)
     if landed_column:
@@ -207,17 +206,23 @@ def _time_travel(warehouse: BaseWarehouse, table: TableId) -> timedelta | None:
         return None
 
 
-def _answers_appends(warehouse: BaseWarehouse, table: TableId, now: datetime) -> bool:
-    """Return whether BigQuery returns the appended rows of a table: not of each kind of table, nor to each account.
+def _answering_appends(warehouse: BaseWarehouse, tables: Sequence[TableId], now: datetime) -> tuple[TableId, ...]:
+    """Return the tables whose appended rows BigQuery returns: not those of each kind of table, nor to each account.
 
     With row-level policies, now or before, only an administrator of the table may ask for its history (BigQuery, "Work with
-    change history", https://cloud.google.com/bigquery/docs/change-history, 2026-11).
+    change history", https://cloud.google.com/bigquery/docs/change-history, 2026-11). One dry run asks for all tables; where
+    it is refused, the tables are halved until those are found that refuse.
     """
+    if not tables:
+        return ()
+    queries = (f"SELECT 1 AS found FROM {item_sql(table, 'appends', now - _MARGIN)} AS v" for table in tables)
     try:
-        warehouse.check_query(f"SELECT 1 AS found FROM {item_sql(table, 'appends', now - _MARGIN)} AS v")
+        warehouse.check_query("\nUNION ALL\n".join(queries))
     except (Rejected, AccessDenied):
-        return False
-    return True
+        middle = len(tables) // 2
+        halves = (tables[:middle], tables[middle:]) if middle else ()
+        return tuple(table for half in halves for table in _answering_appends(warehouse, half, now))
+    return tuple(tables)
 
 
 def _beginning(time: datetime, partition: str) -> datetime:

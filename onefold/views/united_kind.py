@@ -16,6 +16,9 @@ from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import quote
 from onefold.core.text import shown_list
 from onefold.merge.base_table import DELETED, POSITION, base_table
+from onefold.merge.change_tables import ChangeTable, changes_in_use
+from onefold.merge.merge_state import MergeState
+from onefold.merge.plain import declared_key
 from onefold.merge.stored_base import is_base, read_log
 from onefold.ports.warehouse import StoredTable, StoredView
 from onefold.refresh.built_view import BuiltView
@@ -85,9 +88,13 @@ class UnitedCurrentKind(AlreadyCurrentKind):
             return CurrentKind._text(self, found, columns, stored)
         return super()._text(found, columns, stored)
 
-    def _named_keys(self, *_: object) -> tuple[str, ...]:
+    def _named_keys(
+        self, changes: Sequence[ChangeTable], _: StoredTable | None, state: MergeState, __: tuple[str, ...]
+    ) -> tuple[str, ...]:
         rules = self.settings.rules_for(self.base)
-        return rules.whole_key(self.keys) or rules.keys
+        used = () if state.keys else changes_in_use(self.base, changes, rules)
+        named = rules.whole_key(self.keys) or rules.keys
+        return named or declared_key(self.warehouse, self.base, self.settings, used)
 
 
 def _advice(dataset: str | None, table: str) -> str:

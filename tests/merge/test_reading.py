@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 from onefold.core.errors import AccessDenied, Rejected, SchemaConflict, TryAgain
 from onefold.core.names import TableId
-from onefold.merge.reading import SOURCE_OVERLAP, WHOLE_EVERY, Reading, Way, condition_sql, described, item_sql, read_reading
+from onefold.merge.reading import (
+    SOURCE_OVERLAP,
+    WHOLE_EVERY,
+    Reading,
+    Way,
+    condition_sql,
+    described,
+    item_sql,
+    read_readings,
+)
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Column
 from onefold.schema.types import Scalar
@@ -135,7 +144,11 @@ class Told:
 
 
 def reading(told: Told, start: datetime | None = NOW - HOUR) -> Reading:
-    return read_reading(cast("BaseWarehouse", told), ORDERS, told.landed_column, start, NOW, NOW - DAY)
+    return readings(told, {ORDERS: start})[ORDERS]
+
+
+def readings(told: Told, starts: Mapping[TableId, datetime | None]) -> Mapping[TableId, Reading]:
+    return read_readings(cast("BaseWarehouse", told), starts, told.landed_column, NOW, NOW - DAY)
 
 
 def refuse(error: Exception) -> Any:
@@ -156,6 +169,26 @@ def test_a_table_whose_history_is_refused_is_read_by_the_time_of_the_source(erro
     told = Told(answer=refuse(error))
     assert reading(told) == Reading(NOW, whole_at=NOW - DAY)
     assert told.asked.startswith("SELECT 1 AS found FROM APPENDS(TABLE `my-project.shop.orders`, TIMESTAMP")
+
+
+def test_many_tables_are_asked_together_and_one_that_refuses_is_found() -> None:
+    tables = [TableId("my-project", f"tenant_{number}", "orders") for number in range(8)]
+    asked: list[str] = []
+
+    class Asked(Told):
+        def check_query(self, sql: str) -> int | None:
+            asked.append(sql)
+            if "tenant_5" in sql:
+                raise AccessDenied("a row-level policy")
+            return None
+
+    starts = {**dict.fromkeys(tables, NOW - HOUR), tables[7]: None}
+    found = readings(Asked(), starts)
+    by_appends = {table for table, one in found.items() if one.appends_since}
+    assert by_appends == {*tables} - {tables[5], tables[7]}
+    assert (found[tables[5]], found[tables[7]]) == (Reading(NOW, whole_at=NOW - DAY), Reading(NOW))
+    assert asked[0].count("APPENDS") == 7
+    assert len(asked) == 7, "halves of halves"
 
 
 def test_an_account_that_may_not_read_the_dataset_reads_by_the_time_of_the_source() -> None:

@@ -9,8 +9,8 @@ holds when a row was committed; NULL is a row in the streaming buffer. It honour
 - `_PARTITIONTIME` of tables that are partitioned by the day of arrival: that day, NULL in the streaming buffer. Nothing is
   pruned, so bytes are not told.
 
-Both are known in what is sent by `fetch`, `execute` and `check_query`, and the second in views, whose text is stored as it
-was written.
+Both are known in the queries that the warehouse and Spark send, and the second in views, whose text is stored as it was
+written.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import METADATA
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
-from onefold.ports.warehouse import StoredTable, StoredView, ViewDraft, WriteResult
+from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
+from onefold.ports.warehouse import StoredTable, StoredView, ViewDraft
 from onefold.schema.columns import Schema
 from onefold.schema.table_rules import TableRules
+from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.plain import with_plain_table
 from onefold.views.reconcile import MergeResult, reconcile
 from onefold.views.refresh_current import refresh_current
-from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
+from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 
 COMMITTED = "_committed"
 _APPENDS = re.compile(r"APPENDS\(TABLE (?P<table>`[^`]+`), TIMESTAMP '(?P<start>[^']+)', NULL\)")
@@ -46,7 +48,11 @@ class AppendedTables(EmulatedWarehouse):
     """The embedded BigQuery, with what is known of the arrival of rows."""
 
     def __init__(self, dataset: EmulatedDataset, travel: timedelta | None, partition: str | None) -> None:
-        super().__init__(dataset.client)
+        client = emulator_client(DEFAULT_PROJECT, dataset.host)
+        send = client.query
+        # Spark reads by the client alone.
+        vars(client)["query"] = lambda sql, *arguments, **options: send(self._known(sql), *arguments, **options)
+        super().__init__(client)
         self._travel, self._partition = travel, partition
 
     def time_travel(self, dataset: str) -> timedelta | None:
@@ -59,6 +65,10 @@ class AppendedTables(EmulatedWarehouse):
         columns = tuple(Schema(stored.columns).minus([COMMITTED]))
         return replace(stored, columns=columns, ingestion_partition=self._partition)
 
+    def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:
+        found = super().read_versions(base, names)
+        return tuple(replace(one, columns=tuple(Schema(one.columns).minus([COMMITTED]))) for one in found)
+
     def create_view(self, id_: TableId, draft: ViewDraft) -> None:
         known = replace(draft, query=self._partitioned(draft.query))
         BigQueryWarehouse.create_view(self, id_, known)
@@ -68,15 +78,6 @@ class AppendedTables(EmulatedWarehouse):
         known = replace(draft, query=self._partitioned(draft.query))
         BigQueryWarehouse.update_view(self, stored, known)
         self._store_definition(stored.id, draft, self._readable_columns(str(stored.id), known.query))
-
-    def check_query(self, sql: str) -> int | None:
-        return super().check_query(self._known(sql))
-
-    def fetch(self, sql: str) -> list[dict[str, Any]]:
-        return super().fetch(self._known(sql))
-
-    def execute(self, sql: str) -> WriteResult:
-        return super().execute(self._known(sql))
 
     def _known(self, sql: str) -> str:
         return self._partitioned(_APPENDS.sub(self._appended, sql))

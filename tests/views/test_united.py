@@ -19,6 +19,7 @@ from onefold.refresh.plan import ViewPlan
 from onefold.refresh.write import plan_refresh
 from onefold.schema.types import STRING
 from onefold.settings.environment import Settings
+from onefold.views.current_text import remembered_keys
 from onefold.views.newest_load import kind_of
 from onefold.views.unified_kind import UnifiedKind
 
@@ -71,6 +72,17 @@ def test_a_column_of_a_tenant_with_the_name_of_the_dataset_column_is_an_error_th
     view = unified(cloud, configured("unite: {datasets: 'tenant_*', table: orders, dataset_column: tenant}")).view
     assert view
     assert view.columns[0].name == "tenant"
+
+
+def test_the_key_that_all_tenants_declare_identifies_a_row_of_a_dataset(cloud: FakeBigQuery) -> None:
+    for number, tenant in enumerate(TENANTS):
+        skipped = brought_up(cloud, configured(UNITE))["current"].skipped
+        assert "tables: {united.orders: {keys: [COLUMN]}}" in skipped, f"{number} tenants declare a key"
+        cloud.datasets[tenant]["orders"]["tableConstraints"] = {"primaryKey": {"columns": ["ID" if number else "id"]}}
+    brought_up(cloud, configured(UNITE))
+    assert remembered_keys(text_of(cloud, "orders_current")) == ("dataset", "id")
+    cloud.datasets["tenant_b"]["orders"]["tableConstraints"] = {"primaryKey": {"columns": ["mail"]}}
+    assert brought_up(cloud, configured())["current"].error is None, "a key that is named counts, whatever is declared"
 
 
 def test_a_tenant_that_is_retired_is_left_out(cloud: FakeBigQuery) -> None:
