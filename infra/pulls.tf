@@ -9,8 +9,6 @@ locals {
         database = database
         dataset  = replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_")
         views    = "${replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_")}__views_full"
-        parallel = pull.parallel
-        gzip     = pull.gzip
       }
     }
   ]...)
@@ -45,22 +43,27 @@ locals {
   }
 
   pull_windows = { "15m" = var.pull_schedule, day = var.daily_pull_schedule }
-  # One batch for each database pulls all of its tables: the message names no table.
+  # One batch pulls all tables of several databases: the message names no table. The order of the databases is kept, so that one
+  # more at the end changes the last message only.
+  pull_shards = merge([
+    for name, pull in var.pulls : {
+      for number, databases in chunklist(pull.databases, pull.databases_per_batch) : "${name} ${number + 1}" => {
+        source = name
+        arguments = merge(
+          { source = name, databases = databases },
+          pull.parallel == null ? {} : { parallel = pull.parallel },
+          pull.gzip ? { compress = "gzip" } : {},
+        )
+      }
+    }
+  ]...)
   pull_schedules = merge([
-    for key, pulled in local.pulled : {
+    for key, shard in local.pull_shards : {
       for window, schedule in local.pull_windows : "${key} ${window}" => {
-        name        = "${var.prefix}onefold-pull-${window}-${substr(sha256(join(" ", [key, window])), 0, 12)}"
-        description = "Pulls ${pulled.source}/${pulled.database}: ${window}."
+        name        = "${var.prefix}onefold-pull-${window}-${replace(key, " ", "-")}"
+        description = "Pulls ${length(shard.arguments.databases) == 1 ? "${shard.source}/${shard.arguments.databases[0]}" : "${length(shard.arguments.databases)} databases of ${shard.source}"}: ${window}."
         schedule    = schedule
-        message = jsonencode({
-          job     = "pull"
-          dataset = pulled.dataset
-          arguments = merge(
-            { source = pulled.source, database = pulled.database, window = window },
-            pulled.parallel == null ? {} : { parallel = pulled.parallel },
-            pulled.gzip ? { compress = "gzip" } : {},
-          )
-        })
+        message     = jsonencode({ job = "pull", arguments = merge(shard.arguments, { window = window }) })
       }
     }
   ]...)
@@ -338,6 +341,11 @@ locals {
       filter = "${local.pull_lines} AND ((jsonPayload.event=\"table_pulled\" AND jsonPayload.severity=\"ERROR\") OR jsonPayload.message=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\" OR textPayload=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\")"
       labels = { batch = "EXTRACT(resource.labels.batch_id)" }
       tell   = "A table could not be pulled; all others were. The log of the batch says why. The next pull reads on from where the last one that succeeded ended."
+    }
+    "pulled database failed" = {
+      filter = "${local.pull_lines} AND (jsonPayload.event=\"database_not_pulled\" OR jsonPayload.message=~\"database_not_pulled\" OR textPayload=~\"database_not_pulled\")"
+      labels = { batch = "EXTRACT(resource.labels.batch_id)" }
+      tell   = "No table of a database could be pulled; the other databases of the batch were. The log of the batch says why. The next pull reads on from where the last one that succeeded ended."
     }
     "table differs from its source" = {
       filter = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-check-\" AND (jsonPayload.event=~\"^(check_failed|table_unchecked)$\" OR jsonPayload.message=~\"check_failed|table_unchecked\" OR textPayload=~\"check_failed|table_unchecked\")"

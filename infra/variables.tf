@@ -304,12 +304,13 @@ variable "access_trigger" {
 }
 
 variable "pulls" {
-  description = "The pulled sources by their name in onefold.yaml: the databases that are pulled, and the id of the secret with the password. The dataset of each database, SOURCE_DATABASE, must be among `datasets`. `parallel`: how many tables are pulled at the same time, 4 by default; `gzip`: compress their files."
+  description = "The pulled sources by their name in onefold.yaml: the databases that are pulled, and the id of the secret with the password. The dataset of each database, SOURCE_DATABASE, must be among `datasets`. `parallel`: how many tables a batch pulls at the same time, 4 by default; `gzip`: compress their files; `databases_per_batch`: how many databases a batch pulls, 100 by default."
   type = map(object({
-    databases = list(string)
-    secret    = string
-    parallel  = optional(number)
-    gzip      = optional(bool, false)
+    databases           = list(string)
+    secret              = string
+    parallel            = optional(number)
+    gzip                = optional(bool, false)
+    databases_per_batch = optional(number, 100)
   }))
   default  = {}
   nullable = false
@@ -317,6 +318,11 @@ variable "pulls" {
   validation {
     condition     = alltrue([for pull in values(var.pulls) : pull.parallel == null || try(pull.parallel >= 1 && pull.parallel <= 64 && floor(pull.parallel) == pull.parallel, false)])
     error_message = "pulls: parallel must be a whole number from 1 to 64."
+  }
+  validation {
+    # A message of launch_batch has 50,000 bytes at most, and the name of a database 64 characters.
+    condition     = alltrue([for pull in values(var.pulls) : pull.databases_per_batch >= 1 && pull.databases_per_batch <= 200 && floor(pull.databases_per_batch) == pull.databases_per_batch])
+    error_message = "pulls: databases_per_batch must be a whole number from 1 to 200."
   }
   validation {
     condition     = alltrue([for name in keys(var.pulls) : can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", name))])

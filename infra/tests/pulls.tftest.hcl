@@ -27,3 +27,10 @@ run "two_sources_that_are_checked" {
     check_schedule = "0 */2 * * *"
   }
 }
+
+run "a_batch_for_each_database" {
+  command = plan
+  variables {
+    pulls = { fraud = { databases = ["models", "card-data"], secret = "fraud-password", databases_per_batch = 1 } }
+  }
+}

@@ -15,7 +15,7 @@ from onefold.batches.arguments import DatasetArguments
 from onefold.batches.jobs import Arguments
 from onefold.batches.request import BatchRequest
 from onefold.batches.shred_arguments import ShredArguments
-from onefold.batches.source_arguments import SourceArguments
+from onefold.batches.source_arguments import DatabasesArguments, SourceArguments
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.core.names import problems_of_name
 from onefold.ports.batches import ACTIVE, Batch, BatchState, StoredBatch
@@ -84,7 +84,7 @@ def plan_batch(request: BatchRequest, message_id: str, settings: BatchSettings, 
 
 def _settings_for(arguments: Arguments, settings: BatchSettings) -> BatchSettings:
     """Return the settings of a batch: one that reads a source has the account and the staging bucket of that source."""
-    if not isinstance(arguments, SourceArguments):
+    if not isinstance(arguments, SourceArguments | DatabasesArguments):
         return settings
     account = settings.source_accounts.get(arguments.source, settings.service_account)
     bucket = settings.source_buckets.get(arguments.source, settings.bucket)
@@ -92,6 +92,8 @@ def _settings_for(arguments: Arguments, settings: BatchSettings) -> BatchSetting
 
 
 def _problems_of_arguments(arguments: Arguments, request: BatchRequest, allowed: AllowList) -> list[str]:
+    if isinstance(arguments, DatabasesArguments):
+        return [problem for dataset in arguments.datasets for problem in allowed.problems_of_dataset(dataset)]
     if isinstance(arguments, DatasetArguments | SourceArguments):
         other = f"{arguments.dataset} is not {request.dataset}, the dataset of the request"
         text = f"--dataset {other}: leave it out"
@@ -135,7 +137,9 @@ def labels_of(request: BatchRequest, message_id: str) -> dict[str, str]:
 
 
 def subject_labels(request: BatchRequest) -> dict[str, str]:
-    """Return the labels that all batches for one table, for all tables of a dataset or for one output have in common."""
+    """Return the labels that all batches for one table, dataset, output, or set of databases have in common."""
+    if asked := request.databases:
+        return {"onefold_scope": "databases", "onefold_databases": label("\n".join((asked.source, *asked.databases)))}
     if request.dataset is None:
         return {"onefold_scope": "folders", "onefold_output": label(request.output or "")}
     # Each name of a table can be a label, so no value of `onefold_table` is free to mean all tables.

@@ -7,30 +7,40 @@ from dataclasses import dataclass
 
 from onefold.batches.arguments import CompareArguments, DatasetArguments, ReconcileArguments
 from onefold.batches.shred_arguments import ShredArguments
-from onefold.batches.source_arguments import CheckArguments, PullArguments
+from onefold.batches.source_arguments import CheckArguments, DatabasesArguments, PullArguments
 
-Arguments = ReconcileArguments | DatasetArguments | CompareArguments | PullArguments | CheckArguments | ShredArguments
+Arguments = (
+    ReconcileArguments
+    | DatasetArguments
+    | CompareArguments
+    | PullArguments
+    | DatabasesArguments
+    | CheckArguments
+    | ShredArguments
+)
 Form = type[Arguments]
-"""What a job does for a table, for a dataset or for folders, by its arguments."""
+"""What a job does for a table, for a dataset, for databases or for folders, by its arguments."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job. A form is None where the job does not work on that: on one table, on a dataset, on folders."""
+    """A job. A form is None where the job does not work on that: on one table, on a dataset, on folders, on databases."""
 
     of_table: Form | None = None
     of_dataset: Form | None = None
     of_folders: Form | None = None
+    of_databases: Form | None = None
 
     @property
     def forms(self) -> tuple[Form, ...]:
         """The forms that there are, each once."""
-        return tuple(dict.fromkeys(form for form in (self.of_table, self.of_dataset, self.of_folders) if form))
+        found = (self.of_table, self.of_dataset, self.of_folders, self.of_databases)
+        return tuple(dict.fromkeys(form for form in found if form))
 
 
 JOBS: Mapping[str, Job] = {
     "reconcile": Job(ReconcileArguments, DatasetArguments),
-    "pull": Job(PullArguments, PullArguments),
+    "pull": Job(PullArguments, PullArguments, of_databases=DatabasesArguments),
     "check": Job(CheckArguments, CheckArguments),
     "compare": Job(CompareArguments),
     "shred": Job(of_folders=ShredArguments),

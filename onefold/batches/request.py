@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from onefold.batches.jobs import JOBS, Form, present_name
+from onefold.batches.source_arguments import DatabasesArguments, names_databases
 from onefold.batches.values import Uri
 from onefold.core.errors import InvalidInput, InvalidMessage
-from onefold.core.text import shortened, shown_list
+from onefold.core.text import counted, shortened, shown_list
 from onefold.messages.envelope import json_object, table_problems
 
 _MAX_REQUEST = 50_000
 """The longest request for a batch, in bytes. Its content goes into logs and labels, so it is short."""
 _FOR_TABLES = [name for name, job in JOBS.items() if job.of_table and job.of_dataset is None]
 _FOR_FOLDERS = [name for name, job in JOBS.items() if job.of_folders]
+_FOR_DATABASES = [name for name, job in JOBS.items() if job.of_databases]
 _OPTIONS = [option for job in JOBS.values() for form in job.forms for option in form.options()]
 _URI_LISTS = {option.name for option in _OPTIONS if option.type == tuple[Uri, ...]}
 """Each value is a word of its own, since a URI may have a comma."""
@@ -26,7 +28,7 @@ _URI_LISTS = {option.name for option in _OPTIONS if option.type == tuple[Uri, ..
 class BatchRequest:
     """A request to run a Spark job, with the words of the job's command line.
 
-    dataset: the dataset; None for a job on folders.
+    dataset: the dataset; None for a job on folders, and for one that names databases of a source.
     table: a table, or the base name of versioned ones; None for all tables of the dataset.
     """
 
@@ -38,6 +40,8 @@ class BatchRequest:
     @property
     def subject(self) -> str:
         """The table, the dataset or the output folder, in words for people."""
+        if self.databases:
+            return f"{counted(len(self.databases.databases), 'database')} of {self.databases.source}"
         if self.dataset is None:
             return f"output {self.output}"
         return f"{self.dataset}.{self.table}" if self.table else f"dataset {self.dataset}"
@@ -52,13 +56,27 @@ class BatchRequest:
         return getattr(self.form.parse(self.words), "output", None) if self.dataset is None else None
 
     @property
+    def databases(self) -> DatabasesArguments | None:
+        """The arguments of a job that names databases of a source; None for other jobs.
+
+        Raises:
+            InvalidInput: the arguments are wrong.
+        """
+        is_named = JOBS[present_name(self.job)].of_databases is not None and names_databases(self.words)
+        return DatabasesArguments.parse(self.words) if is_named else None
+
+    @property
     def form(self) -> Form:
-        """The form of the job for a table, for a dataset or for folders.
+        """The form of the job for a table, for a dataset, for folders or for databases.
 
         Raises:
             InvalidInput: the job does not work on that.
         """
         job = JOBS[present_name(self.job)]
+        if job.of_databases and names_databases(self.words):
+            if self.dataset or self.table:
+                raise InvalidInput("--databases names several datasets: leave out the dataset and the table of the request")
+            return job.of_databases
         if self.dataset is None or job.of_folders:
             return _form_of_folders(self)
         form = job.of_table if self.table else job.of_dataset
@@ -81,11 +99,11 @@ def parse_batch_request(data: bytes) -> BatchRequest:
         raise InvalidMessage(f"a request for a batch of {len(data)} bytes is no request: it may have {_MAX_REQUEST}")
     content = json_object(data, "the message")
     problems = [*_job_problems(content.get("job"))]
-    if content.get("job") in _FOR_FOLDERS:
+    words = _words(content.get("arguments", {}), problems)
+    if content.get("job") in _FOR_FOLDERS or (content.get("job") in _FOR_DATABASES and names_databases(words)):
         problems += [f"the message has the unknown field {name!r}" for name in content.keys() - {"job", "arguments"}]
     else:
         problems += [*table_problems(content), *([] if "table" in content else _scope_problems(content))]
-    words = _words(content.get("arguments", {}), problems)
     if problems:
         raise InvalidMessage(problems)
     table = content["table"]["name"] if "table" in content else None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from onefold.batches.declaration import Argument, JobArguments, Parallel
 from onefold.batches.values import between, is_dataset, not_empty
 from onefold.core.errors import InvalidInput
+from onefold.core.text import shown_list
 from onefold.settings.sources import dataset_of
 
 MOST_AHEAD = timedelta(minutes=10)
@@ -18,15 +19,26 @@ MOST_AHEAD = timedelta(minutes=10)
 Window = Literal["15m", "day", "full", "dq"]
 """What is read of a table: from the watermark, prior days, all of it; or a chunk of a check, which no job is asked for."""
 _NAME = not_empty("a name")
+SourceName = Annotated[str, Argument("a source of onefold.yaml", "S", check=_NAME)]
 Patterns = Annotated[tuple[str, ...], Argument("only these tables", "PATTERN", otherwise="all", of_batch="{table}")]
+PullWindow = Annotated[Window, Argument("from the watermark, prior days, or whole tables", choices=("15m", "day", "full"))]
+RequestTime = Annotated[
+    datetime | None, Argument("the time of the request; an older one does nothing", "TIME", otherwise="now")
+]
+Compression = Annotated[Literal["gzip"] | None, Argument("compress the files")]
 
 
 @dataclass(frozen=True)
 class SourceArguments(JobArguments):
     """Read tables of a database of a source."""
 
-    source: Annotated[str, Argument("a source of onefold.yaml", "S", check=_NAME)]
+    source: SourceName
     database: Annotated[str, Argument("one of its databases", "D", check=_NAME)]
+
+    @property
+    def databases(self) -> tuple[str, ...]:
+        """The databases that are read."""
+        return (self.database,)
 
     @property
     def dataset(self) -> str:
@@ -40,13 +52,11 @@ class PullArguments(SourceArguments):
 
     job: ClassVar[str] = "pull"
 
-    window: Annotated[Window, Argument("from the watermark, prior days, or whole tables", choices=("15m", "day", "full"))]
+    window: PullWindow
     tables: Patterns = ()
-    at: Annotated[
-        datetime | None, Argument("the time of the request; an older one does nothing", "TIME", otherwise="now")
-    ] = None
+    at: RequestTime = None
     parallel: Parallel = 4
-    compress: Annotated[Literal["gzip"] | None, Argument("compress the files")] = None
+    compress: Compression = None
 
     @property
     def gzip(self) -> bool:
@@ -70,6 +80,67 @@ class PullArguments(SourceArguments):
                 "correct it, or leave it out"
             )
         return self.at or now
+
+
+@dataclass(frozen=True)
+class DatabasesArguments(JobArguments):
+    """Pull the tables of several databases of a source in onefold.yaml into files, and load these into BigQuery.
+
+    A database that fails does not stop the others.
+    """
+
+    job: ClassVar[str] = "pull"
+
+    source: SourceName
+    databases: Annotated[tuple[str, ...], Argument("its databases", "D")]
+    window: PullWindow
+    tables: Patterns = ()
+    at: RequestTime = None
+    parallel: Parallel = 4
+    compress: Compression = None
+
+    @property
+    def pulls(self) -> tuple[PullArguments, ...]:
+        """The arguments of the pull of each database."""
+        shared = {name: value for name, value in vars(self).items() if name != "databases"}
+        return tuple(PullArguments(database=database, **shared) for database in self.databases)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The dataset of the tables of each database."""
+        return tuple(pull.dataset for pull in self.pulls)
+
+    def conflicts(self) -> Iterator[str]:
+        datasets = self.datasets
+        if twice := {dataset for dataset in datasets if datasets.count(dataset) > 1}:
+            yield f"--databases: more than one would be pulled into {shown_list(sorted(twice))}: name each dataset's once"
+
+    def asked_at(self, now: datetime) -> Self:
+        """Return the arguments with one time of the request for all databases.
+
+        Raises:
+            InvalidInput: the request is dated in the future.
+        """
+        return replace(self, at=self.pulls[0].asked_at(now))
+
+
+def names_databases(words: Sequence[str]) -> bool:
+    """Return whether the words of a command line are those of `DatabasesArguments`.
+
+    Examples:
+        >>> names_databases(["--source=fraud", "--databases=a,b"]), names_databases(["--source=fraud", "--database=a"])
+        (True, False)
+    """
+    return any(word.partition("=")[0] == "--databases" for word in words)
+
+
+def parse_pull(words: Sequence[str]) -> PullArguments | DatabasesArguments:
+    """Return the arguments of a pull, of one database or of several.
+
+    Raises:
+        InvalidInput: everything that is wrong with them.
+    """
+    return DatabasesArguments.parse(words) if names_databases(words) else PullArguments.parse(words)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from onefold.batches.batch import batch_link, exit_code, with_defaults
 from onefold.batches.jobs import FORMER_JOBS, JOBS, former_name_warning, present_name
 from onefold.batches.report import Report, count_lines, read_report
 from onefold.batches.request import BatchRequest
-from onefold.batches.source_arguments import SourceArguments
+from onefold.batches.source_arguments import DatabasesArguments, SourceArguments, names_databases
 from onefold.cli.common import CHANGES, ERROR, OK, as_json, given, print_lines, progress_line, project, read_settings, say
 from onefold.cli.common_options import is_typed
 from onefold.cli.output import echo_json
@@ -77,12 +77,13 @@ def batch(
         say("yellow", former_name_warning(job))
     check_names(given(("dataset", dataset), ("table", table), ("project", project)))
     if not is_typed(context, "dataset"):
-        dataset = _dataset_of_source(job, words) or dataset
+        dataset = None if names_databases(words) else _dataset_of_source(job, words) or dataset
     request = BatchRequest(job, dataset, table, words)
     arguments = request.form.parse(with_defaults(request))  # shows the job's own help and errors, which need no settings
     settings = read_settings(context)
-    if isinstance(arguments, SourceArguments) and settings.sources:
-        source_of(settings, arguments.source, arguments.database)
+    if isinstance(arguments, SourceArguments | DatabasesArguments) and settings.sources:
+        for database in arguments.databases:
+            source_of(settings, arguments.source, database)
     batches = connect(project or settings.project, settings.batch)
     identifier = _identifier(message_id)
     if dry_run:

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from onefold.batches.allow_list import AllowList
-from onefold.batches.batch import plan_batch
+from onefold.batches.batch import plan_batch, subject_labels
 from onefold.batches.request import batch_message, parse_batch_request
-from onefold.batches.source_arguments import PullArguments
+from onefold.batches.source_arguments import DatabasesArguments, PullArguments, parse_pull
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.settings.batches import BatchSettings
 
@@ -101,3 +101,54 @@ def test_a_request_of_a_time_to_come_is_refused() -> None:
         late.asked_at(now)
     assert PullArguments.parse([*WORDS, "--at=2026-05-03T12:05"]).asked_at(now) == datetime(2026, 5, 3, 12, 5, tzinfo=UTC)
     assert PullArguments.parse(WORDS).asked_at(now) == now
+
+
+SEVERAL = {"source": "fraud", "databases": ["models", "card-data"], "window": "15m", "parallel": 8}
+
+
+def test_a_message_asks_for_one_batch_of_several_databases() -> None:
+    request = parse_batch_request(batch_message("pull", None, None, SEVERAL))
+    account = "pull-fraud@my-project.iam.gserviceaccount.com"
+    settings = replace(SETTINGS, source_accounts={"fraud": account}, source_buckets={"fraud": "pull-fraud"})
+    batch = plan_batch(request, "1", settings, ALLOWED)
+    assert request.subject == "2 databases of fraud"
+    assert batch.arguments == ("--source=fraud", "--databases=models,card-data", "--window=15m", "--parallel=8")
+    assert (batch.settings.service_account, batch.settings.bucket) == (account, "pull-fraud")
+    arguments = parse_pull(batch.arguments)
+    assert isinstance(arguments, DatabasesArguments)
+    assert arguments.pulls == tuple(
+        PullArguments("fraud", database, "15m", parallel=8) for database in ("models", "card-data")
+    )
+
+
+def test_batches_of_the_same_databases_know_each_other_and_those_of_others_do_not() -> None:
+    def labels(**changed: object) -> dict[str, str]:
+        return subject_labels(parse_batch_request(batch_message("pull", None, None, {**SEVERAL, **changed})))
+
+    assert labels() == labels(window="day")
+    assert labels() != labels(databases=["models"])
+    assert labels() != labels(source="ads")
+
+
+def test_each_database_of_a_message_needs_an_allowed_dataset() -> None:
+    request = parse_batch_request(batch_message("pull", None, None, SEVERAL))
+    allowed = AllowList("p", frozenset({"fraud_models"}), SETTINGS)
+    with pytest.raises(InvalidMessage, match=r"^dataset fraud_card_data is not among ONEFOLD_DATASETS: add it there$"):
+        plan_batch(request, "1", SETTINGS, allowed)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "changed", "problem"),
+    [
+        ("fraud_models", {}, "the message has the unknown field 'dataset'"),
+        (None, {"databases": []}, "argument 'databases' must be text or a list of texts, and not empty"),
+        (None, {"databases": ["a-b", "a_b"]}, "--databases: more than one would be pulled into fraud_a_b"),
+        (None, {"databases": ","}, "--databases: expected at least one name, got none"),
+        (None, {"database": "models"}, "unrecognized arguments: --database=models"),
+    ],
+)
+def test_a_message_of_several_databases_is_refused_where_it_is_not_clear(
+    dataset: str | None, changed: dict[str, object], problem: str
+) -> None:
+    with pytest.raises((InvalidMessage, InvalidInput), match=problem):
+        plan_batch(parse_batch_request(batch_message("pull", dataset, None, {**SEVERAL, **changed})), "1", SETTINGS, ALLOWED)

@@ -73,6 +73,16 @@ def test_the_former_name_of_a_job_is_taken_with_a_warning(run: Run, jobs: Jobs, 
     assert jobs.ran.get(timeout=30).pyspark_batch.main_python_file_uri.endswith("/extract.py")
 
 
+def test_a_pull_of_several_databases_needs_no_dataset(run: Run, jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEFOLD_DATASET", "shop")
+    monkeypatch.setenv("ONEFOLD_DATASETS", "fraud_models,fraud_cards")
+    words = ("--source", "fraud", "--databases", "models", "cards", "--window", "15m")
+    outcome = run("batch", "pull", "--", *words)
+    assert (outcome.code, outcome.err, outcome.out.splitlines()[-1]) == (0, "", "PENDING")
+    jobs.may_end.set()
+    assert tuple(jobs.ran.get(timeout=30).pyspark_batch.args) == words
+
+
 def test_batch_waits_for_the_end_of_a_batch(run: Run, jobs: Jobs) -> None:
     jobs.may_end.set()
     outcome = run(*CUSTOMER, "--wait", *KEYS)

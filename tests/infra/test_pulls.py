@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import pytest
@@ -14,9 +14,11 @@ from support.planned import permissions, rights
 from support.terraform import Outcome, Plan
 
 from onefold.batches.request import parse_batch_request
-from onefold.batches.source_arguments import PullArguments
-from onefold.pull.read.pull import log_table
-from onefold.pull.read.report import TableReport
+from onefold.batches.source_arguments import DatabasesArguments, PullArguments, parse_pull
+from onefold.core.errors import NotFound
+from onefold.pull.read.databases import pull_databases
+from onefold.pull.read.pull import Threads, log_table
+from onefold.pull.read.report import PullReport, TableReport
 from onefold.settings.environment import load_settings
 
 ABORTED = ("AbortIncompleteMultipartUpload", 1)
@@ -127,24 +129,33 @@ def test_each_database_has_a_dataset_of_full_views_that_may_read_it(pulls_plan: 
     assert writers == {(f"{dataset}__views_full", account) for dataset in pulled for account in accounts}
 
 
-def test_schedules_ask_for_every_database_every_quarter_of_an_hour_and_once_a_day(pulls_plan: Plan) -> None:
-    jobs = pulls_plan.scheduled("pull").values()
-    found = set()
-    for job in jobs:
-        request = parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"]))
-        assert request.job == "pull"
-        found.add((request.dataset, tuple(sorted(request.words)), job["schedule"]))
-        PullArguments.parse(request.words)
-    databases = {
-        "fraud_models": ("--database=models", "--source=fraud"),
-        "fraud_card_data": ("--database=card-data", "--source=fraud"),
-        "ads_clicks": ("--compress=gzip", "--database=clicks", "--parallel=16", "--source=ads"),
-    }
+def test_one_schedule_of_each_window_asks_for_all_databases_of_a_source(pulls_plan: Plan) -> None:
+    found = {(job["name"], requested(job), job["schedule"]) for job in pulls_plan.scheduled("pull").values()}
     assert found == {
-        (dataset, (*words, f"--window={window}"), schedule)
-        for dataset, words in databases.items()
+        (f"onefold-pull-{window}-{source}-1", (*words, f"--window={window}"), schedule)
+        for source, words in {
+            "fraud": ("--databases=models,card-data", "--source=fraud"),
+            "ads": ("--compress=gzip", "--databases=clicks", "--parallel=16", "--source=ads"),
+        }.items()
         for window, schedule in (("15m", "*/15 * * * *"), ("day", "0 4 * * *"))
     }
+
+
+def test_many_databases_have_a_schedule_for_each_batch(tested: Callable[[str], Outcome]) -> None:
+    plan = tested("pulls.tftest.hcl").plans["a_batch_for_each_database"]
+    assert {(job["name"], requested(job)[0]) for job in plan.scheduled("pull").values()} == {
+        (f"onefold-pull-{window}-fraud-{number}", f"--databases={database}")
+        for window in ("15m", "day")
+        for number, database in ((1, "models"), (2, "card-data"))
+    }
+
+
+def requested(job: Mapping[str, Any]) -> tuple[str, ...]:
+    """The words of the job that a schedule asks for."""
+    request = parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"]))
+    assert (request.job, request.dataset) == ("pull", None)
+    parse_pull(request.words)
+    return tuple(sorted(request.words))
 
 
 def test_checks_are_opt_in_and_ask_for_every_database(pulls_plan: Plan, checked_plan: Plan) -> None:
@@ -226,6 +237,18 @@ def test_a_table_that_failed_opens_an_incident(pulls_plan: Plan, capsys: pytest.
     assert not any(matches(filter_, entry) for entry in entries(logged("fraud_models", "INFO", capsys)))
     elsewhere = {"resource": {"type": "cloud_dataproc_batch", "labels": {"batch_id": "onefold-reconcile-1"}}}
     assert not any(matches(filter_, {**entry, **elsewhere}) for entry in entries(logged("fraud_models", "ERROR", capsys)))
+
+
+def test_a_database_that_failed_opens_an_incident(pulls_plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    alert = pulls_plan.of("google_monitoring_alert_policy")['log["pulled database failed"]']
+    filter_ = alert["conditions"][0]["condition_matched_log"][0]["filter"]
+
+    def fails(_: PullArguments, __: Threads) -> PullReport:
+        raise NotFound("no table")
+
+    pull_databases(DatabasesArguments("fraud", ("models",), "15m"), fails)
+    assert all(matches(filter_, entry) for entry in entries(capsys.readouterr().out.strip()))
+    assert not any(matches(filter_, entry) for entry in entries(logged("fraud_models", "ERROR", capsys)))
 
 
 def test_without_pulls_nothing_is_made(plain_plan: Plan) -> None:

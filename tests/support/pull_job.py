@@ -71,6 +71,8 @@ class PulledDatabase:
     dataset: EmulatedDataset
     topics: Topics
     tables: dict[str, Any]
+    others: tuple[str, ...] = ()
+    """More databases that the job is to pull in the same run."""
 
     def __post_init__(self) -> None:
         create_user(self.source)
@@ -112,7 +114,8 @@ class PulledDatabase:
     def start(self, window: str, *words: str, **conf: str) -> subprocess.Popen[str]:
         """Start the job, in a process group of its own."""
         command = [sys.executable, str(ROOT / "tests" / "support" / "small_ranges.py"), str(SCRIPT)]
-        command += ["--source", CLUSTER, "--database", self.source.name, "--window", window, *words]
+        named = ["--databases", self.source.name, *self.others] if self.others else ["--database", self.source.name]
+        command += ["--source", CLUSTER, *named, "--window", window, *words]
         environ = python_environ({**self.environ, "PYSPARK_SUBMIT_ARGS": submit_arguments(driver_jar(), **conf)})
         return subprocess.Popen(
             command, cwd=self.folder, env=environ, text=True, start_new_session=True,
@@ -124,7 +127,8 @@ class PulledDatabase:
         with self.start(window, *words, **conf) as process:
             out, err = process.communicate(timeout=_SECONDS)
         self.refresh()
-        tables = json.loads(out.splitlines()[-1])["tables"] if out else []
+        report = json.loads(out.splitlines()[-1]) if out else {"tables": []}
+        tables = [table for one in report.get("datasets", [report]) for table in one["tables"]]
         return Done(process.returncode, {table["table"]: table for table in tables}, out, err)
 
     def kill(self, window: str, *words: str, since: Callable[[], bool], after: float = 0.0) -> bool:

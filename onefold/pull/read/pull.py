@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Protocol
@@ -69,6 +69,21 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True)
+class Threads:
+    """The threads of pulls. Ranges have their own: a table that waits for its ranges must not take the place of one."""
+
+    of_tables: ThreadPoolExecutor
+    of_parts: ThreadPoolExecutor
+
+
+@contextmanager
+def started_threads(parallel: int) -> Iterator[Threads]:
+    """Start the threads that pull so many tables at the same time, and wait for their end."""
+    with ThreadPoolExecutor(parallel, "table") as of_tables, ThreadPoolExecutor(parallel, "part") as of_parts:
+        yield Threads(of_tables, of_parts)
+
+
+@dataclass(frozen=True)
 class Pull:
     """The pull of a database's tables.
 
@@ -86,8 +101,11 @@ class Pull:
     loads: Loads
     failure: Callable[[Exception], str] = repr
 
-    def run(self) -> PullReport:
+    def run(self, threads: Threads | None = None) -> PullReport:
         """Pull every table that the request names, several at a time.
+
+        Args:
+            threads: those that pulls of several databases share; None for threads of its own.
 
         Raises:
             NotFound: the database has no table that the request names.
@@ -96,12 +114,8 @@ class Pull:
         request = self.planner.request
         with closing(self.connect()) as connection:
             asked = asked_tables(connection, request.database, request.tables, self.loads, request.dataset)
-        # Ranges have threads of their own: a table that waits for its ranges must not take the place of one.
-        with (
-            ThreadPoolExecutor(request.parallel, "table") as of_tables,
-            ThreadPoolExecutor(request.parallel, "part") as of_parts,
-        ):
-            pulled = tuple(of_tables.map(lambda table: self._report(table, asked.seen, of_parts), asked.present))
+        with nullcontext(threads) if threads else started_threads(request.parallel) as found:
+            pulled = tuple(found.of_tables.map(lambda table: self._report(table, asked.seen, found.of_parts), asked.present))
         reports = (*pulled, *self._missing(asked.gone))
         return PullReport(request.dataset, request.window, reports)
 

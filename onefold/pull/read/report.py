@@ -93,11 +93,19 @@ class TableReport:
 
 @dataclass(frozen=True)
 class PullReport:
-    """What became of the tables of a database, by name."""
+    """What became of the tables of a database, by name.
+
+    Attributes:
+        dataset: the dataset of the tables.
+        window: of the pull.
+        tables: a report of each.
+        reasons: why no table of the database was pulled; empty where some were, or failed each for itself.
+    """
 
     dataset: str
     window: Window
     tables: tuple[TableReport, ...]
+    reasons: tuple[str, ...] = ()
 
     def count(self, outcome: PullOutcome) -> int:
         """Return how many tables have this outcome."""
@@ -106,16 +114,52 @@ class PullReport:
     @property
     def ok(self) -> bool:
         """Whether every table was pulled, or had nothing to pull."""
-        return not self.count("failed") and not self.count("missing")
+        return not self.reasons and not self.count("failed") and not self.count("missing")
 
-    def to_json(self) -> str:
-        """Return the report as one line of JSON."""
+    @property
+    def exit_code(self) -> int:
+        """0 where every table was pulled or had nothing to pull, else 2."""
+        return 0 if self.ok else 2
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report in the form of JSON."""
         counts = Counter(table.outcome for table in self.tables)
         body: dict[str, Any] = {"dataset": self.dataset, "window": self.window}
         body |= {name: counts[name] for name in PULL_OUTCOMES}
-        return json.dumps({**body, "tables": [table.as_dict() for table in self.tables]}, ensure_ascii=False)
+        body |= {"reasons": list(self.reasons)} if self.reasons else {}
+        return {**body, "tables": [table.as_dict() for table in self.tables]}
+
+    def to_json(self) -> str:
+        """Return the report as one line of JSON."""
+        return json.dumps(self.as_dict(), ensure_ascii=False)
 
     def summary(self) -> str:
         """Return the report for people: each table, then one line with all counts."""
+        if self.reasons:
+            return f"{self.dataset}: no table was pulled: {'; '.join(self.reasons)}"
         counts = ", ".join(f"{self.count(name)} {name}" for name in PULL_OUTCOMES)
         return "\n".join([*(table.text for table in self.tables), f"{self.dataset}: {counts}"])
+
+
+@dataclass(frozen=True)
+class DatabasesReport:
+    """What became of several databases, in the order in which they were named."""
+
+    databases: tuple[PullReport, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 where every table was pulled or had nothing to pull, 1 where every database failed, else 2."""
+        if all(database.ok for database in self.databases):
+            return 0
+        return 1 if all(database.reasons for database in self.databases) else 2
+
+    def to_json(self) -> str:
+        """Return the report as one line of JSON."""
+        return json.dumps({"datasets": [database.as_dict() for database in self.databases]}, ensure_ascii=False)
+
+    def summary(self) -> str:
+        """Return the report for people: that of each database, and the number of those that failed."""
+        failed = sum(bool(database.reasons) for database in self.databases)
+        last = f"{counted(len(self.databases), 'database')}, {failed} failed"
+        return "\n".join([*(database.summary() for database in self.databases), last])

@@ -12,7 +12,7 @@ from onefold.core.names import TableId
 from onefold.pull.read.connection import connect_source, jdbc_options
 from onefold.pull.read.plan import PullRequest
 from onefold.pull.read.planner import Planner
-from onefold.pull.read.pull import Pull
+from onefold.pull.read.pull import Pull, Threads
 from onefold.pull.read.pulled import Loads
 from onefold.pull.read.report import PullReport
 from onefold.settings.environment import Settings
@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def pull(
-    spark: SparkSession, arguments: PullArguments, settings: Settings, loads: Loads, environ: Mapping[str, str]
+    spark: SparkSession,
+    arguments: PullArguments,
+    settings: Settings,
+    loads: Loads,
+    environ: Mapping[str, str],
+    threads: Threads | None = None,
 ) -> PullReport:
     """Pull the tables of a database that the arguments name.
 
@@ -35,6 +40,7 @@ def pull(
         settings: those of the installation.
         loads: takes the files.
         environ: the environment, which may hold the password.
+        threads: those that pulls of several databases share; None for threads of its own.
 
     Raises:
         InvalidInput: the source or the database is none of onefold.yaml, or the request is dated in the future.
@@ -48,7 +54,7 @@ def pull(
     request = PullRequest(**{**vars(arguments), "at": arguments.asked_at(datetime.now(UTC))})
     planner = Planner(source, request, to, keys_in(settings), loads)
     reader = SparkReader(spark, jdbc_options(source, arguments.database, password), to)
-    return Pull(planner, lambda: connect_source(source, password), reader, loads, summary).run()
+    return Pull(planner, lambda: connect_source(source, password), reader, loads, summary).run(threads)
 
 
 def keys_in(settings: Settings) -> Callable[[TableId], tuple[str, ...]]:

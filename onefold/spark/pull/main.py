@@ -6,29 +6,33 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onefold.batches.source_arguments import PullArguments
+from onefold.batches.source_arguments import DatabasesArguments, PullArguments, parse_pull
+from onefold.pull.read.databases import pull_databases
 from onefold.settings.environment import load_settings
-from onefold.spark.job import run_job, show
+from onefold.spark.job import run_job, show, summary
 from onefold.spark.pull.job import pull
 from onefold.spark.pull.places import destination_of, source_of
 from onefold.spark.pull.session import open_session_with_driver
 
 if TYPE_CHECKING:
-    from onefold.pull.read.report import PullReport
+    from onefold.pull.read.pull import Threads
+    from onefold.pull.read.report import DatabasesReport, PullReport
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the job with a command line, log its errors, and return its exit code."""
-    return run_job("pull", argv, lambda: _print(run(PullArguments.parse(argv))))
+    return run_job("pull", argv, lambda: _run(parse_pull(argv)))
 
 
-def _print(report: PullReport) -> int:
+def _run(arguments: PullArguments | DatabasesArguments) -> int:
+    """Run the job for one database or for several, print its report, and return the exit code."""
+    report = run(arguments) if isinstance(arguments, PullArguments) else run_all(arguments)
     show(report)
-    return 0 if report.ok else 2
+    return report.exit_code
 
 
 def run(arguments: PullArguments) -> PullReport:
-    """Pull the tables and load them."""
+    """Pull the tables of a database and load them."""
     # BigQuery's clients are not needed where the arguments are wrong.
     from onefold.adapters.pubsub_rest import RestPublisher
     from onefold.spark.pull.loads import loads_of
@@ -37,3 +41,19 @@ def run(arguments: PullArguments) -> PullReport:
     source_of(settings, arguments.source, arguments.database)
     loads = loads_of(settings, arguments.dataset, destination_of(settings), RestPublisher)
     return pull(open_session_with_driver("onefold pull"), arguments, settings, loads, os.environ)
+
+
+def run_all(arguments: DatabasesArguments) -> DatabasesReport:
+    """Pull the tables of several databases and load them, by one session."""
+    # As above.
+    from onefold.adapters.pubsub_rest import RestPublisher
+    from onefold.spark.pull.loads import loads_of
+
+    settings = load_settings(os.environ)
+    to = destination_of(settings)
+    spark = open_session_with_driver("onefold pull")
+
+    def pull_one(asked: PullArguments, threads: Threads) -> PullReport:
+        return pull(spark, asked, settings, loads_of(settings, asked.dataset, to, RestPublisher), os.environ, threads)
+
+    return pull_databases(arguments, pull_one, summary)

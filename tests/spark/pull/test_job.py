@@ -120,3 +120,17 @@ def test_a_day_and_a_full_load_follow_the_source(pulled: PulledDatabase) -> None
         f"{folder}/{kind}/{day:%Y%m%d}" for kind, day in (("first", NOON), ("partition/1d", DAILY), ("full", DAILY))
     }
     assert all(name.endswith(".json.gz") for name in pulled.files if name.startswith(f"{folder}/full"))
+
+
+@pytest.mark.long
+def test_one_batch_pulls_several_databases_and_one_that_is_unknown_stops_no_other(pulled: PulledDatabase) -> None:
+    pulled.others = ("elsewhere",)
+    words = ("--tables", "big", "events", "--parallel", "2", "--at", at(DAILY - timedelta(hours=1)))
+    first = pulled.run("15m", *words)
+    assert (first.code, first.outcomes) == (2, {"big": "loaded", "events": "loaded"}), first.err
+    assert "database_not_pulled" in first.out
+    assert first.err.splitlines()[-1] == "2 databases, 1 failed"
+    check_views(pulled)
+    pulled.others = ()
+    again = pulled.run("15m", *words)
+    assert set(again.outcomes.values()) == {"skipped"}  # the log is that of a pull of the database alone
