@@ -59,6 +59,16 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("streams.tf", "PARTITIONING_TIME_GRANULARITY_DAY", "PARTITIONING_TIME_GRANULARITY_HOUR", "google_datastream_stream.stream"),
         mutant("functions.tf", 'ONEFOLD_PLAIN_DATASET  = var.plain_dataset == null ? "" : var.plain_dataset', 'ONEFOLD_PLAIN_DATASET  = "{dataset}"', FUNCTION),
         mutant("plain.tf", "role       = each.value.purpose == \"batch\" ? google_project_iam_custom_role.plain_source[0].name : google_project_iam_custom_role.source.name", "role       = google_project_iam_custom_role.plain_source[0].name", f"{DATASET}.plain_source", GRANTS),
+        mutant("plain.tf", '? ["onefold_tmp_", "onefold_leaf_"] :', '? [""] :', f"{DATASET}.plain_staging"),
+    ),
+    (
+        # Each right on what streams write, and on what is written beside it.
+        mutant("streams.tf", '"roles/secretmanager.secretAccessor"', '"roles/secretmanager.admin"', "google_secret_manager_secret_iam_member.stream"),
+        mutant("plain.tf", 'custom_role.source.name\n  member     = "serviceAccount:${local.accounts[each.value.purpose]}"', 'custom_role.source.name\n  member     = "allAuthenticatedUsers"', f"{DATASET}.plain_source", GRANTS),
+        mutant("plain.tf", 'local.accounts[each.value.role == "views" ? "refresh_view" : "batch"]', 'local.accounts["batch"]', f"{DATASET}.plain"),
+        mutant("plain.tf", "google_project_iam_custom_role.staging.name", "google_project_iam_custom_role.batch.name", f"{DATASET}.plain_staging"),
+        mutant("plain.tf", 'special_group = "projectOwners"\n  }\n\n  lifecycle', 'special_group = "projectReaders"\n  }\n\n  lifecycle', "google_bigquery_dataset.plain"),
+        mutant("plain.tf", "dataset_id = google_bigquery_dataset.plain[each.key].dataset_id", "dataset_id = local.plain_sources[each.key]", "google_bigquery_dataset_access.plain"),
     ),
     (
         # Conditions and places of rights.
