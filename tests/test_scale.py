@@ -131,7 +131,7 @@ def test_the_page_has_the_figures_of_100_tenants() -> None:
     for name, *values in (
         row.strip("| ").split(" | ") for row in figures_table([(100, SMALL[BEFORE], SMALL[AFTER])]).splitlines()[2:]
     ):
-        assert f"| {name} | {' | '.join(values)} |" in page, name
+        assert f"| {name} | {' | '.join(values)} |" in page, f"{name}: `python -m benchmarks.scale` writes the page anew"
 
 
 def test_a_chart_is_a_picture_with_a_bar_for_each_value_and_texts_that_are_escaped() -> None:
