@@ -21,7 +21,7 @@ from onefold.core.names import TableId
 from onefold.core.retry import CONFLICT_BACKOFF
 from onefold.core.text import counted
 from onefold.merge.base_table import base_table
-from onefold.merge.dataset import OUTCOMES, Outcome, find_candidates, outcome_counts
+from onefold.merge.dataset import OUTCOMES, Candidate, Outcome, find_candidates, outcome_counts
 from onefold.merge.need import MergeNeed, in_order, read_need
 from onefold.refresh.plan import Announce
 from onefold.settings.environment import Settings
@@ -112,18 +112,26 @@ def reconcile_dataset(
         return _report(need, merge)
 
     with ThreadPoolExecutor(arguments.parallel, "table") as threads:
-        needs = in_order(threads.map(lambda one: read_need(warehouse, one, settings), candidates))
+        needs = in_order(threads.map(lambda one: _look(warehouse, one, settings), candidates))
         log_late(arguments.dataset, needs, timedelta(hours=arguments.late_hours))
         done = sorted(threads.map(work, needs), key=lambda report: report.table)
     return DatasetReport(f"{warehouse.project}.{arguments.dataset}", tuple(done))
 
 
+def _look(warehouse: BigQueryWarehouse, table: Candidate, settings: Settings) -> MergeNeed:
+    """Return whether a table is merged; after an error of any class it is, and its merge reports what is wrong."""
+    try:
+        return read_need(warehouse, table, settings)
+    except Exception as error:  # noqa: BLE001 as in `_report`: each is about one table
+        return MergeNeed(table, "due", summary(error))
+
+
 def log_late(dataset: str, needs: Iterable[MergeNeed], limit: timedelta) -> None:
-    """Log a line, which is an alert, where tables with new rows have not been merged for longer than a limit.
+    """Log a line, which is an alert, where tables that are due have not been merged for longer than a limit.
 
     It is logged before the first merge: a batch that is ended by its time limit logs nothing more.
     """
-    ages = {need.table.table.table: need.age for need in needs if need.age and need.age > limit}
+    ages = {need.table.table.table: need.age for need in needs if need.state == "due" and need.age and need.age > limit}
     if not ages:
         return
     oldest = max(ages, key=lambda table: ages[table])

@@ -112,7 +112,8 @@ def test_a_batch_logs_the_oldest_of_the_merges_that_are_late(capsys: pytest.Capt
     line = json.loads(capsys.readouterr().out)
     assert (line["severity"], line["event"]) == ("ERROR", "merges_late")
     assert (line["dataset"], line["table"], line["tables"], line["age_hours"]) == ("shop", "older", 2, 99.0)
-    log_late("shop", [need("young", 47), need("never", None)], timedelta(hours=48))
+    waiting = replace(need("patient", 90), state="waiting")
+    log_late("shop", [need("young", 47), need("never", None), waiting], timedelta(hours=48))
     assert capsys.readouterr().out == ""
 
 
@@ -224,6 +225,24 @@ def test_an_error_of_any_class_is_one_of_its_table_alone(
     report = many.run(spark)
     assert many.outcomes(report) == {"a": "failed", "b": "merged"}
     assert report.tables[0].reasons == ("RuntimeError: Java is gone",)
+
+
+def test_an_error_of_any_class_while_a_table_is_looked_at_stops_no_other(
+    spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = Many(dataset, "looked", "a", "b")
+    found = EmulatedWarehouse.has_table
+    many.run(spark)
+    for shop in many.shops.values():
+        shop.create("2b", CUSTOMER)
+
+    def fail_one(warehouse: EmulatedWarehouse, id_: TableId) -> bool:
+        if id_.table == "looked_a_v_2b":
+            raise RuntimeError("the connection is gone")
+        return found(warehouse, id_)
+
+    monkeypatch.setattr(EmulatedWarehouse, "has_table", fail_one)
+    assert many.outcomes(many.run(spark)) == dict.fromkeys("ab", "merged")
 
 
 def test_a_dataset_without_versioned_tables_is_an_error(spark: SparkSession, dataset: EmulatedDataset) -> None:
