@@ -53,6 +53,7 @@ locals {
           { source = name, databases = databases },
           pull.parallel == null ? {} : { parallel = pull.parallel },
           pull.gzip ? { compress = "gzip" } : {},
+          pull.stream_below == 0 ? {} : { stream-below = pull.stream_below },
         )
       }
     }

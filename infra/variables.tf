@@ -304,13 +304,14 @@ variable "access_trigger" {
 }
 
 variable "pulls" {
-  description = "The pulled sources by their name in onefold.yaml: the databases that are pulled, and the id of the secret with the password. The dataset of each database, SOURCE_DATABASE, must be among `datasets`. `parallel`: how many tables a batch pulls at the same time, 4 by default; `gzip`: compress their files; `databases_per_batch`: how many databases a batch pulls, 100 by default."
+  description = "The pulled sources by their name in onefold.yaml: the databases that are pulled, and the id of the secret with the password. The dataset of each database, SOURCE_DATABASE, must be among `datasets`. `parallel`: how many tables a batch pulls at the same time, 4 by default; `gzip`: compress their files; `databases_per_batch`: how many databases a batch pulls, 100 by default; `stream_below`: files of at most so many bytes are appended by the Storage Write API, 0 (the default) for load jobs alone."
   type = map(object({
     databases           = list(string)
     secret              = string
     parallel            = optional(number)
     gzip                = optional(bool, false)
     databases_per_batch = optional(number, 100)
+    stream_below        = optional(number, 0)
   }))
   default  = {}
   nullable = false
@@ -323,6 +324,10 @@ variable "pulls" {
     # A message of launch_batch has 50,000 bytes at most, and the name of a database 64 characters.
     condition     = alltrue([for pull in values(var.pulls) : pull.databases_per_batch >= 1 && pull.databases_per_batch <= 200 && floor(pull.databases_per_batch) == pull.databases_per_batch])
     error_message = "pulls: databases_per_batch must be a whole number from 1 to 200."
+  }
+  validation {
+    condition     = alltrue([for pull in values(var.pulls) : pull.stream_below >= 0 && pull.stream_below <= 5000000 && floor(pull.stream_below) == pull.stream_below])
+    error_message = "pulls: stream_below must be a whole number of bytes from 0 to 5,000,000."
   }
   validation {
     condition     = alltrue([for name in keys(var.pulls) : can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", name))])

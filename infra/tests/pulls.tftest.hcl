@@ -31,6 +31,6 @@ run "two_sources_that_are_checked" {
 run "a_batch_for_each_database" {
   command = plan
   variables {
-    pulls = { fraud = { databases = ["models", "card-data"], secret = "fraud-password", databases_per_batch = 1 } }
+    pulls = { fraud = { databases = ["models", "card-data"], secret = "fraud-password", databases_per_batch = 1, stream_below = 1000000 } }
   }
 }

@@ -12,7 +12,7 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import Rejected
 from onefold.core.extras import from_lab
 from onefold.core.text import reason_of
-from onefold.ports.load_jobs import LoadJobs
+from onefold.ports.load_jobs import LoadJobs, RowAppender
 from onefold.ports.rows import RowWriter
 
 
@@ -44,6 +44,21 @@ def row_writer_for(warehouse: BigQueryWarehouse) -> RowWriter:
     from onefold.adapters.bigquery.storage_write import open_storage_write
 
     return open_storage_write(warehouse)
+
+
+def row_appender_for(warehouse: BigQueryWarehouse) -> RowAppender | None:
+    """Return what appends few rows to the tables of a warehouse at one moment; None for the embedded one, which cannot.
+
+    Raises:
+        Rejected: the lab is not installed.
+    """
+    if _stand_ins():
+        return None
+    from google.cloud.bigquery_storage_v1 import BigQueryWriteClient
+
+    from onefold.adapters.bigquery.pending_rows import PendingRows
+
+    return PendingRows(warehouse, BigQueryWriteClient())  # type: ignore[no-untyped-call]
 
 
 def load_jobs_for(warehouse: BigQueryWarehouse) -> LoadJobs:

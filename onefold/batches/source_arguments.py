@@ -26,6 +26,13 @@ RequestTime = Annotated[
     datetime | None, Argument("the time of the request; an older one does nothing", "TIME", otherwise="now")
 ]
 Compression = Annotated[Literal["gzip"] | None, Argument("compress the files")]
+StreamBelow = Annotated[
+    int,
+    Argument(
+        "append the rows of a 15m pull of a table by the Storage Write API, if its files have at most so many bytes",
+        "BYTES", otherwise="0, load jobs only", check=between(0, 5_000_000),
+    ),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,7 @@ class PullArguments(SourceArguments):
     at: RequestTime = None
     parallel: Parallel = 4
     compress: Compression = None
+    stream_below: StreamBelow = 0
 
     @property
     def gzip(self) -> bool:
@@ -98,6 +106,7 @@ class DatabasesArguments(JobArguments):
     at: RequestTime = None
     parallel: Parallel = 4
     compress: Compression = None
+    stream_below: StreamBelow = 0
 
     @property
     def pulls(self) -> tuple[PullArguments, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from onefold.core.errors import Rejected
 from onefold.core.names import TableId
@@ -45,6 +45,25 @@ class LoadedJob:
 
     id: str
     rows: int | None = None
+
+
+class RowAppender(Protocol):
+    """Writes few rows without a load job, of which a project may run 100,000 a day."""
+
+    def append(self, table: TableId, rows: Sequence[Mapping[str, Any]]) -> LoadedJob | None:
+        """Append all rows at one moment, or none of them.
+
+        Args:
+            table: the table.
+            rows: the values by column, in the form of a line of a file.
+
+        Returns:
+            What wrote the rows, with its name in the place of a job's; None where nothing was written, and a load job has to
+            do it.
+
+        Raises:
+            TryAgain: it is not known whether the rows were written.
+        """
 
 
 class LoadJobs(Protocol):

@@ -143,8 +143,11 @@ def test_one_schedule_of_each_window_asks_for_all_databases_of_a_source(pulls_pl
 
 def test_many_databases_have_a_schedule_for_each_batch(tested: Callable[[str], Outcome]) -> None:
     plan = tested("pulls.tftest.hcl").plans["a_batch_for_each_database"]
-    assert {(job["name"], requested(job)[0]) for job in plan.scheduled("pull").values()} == {
-        (f"onefold-pull-{window}-fraud-{number}", f"--databases={database}")
+    assert {(job["name"], requested(job)) for job in plan.scheduled("pull").values()} == {
+        (
+            f"onefold-pull-{window}-fraud-{number}",
+            (f"--databases={database}", "--source=fraud", "--stream-below=1000000", f"--window={window}"),
+        )
         for window in ("15m", "day")
         for number, database in ((1, "models"), (2, "card-data"))
     }

@@ -17,7 +17,7 @@ from onefold.core.errors import TryAgain
 from onefold.core.log import log
 from onefold.core.names import TableId, versioned_name
 from onefold.core.text import counted, shown_list
-from onefold.ports.load_jobs import LoadJobs
+from onefold.ports.load_jobs import LoadedJob, LoadJobs
 from onefold.ports.rows import Row
 from onefold.pull.load.daily import DayReplacer, today
 from onefold.pull.load.day_rows import DayRows
@@ -25,10 +25,11 @@ from onefold.pull.load.log_state import Replacement
 from onefold.pull.load.plan import LoadPlan, plan_load, replaced_days
 from onefold.pull.load.run_log import Done, begun_row, is_announced, loaded_row, replaces
 from onefold.pull.load.second_look import DeletionFiles, SecondLook
+from onefold.pull.load.small_appends import SmallAppends
 from onefold.pull.load.tables import Announcements
 from onefold.pull.read.plan import LoadState, TablePlan
 from onefold.pull.read.present_rows import PresentRows
-from onefold.pull.read.pulled import PulledFiles
+from onefold.pull.read.pulled import PulledFile, PulledFiles
 from onefold.schema.versions import Version
 
 
@@ -55,6 +56,7 @@ class TableLoads:
         days: tells about the landed rows of a table.
         deletions: stores deletions.
         now: the present time.
+        small: appends the rows of small files; None where load jobs do it.
     """
 
     announcements: Announcements
@@ -63,6 +65,7 @@ class TableLoads:
     days: Callable[[TableId], DayRows]
     deletions: DeletionFiles
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    small: SmallAppends | None = None
     _begun: dict[str, datetime] = field(default_factory=dict, init=False)
 
     def state_of(self, table: TableId, window: Window) -> LoadState:
@@ -166,7 +169,7 @@ class TableLoads:
         plan = plan_load(pulled)
         table = replacer.base.sibling(pulled.plan.target.name)
         # Rows of later days come first: a row that has moved to one of them is there before it goes from its former day.
-        jobs = tuple(replacer.jobs.append(table, files).id for files in plan.appends)
+        jobs = tuple(self._append(pulled.plan, replacer.jobs, table, files).id for files in plan.appends)
         if not plan.replacements:
             self._check_not_replaced(pulled)
             return Done(jobs)
@@ -174,6 +177,10 @@ class TableLoads:
             done = Done(jobs) + self._replaced(pulled, plan, replacer, read)
         self._check_newest(pulled.plan, replaced_days(pulled))
         return done
+
+    def _append(self, plan: TablePlan, jobs: LoadJobs, table: TableId, files: Sequence[PulledFile]) -> LoadedJob:
+        done = self.small.append(plan, table, files) if self.small else None
+        return done or jobs.append(table, files)
 
     def _replaced(self, pulled: PulledFiles, plan: LoadPlan, replacer: DayReplacer, read: TableId) -> Done:
         overtaken = replacer.overtaken(pulled, read)
