@@ -132,7 +132,9 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("alerts.tf", 'per_series_aligner = "ALIGN_MAX"', 'per_series_aligner = "ALIGN_MIN"', f"{ALERT}.waiting"),
         mutant("pulls.tf", "substr(sha256(key), 0, 12)}\"\n      description = \"Checks", "substr(sha256(pulled.source), 0, 12)}\"\n      description = \"Checks", JOBS["check"]),
         mutant("schedules.tf", "substr(sha256(key), 0, 12)", 'substr(sha256("key"), 0, 12)', JOBS["batch"]),
-        mutant("schedules.tf", 'jsonencode({ job = "reconcile", dataset = dataset })', 'jsonencode({ job = "compare", dataset = dataset })', JOBS["merge"]),
+        mutant("schedules.tf", 'merge({ job = "reconcile", dataset = dataset }', 'merge({ job = "compare", dataset = dataset }', JOBS["merge"]),
+        mutant("pulls.tf", "merge(shard.arguments, { window = window })", 'merge(shard.arguments, { window = "full" })', JOBS["pull"]),
+        mutant("modules/audit_filter/main.tf", '"(${join("|", datasets)})" }', '"[^/]+" }', "google_logging_project_sink.tables"),
     ),
     (
         mutant("triggers.tf", '  dead_letter_policy {\n    dead_letter_topic     = google_pubsub_topic.topic["dead-letter"].id\n    max_delivery_attempts = 100\n  }\n', "", "google_pubsub_subscription.push"),
