@@ -95,7 +95,7 @@ class Charge:
     Attributes:
         bytes: bytes that are billed, stored or landed.
         usd: the price.
-        measured: whether the bytes are from the log of jobs, and not from a formula.
+        measured: whether the bytes are from the log of jobs, or physical ones, and not from a formula.
     """
 
     bytes: float = 0
@@ -231,3 +231,15 @@ def _storage_charge(usage: TableUsage, prices: Prices) -> Charge:
     active = usage.base_bytes + usage.active_bytes
     usd = active / GB * prices.active_gb + usage.long_term_bytes / GB * prices.long_term_gb
     return Charge(active + usage.long_term_bytes, usd)
+
+
+def physical_charge(active: float, long_term: float, prices: Prices) -> Charge:
+    """Return the storage of physical bytes, for datasets that bill them.
+
+    Args:
+        active: those that were changed within 90 days, with time travel.
+        long_term: those that were not.
+        prices: the prices.
+    """
+    usd = active / GB * prices.active_physical_gb + long_term / GB * prices.long_term_physical_gb
+    return Charge(active + long_term, usd, measured=True)

@@ -38,11 +38,13 @@ class Measured:
         billed: bytes by line.
         jobs: jobs by line.
         merges: statements MERGE into the base.
+        loads: load jobs.
     """
 
     billed: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
     jobs: dict[Line, float] = field(default_factory=lambda: defaultdict(float))
     merges: int = 0
+    loads: int = 0
 
 
 def measured(jobs: Iterable[LoggedJobs], owner: Owner) -> Mapping[str, Measured]:
@@ -61,6 +63,7 @@ def measured(jobs: Iterable[LoggedJobs], owner: Owner) -> Mapping[str, Measured]
             one = found[base]
             one.billed[line] += job.billed / len(bases)
             one.jobs[line] += job.jobs
+            one.loads += job.jobs if job.kind == "LOAD" else 0
             one.merges += job.jobs if job.statement == "MERGE" and owner(job.written) == (base, "base") else 0
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -12,7 +12,7 @@ from typing import Any
 from onefold.changelog.base_columns import POSITION
 from onefold.core.errors import AccessDenied, NotFound
 from onefold.core.names import TableId
-from onefold.cost.formulas import DAYS, LINES, Charge, Charges, Line, SharedUsage, TableUsage, table_charges
+from onefold.cost.formulas import DAYS, LINES, Charge, Charges, Line, SharedUsage, TableUsage, physical_charge, table_charges
 from onefold.cost.jobs import Kind, Measured, measured
 from onefold.cost.prices import Prices
 from onefold.cost.report import CostReport, TableCost
@@ -99,7 +99,7 @@ def read_costs(
     share = {one.table.table for one in chosen}
     tables = [_cost(one, found, days, prices, now) for one in stored if one.summary.table.table in share]
     shared = SharedUsage(batches=max((one.usage.pulls for one in tables), default=0))
-    warnings = (*contents.warnings, *([warning] if warning else []))
+    warnings = (*contents.warnings, *filter(None, (warning, _reserved(log or ()))))
     ordered = tuple(sorted(tables, key=lambda one: (-one.usd, one.name)))
     return CostReport(dataset, ordered, shared, prices, days if found is not None else 0, warnings)
 
@@ -108,8 +108,10 @@ def _stored(
     warehouse: Any, contents: Contents, settings: Settings, known: Sequence[TableSummary], datasets: Sequence[str]
 ) -> tuple[list[_Stored], _Names]:
     """Return what is stored for each table, and which table belongs to which."""
-    sizes = {f"{name}.{table}": one for name in datasets for table, one in warehouse.list_stored(name).items()}
-    layouts = {f"{name}.{table}": one for name in datasets for table, one in warehouse.list_layouts(name).items()}
+    sizes = {f"{name}.{table}": one for name in datasets for table, one in _listed(warehouse.list_stored, name, datasets[0])}
+    layouts = {
+        f"{name}.{table}": one for name in datasets for table, one in _listed(warehouse.list_layouts, name, datasets[0])
+    }
     versions: dict[str, list[TableId]] = defaultdict(list)
     naming = settings.names_in(datasets[0])
     for table in contents.labels:
@@ -129,12 +131,34 @@ def _stored(
     return found, names
 
 
+def _listed(read: Callable[[str], Mapping[str, Any]], dataset: str, first: str) -> Iterable[tuple[str, Any]]:
+    """Return what a listing of a dataset tells; nothing where a dataset for bases does not exist yet.
+
+    Raises:
+        NotFound: the first dataset does not exist.
+    """
+    try:
+        return read(dataset).items()
+    except NotFound:
+        if dataset == first:
+            raise
+        return ()
+
+
 def _read_log(warehouse: Any, datasets: Collection[str], days: int) -> tuple[Sequence[LoggedJobs] | None, str]:
     """Return the log of jobs, or None with a warning."""
     try:
         return warehouse.list_jobs(datasets, days), ""
     except (AccessDenied, NotFound) as error:
         return None, _NO_LOG.format(error=error)
+
+
+def _reserved(log: Sequence[LoggedJobs]) -> str:
+    """Return a warning about jobs whose bytes are not billed; empty where there are none."""
+    reserved = sum(one.reserved for one in log)
+    if not reserved:
+        return ""
+    return f"{reserved:,} of {sum(one.jobs for one in log):,} jobs ran in a reservation: what their slots cost is not shown"
 
 
 def _cost(stored: _Stored, log: Mapping[str, Measured] | None, days: int, prices: Prices, now: datetime | None) -> TableCost:
@@ -147,7 +171,10 @@ def _cost(stored: _Stored, log: Mapping[str, Measured] | None, days: int, prices
         charges = _with_log(table_charges(usage, prices), found, days, prices)
     else:
         usage = _assumed(usage)
-    return TableCost(name, usage, charges, physical=_physical(stored))
+    physical = _physical(stored)
+    if physical and any(one.is_physical for one in stored.parts):
+        return TableCost(name, usage, charges | {"storage": physical_charge(*physical, prices)})
+    return TableCost(name, usage, charges, physical=physical)
 
 
 def _usage(stored: _Stored, now: datetime) -> TableUsage:
@@ -194,7 +221,7 @@ def _with_counts(usage: TableUsage, found: Measured, days: int) -> TableUsage:
         merges=found.merges / days if usage.base_rows else 0,
         reads=found.jobs["current views"] / days,
         checks=found.jobs["checks"] / days,
-        pulls=found.jobs["pulls"] / days if usage.pulls else 0,
+        pulls=found.loads / days if usage.pulls else 0,
     )
 
 

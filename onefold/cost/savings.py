@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from onefold.cost.formulas import Charge, Line, SharedUsage, TableUsage, shared_charges, table_charges
-from onefold.cost.prices import GB, Prices
+from onefold.cost.formulas import Charge, Line, SharedUsage, TableUsage, physical_charge, shared_charges, table_charges
+from onefold.cost.prices import Prices
 from onefold.cost.report import CostReport, Saving, TableCost
 
 WEEKLY = 1 / 7
@@ -77,7 +77,5 @@ def _physical_saving(report: CostReport) -> float:
     known = [one.physical for one in report.tables]
     if not known or None in known:
         return 0
-    prices = report.prices
     active, long_term = (sum(one[index] for one in known if one) for index in (0, 1))
-    physical = active / GB * prices.active_physical_gb + long_term / GB * prices.long_term_physical_gb
-    return report.sums["storage"].usd - physical
+    return report.sums["storage"].usd - physical_charge(active, long_term, report.prices).usd

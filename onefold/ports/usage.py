@@ -22,6 +22,7 @@ class StoredBytes:
         active_physical: physical bytes that were changed within 90 days, with those of time travel; None where unknown.
         long_term_physical: physical bytes that were not; None where unknown.
         created: when it was created.
+        is_physical: whether the dataset bills physical bytes, and not logical ones.
     """
 
     rows: int
@@ -30,6 +31,7 @@ class StoredBytes:
     active_physical: int | None = None
     long_term_physical: int | None = None
     created: datetime | None = None
+    is_physical: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class LoggedJobs:
         own: whether the library started them.
         jobs: how many.
         billed: the bytes that are billed for all of them.
+        reserved: how many of them ran in a reservation, which bills slots and no bytes.
     """
 
     kind: str
@@ -53,6 +56,7 @@ class LoggedJobs:
     own: bool = False
     jobs: int = 1
     billed: int = 0
+    reserved: int = 0
 
     @property
     def tables(self) -> frozenset[str]:

@@ -18,12 +18,21 @@ TABLES: dict[str, Columns] = {
     "jobs": [
         ("creation_time", "TIMESTAMP"), ("job_type", "STRING"), ("statement_type", "STRING"), ("destination_table", NAMED),
         ("referenced_tables", f"ARRAY<{NAMED}>"), ("labels", "ARRAY<STRUCT<key STRING, value STRING>>"),
-        ("total_bytes_billed", "INT64"),
+        ("total_bytes_billed", "INT64"), ("reservation_id", "STRING"),
     ],
 }  # fmt: skip
 
 
-def job(kind: str, statement: str, written: str, read: str, label: str = "", billed: str = "10", age: int = 1) -> str:
+def job(
+    kind: str,
+    statement: str,
+    written: str,
+    read: str,
+    label: str = "",
+    billed: str = "10",
+    age: int = 1,
+    slots: str = "NULL",
+) -> str:
     def named(table: str) -> str:
         dataset, _, name = table.partition(".")
         return f"STRUCT('p' AS project_id, '{dataset}' AS dataset_id, '{name}' AS table_id)"
@@ -33,7 +42,8 @@ def job(kind: str, statement: str, written: str, read: str, label: str = "", bil
     return (
         f"SELECT TIMESTAMP_SUB(CURRENT_TIMESTAMP(), INTERVAL {age} DAY) AS creation_time, '{kind}' AS job_type, "
         f"'{statement}' AS statement_type, {named(written)} AS destination_table, "
-        f"ARRAY<{NAMED}>[{read_}] AS referenced_tables, {labels} AS labels, {billed} AS total_bytes_billed"
+        f"ARRAY<{NAMED}>[{read_}] AS referenced_tables, {labels} AS labels, {billed} AS total_bytes_billed, "
+        f"CAST({slots} AS STRING) AS reservation_id"
     )
 
 
@@ -52,9 +62,9 @@ def test_jobs_are_grouped_by_what_they_read_and_write_and_by_who_started_them(ju
         job("QUERY", "MERGE", "shop.a_base", read, JOB_LABEL, "500"),
     )
     assert found == [
-        ("QUERY", "MERGE", "shop.a_base", "shop.a_base`shop.a_v_1", True, 1, 500),
-        ("QUERY", "SELECT", "", "shop.a_base`shop.a_v_1", False, 2, 20),
-        ("QUERY", "SELECT", "", "shop.a_base`shop.a_v_1", True, 1, 10),
+        ("QUERY", "MERGE", "shop.a_base", "shop.a_base`shop.a_v_1", True, 1, 0, 500),
+        ("QUERY", "SELECT", "", "shop.a_base`shop.a_v_1", False, 2, 0, 20),
+        ("QUERY", "SELECT", "", "shop.a_base`shop.a_v_1", True, 1, 0, 10),
     ]
 
 
@@ -66,7 +76,12 @@ def test_scripts_old_jobs_and_those_of_other_datasets_are_left_out(judge: Judge)
         job("QUERY", "SELECT", "_hidden.anon", "crm.x"),
         job("LOAD", "", "shop__onefold.a_base", "", billed="NULL"),
     )
-    assert found == [("LOAD", "", "shop__onefold.a_base", None, False, 1, 0)]
+    assert found == [("LOAD", "", "shop__onefold.a_base", None, False, 1, 0, 0)]
+
+
+def test_bytes_of_a_job_in_a_reservation_are_not_billed_and_the_job_is_counted(judge: Judge) -> None:
+    jobs = [job("QUERY", "SELECT", "_hidden.anon", "shop.a_v_1", slots=slots) for slots in ("NULL", "'eu.etl'")]
+    assert logged(judge, *jobs) == [("QUERY", "SELECT", "", "shop.a_v_1", False, 2, 1, 10)]
 
 
 def test_what_a_dropped_table_stored_is_left_out(judge: Judge) -> None:

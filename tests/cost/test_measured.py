@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from onefold.changelog.metadata import CAPTURE_FIELDS, METADATA, metadata_type
+from onefold.changelog.metadata import CAPTURE_FIELDS, METADATA, METADATA_FIELDS, metadata_type
 from onefold.core.errors import AccessDenied, NotFound
 from onefold.cost.formulas import LEAST_QUERY, LINES, Line
 from onefold.cost.measured import read_costs
 from onefold.cost.prices import TIB, list_prices
 from onefold.cost.report import CostReport, TableCost
+from onefold.cost.savings import best_changes
 from onefold.ports.existing import StoredLayout
 from onefold.ports.listing import ListedTable, StoredSize
 from onefold.ports.usage import LoggedJobs, StoredBytes
@@ -50,32 +51,44 @@ class Project:
     stored: Mapping[str, StoredBytes] = field(default_factory=lambda: CUSTOMER)
     jobs: Sequence[LoggedJobs] | None = (MERGE, READ)
     position: str = "STRING"
+    other: Mapping[str, StoredBytes] | None = None
+    """What `shop__onefold` stores; None where it does not exist."""
     project: str = "p"
     calls: list[str] = field(default_factory=list)
 
     def list_dataset(self, dataset: str) -> tuple[ListedTable, ...]:
         self.calls.append("tables")
-        if dataset != "shop":
-            raise NotFound(f"dataset {dataset} does not exist")
-        return tuple(ListedTable(name, False, one.created or OLD) for name, one in self.stored.items())
+        return tuple(ListedTable(name, False, one.created or OLD) for name, one in self._stored(dataset).items())
 
     def list_sizes(self, dataset: str) -> Mapping[str, StoredSize]:
         self.calls.append("sizes")
-        return {name: StoredSize(one.rows, one.active) for name, one in self.stored.items() if dataset == "shop"}
+        return {name: StoredSize(one.rows, one.active) for name, one in self._stored(dataset).items()}
 
     def column_types(self, dataset: str, column: str) -> Mapping[str, Type]:
         self.calls.append("columns")
-        assert column == METADATA
-        return {name: metadata_type(CAPTURE_FIELDS) for name in self.stored if "_v_" in name and dataset == "shop"}
+        assert (dataset, column) == ("shop", METADATA)
+        captured = {name: metadata_type(CAPTURE_FIELDS) for name in self.stored if "_v_" in name}
+        return captured | {name: metadata_type(METADATA_FIELDS) for name in self.stored if name == "lead"}
+
+    def fetch(self, sql: str) -> list[dict[str, Any]]:
+        assert ".shop._loads`" in sql
+        return [{"table_name": "orders", "loaded_at": NOW}]
 
     def list_layouts(self, dataset: str) -> Mapping[str, StoredLayout]:
         self.calls.append("layouts")
+        stored = self._stored(dataset)
         columns = (Column("id", Scalar("INT64")), Column("_position", Scalar(self.position)))
-        return {name: StoredLayout(columns) for name in self.stored if dataset == "shop"}
+        return {name: StoredLayout(columns) for name in stored}
 
     def list_stored(self, dataset: str) -> Mapping[str, StoredBytes]:
         self.calls.append("stored")
-        return self.stored if dataset == "shop" else {}
+        return self._stored(dataset)
+
+    def _stored(self, dataset: str) -> Mapping[str, StoredBytes]:
+        found = {"shop": self.stored, "shop__onefold": self.other}.get(dataset)
+        if found is None:
+            raise NotFound(f"dataset {dataset} does not exist")
+        return found
 
     def list_jobs(self, datasets: Collection[str], days: int) -> Sequence[LoggedJobs]:
         self.calls.append(f"jobs of {', '.join(datasets)} in {days} days")
@@ -163,6 +176,38 @@ def test_physical_bytes_are_those_of_versions_base_and_log() -> None:
     assert table(costs()).physical == (54_003_000, 60_000_000)
     unknown: dict[str, Any] = {**CUSTOMER, "customer_base": StoredBytes(1, 1)}
     assert table(costs(Project(unknown))).physical is None
+
+
+def test_a_dataset_that_bills_physical_bytes_pays_for_those_and_is_not_told_to() -> None:
+    stored = {name: replace(one, is_physical=True) for name, one in CUSTOMER.items()}
+    report = costs(Project(stored))
+    charge = table(report).charges["storage"]
+    assert charge.bytes == 54_003_000 + 60_000_000
+    assert charge.usd == pytest.approx(0.054003 * 0.04 + 0.06 * 0.02)
+    assert not [one for one in best_changes(report) if "physical" in one.text]
+
+
+def test_jobs_in_a_reservation_are_told() -> None:
+    warnings = costs(Project(jobs=[replace(READ, reserved=7)])).warnings
+    assert warnings == ("7 of 60 jobs ran in a reservation: what their slots cost is not shown",)
+
+
+def test_pulls_are_counted_by_load_jobs() -> None:
+    log = frozenset({"shop.orders_v_1", "shop._loads"})
+    jobs = [LoggedJobs("LOAD", "", "shop.orders_v_1", jobs=2_880), LoggedJobs("QUERY", "SELECT", "", log, True, 90, 900)]
+    report = costs(Project({**CUSTOMER, "_loads": StoredBytes(1, 1)}, jobs))
+    assert (table(report, "orders").usage.pulls, report.shared.batches) == (96, 96)
+    assert table(report, "orders").usage.rows_per_message == 0
+    assert table(report, "orders").charges["pulls"].bytes == 900
+
+
+def test_a_base_in_a_dataset_of_its_own_belongs_to_its_table_and_one_that_is_not_there_yet_is_no_error() -> None:
+    plain = {"lead": StoredBytes(100, 1_000, created=OLD)}
+    own = {"lead_base": StoredBytes(50, 700, created=OLD), "lead_merges": StoredBytes(1, 10, created=OLD)}
+    read = LoggedJobs("QUERY", "SELECT", "", frozenset({"shop.lead", "shop__onefold.lead_base"}), False, 30, 600)
+    found = table(costs(Project(plain, [read], other=own)), "lead")
+    assert (found.usage.base_rows, found.usage.reads, found.charges["current views"].bytes) == (50, 1, 600)
+    assert table(costs(Project(plain)), "lead").usage.base_rows == 0
 
 
 def test_a_table_that_is_never_queried_bills_nothing_for_it() -> None:
