@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, cast
 
-import requests
-from google.auth.credentials import AnonymousCredentials
-from google.cloud import bigquery
+from support.region import Region
 from support.zetasql_judge import Judge
 
 from onefold.adapters.bigquery.listing import dataset_query, listed, read_labels, sizes_query
@@ -65,41 +59,6 @@ def test_the_query_of_sizes_leaves_out_what_was_dropped_and_other_datasets(judge
 def test_labels_are_read_from_the_text_of_sql() -> None:
     assert read_labels(None) == {}
     assert read_labels('[STRUCT("a", "b"), STRUCT("c", "")]') == {"a": "b", "c": ""}
-
-
-@dataclass
-class Region:
-    """Answers for one dataset in a region: what it is, jobs that run there, and the rows of each query. It runs no SQL."""
-
-    rows: Sequence[Mapping[str, Any]]
-    columns: Mapping[str, str]
-    made: list[tuple[str, str]] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
-    is_mtls: bool = False
-
-    def client(self) -> bigquery.Client:
-        return bigquery.Client(project="p", credentials=AnonymousCredentials(), _http=cast(requests.Session, self))  # type: ignore[no-untyped-call]
-
-    def request(self, method: str, url: str, data: str | None = None, **_: object) -> requests.Response:
-        path = url.split("/projects/p/")[1].split("?")[0]
-        self.made.append((method, path.split("/")[0]))
-        body = json.loads(data) if data else {}
-        answer = requests.Response()
-        answer.status_code, answer.url, answer.headers["Content-Type"] = 200, url, "application/json"
-        answer._content = json.dumps(self.answer(path, body)).encode()
-        return answer
-
-    def answer(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        reference = {"projectId": "p", "jobId": "job", "location": "EU"}
-        if path.startswith("datasets/"):
-            return {"datasetReference": {"projectId": "p", "datasetId": "shop"}, "location": "EU"}
-        if path == "jobs":
-            self.places.append(body["jobReference"]["location"])
-            return {**body, "jobReference": reference, "status": {"state": "DONE"}, "statistics": {"query": {}}}
-        fields = [{"name": name, "type": type_, "mode": "NULLABLE"} for name, type_ in self.columns.items()]
-        rows = [{"f": [{"v": row[name]} for name in self.columns]} for row in self.rows]
-        result = {"schema": {"fields": fields}, "rows": rows, "totalRows": str(len(rows))}
-        return {"jobComplete": True, "jobReference": reference, **result}
 
 
 def test_sizes_are_asked_for_in_the_region_of_the_dataset_by_two_calls_however_many_tables() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+import pytest
+from support.region import Region
 from support.zetasql_judge import Columns, Judge
 
 from onefold.adapters.bigquery.statements import dry_run_config, labelled_config
 from onefold.adapters.bigquery.usage import jobs_query, stored_query
-from onefold.ports.usage import JOB_LABEL
+from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.ports.usage import JOB_LABEL, LoggedJobs, StoredBytes
 
 NAMED = "STRUCT<project_id STRING, dataset_id STRING, table_id STRING>"
 TABLES: dict[str, Columns] = {
@@ -98,3 +103,34 @@ def test_what_a_dropped_table_stored_is_left_out(judge: Judge) -> None:
 def test_only_jobs_that_run_have_the_label_of_the_library() -> None:
     assert labelled_config().labels == {JOB_LABEL: "job"}
     assert dry_run_config().labels == {}
+
+
+@pytest.mark.parametrize("billing", ["LOGICAL", "PHYSICAL"])
+def test_what_tables_store_is_asked_for_in_the_region_by_two_calls_with_the_bytes_that_the_dataset_bills(
+    billing: str,
+) -> None:
+    numbers = {"rows": "3", "active": "4", "long_term": "5", "active_physical": "14", "long_term_physical": None}
+    columns = {"table_name": "STRING", **dict.fromkeys(numbers, "INTEGER"), "created": "TIMESTAMP"}
+    rows = [{"table_name": f"t{number}", **numbers, "created": "1767225600000000"} for number in range(50)]
+    region = Region(rows, columns, billing=billing)
+    warehouse = BigQueryWarehouse(region.client())
+    stored = warehouse.list_stored("shop")
+    made = datetime(2026, 1, 1, tzinfo=UTC)
+    assert stored["t49"] == StoredBytes(3, 4, 5, 14, None, made, is_physical=billing == "PHYSICAL")
+    assert (len(stored), region.places, warehouse.calls) == (50, ["EU"], 2)
+
+
+def test_the_log_of_jobs_is_asked_for_in_the_region_by_two_calls() -> None:
+    texts = {"kind": "QUERY", "statement": "SELECT", "written": "", "read": "shop.a_base`shop.a_v_1"}
+    row = {**texts, "own": "true", "jobs": "2", "reserved": "1", "billed": "20"}
+    columns = {
+        **dict.fromkeys(texts, "STRING"),
+        "own": "BOOLEAN",
+        **dict.fromkeys(("jobs", "reserved", "billed"), "INTEGER"),
+    }
+    region = Region([row], columns)
+    warehouse = BigQueryWarehouse(region.client())
+    (found,) = warehouse.list_jobs(["shop", "shop__onefold"], 30)
+    read = frozenset({"shop.a_base", "shop.a_v_1"})
+    assert found == LoggedJobs("QUERY", "SELECT", "", read, True, 2, 20, reserved=1)
+    assert (region.places, warehouse.calls) == (["EU"], 2)
