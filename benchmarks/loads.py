@@ -35,7 +35,7 @@ HEADING = "Pulled tables"
 HEADER = ("", "seconds", "CPU seconds", "rows a second", "ratio to onefold", "ratio to the loop")
 _BASE = {True: "onefold, gzip", False: "onefold"}
 _SERVER = (
-    "--skip-log-bin", "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=256M", "--default-time-zone=+00:00",
+    "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=256M", "--default-time-zone=+00:00",
     "--secure-file-priv=",
 )  # fmt: skip
 
@@ -109,10 +109,11 @@ def cpu_seconds() -> float:
 
 
 @contextmanager
-def server_of(rows: int) -> Iterator[Server]:
-    """A server with the table."""
-    with new_server(MariaDb, *_SERVER) as server:
+def server_of(rows: int, *, has_log: bool = False) -> Iterator[Server]:
+    """A server with the table, whose rows are in no binary log."""
+    with new_server(MariaDb, *_SERVER, *([] if has_log else ["--skip-log-bin"])) as server:
         with connect(server.address) as connection:
+            query(connection, "SET sql_log_bin = 0")
             query(connection, f"CREATE DATABASE {DATABASE}")
             connection.select_db(DATABASE)
             columns = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
