@@ -217,13 +217,16 @@ class _Found:
 
     def _views(self, active: Sequence[Version]) -> Iterator[ViewState]:
         warehouse = cast("BaseWarehouse", self.warehouse)
+        unified = UnifiedKind(warehouse, self.base, self.settings)
         if self.versions or self._is_united:
-            yield self._state("unified", UnifiedKind(warehouse, self.base, self.settings), active)
-        current = kind_of(warehouse, self.base, self.settings, by_itself=True)
+            yield self._state("unified", unified, active)
+        current, plain = kind_of(warehouse, self.base, self.settings, by_itself=True), self.settings.plain_table(self.base)
         kinds: list[tuple[Kind, ViewKind]] = [
             ("current", current),
             ("clean", CleanKind(warehouse, self.base, self.settings)),
         ]
+        if plain and plain.mode == "tool":
+            kinds.insert(0, ("unified", unified))
         for name, kind in kinds:  # a table need not have these
             if kind.id in self.contents.views:
                 yield self._state(name, kind, active)

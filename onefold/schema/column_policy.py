@@ -134,6 +134,11 @@ class TablePolicies:
 
     rules: tuple[PolicyRule, ...] = ()
 
+    @property
+    def variant_names(self) -> tuple[str, ...]:
+        """The columns of the table that a view shows as parts of others."""
+        return ()
+
     def decide(self, path: str) -> Decision:
         """Return the action for a column.
 
@@ -202,6 +207,42 @@ class UnitedPolicies(TablePolicies):
     def decide_below(self, path: str, open_: bool) -> Decision | None:
         of_tables = (policies.decide_below(path, open_) for policies, _ in self.tables)
         return strictest(one for one in (super().decide_below(path, open_), *of_tables) if one)
+
+
+@dataclass(frozen=True)
+class VariantPolicies(TablePolicies):
+    """The policies about a table in which values of a column that did not fit its type are in columns of their own.
+
+    Such a column is shown as a part of the other one, which has the strictest action that a policy has for any of them.
+
+    Attributes:
+        variants: the columns with the names of their variants.
+    """
+
+    variants: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def variant_names(self) -> tuple[str, ...]:
+        return tuple(name for _, name in self.variants)
+
+    def decide(self, path: str) -> Decision:
+        """Return the action for a column.
+
+        Examples:
+            >>> rules = (PolicyRule("*", "score", Action.CLEAR), PolicyRule("*", "score__v_text", Action.HASH))
+            >>> str(VariantPolicies(rules, (("score", "score__v_text"),)).decide("score").action)
+            'hash'
+        """
+        own = super().decide(path)
+        named = (super(VariantPolicies, self).decide(name) for name in self._variants_of(path))
+        return strictest([own, *(one for one in named if one.decided)]) or own
+
+    def deciding(self, path: str) -> tuple[PolicyRule, ...]:
+        of_variants = (rule for name in self._variants_of(path) for rule in super(VariantPolicies, self).deciding(name))
+        return tuple(sorted(dict.fromkeys((*super().deciding(path), *of_variants)), key=lambda rule: -rule.action))
+
+    def _variants_of(self, path: str) -> tuple[str, ...]:
+        return tuple(name for column, name in self.variants if fold_hidden(column) == fold_hidden(path))
 
 
 def strictest(decisions: Iterable[Decision]) -> Decision | None:

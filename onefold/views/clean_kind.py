@@ -30,7 +30,7 @@ from onefold.schema.treatment import treat
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.clean import RENDERER, clean_columns, clean_query, clean_warnings, closed_query, waiting_columns
-from onefold.views.table_policies import table_policies
+from onefold.views.table_policies import is_of_tool, table_policies
 from onefold.views.tool_rows import tool_versions
 
 _OTHER_POLICIES = SettingChange("policies", "those of the view", "those of the settings")
@@ -92,10 +92,9 @@ class CleanKind:
         return True
 
     def read_versions(self) -> tuple[Version, ...]:
-        plain = self.settings.plain_table(self.base)
-        if plain and plain.mode == "tool":
+        if is_of_tool(self.settings, self.base):
             return tool_versions(self.warehouse, self.base, self.settings)
-        if plain:
+        if self.settings.plain_table(self.base):
             stored = self.warehouse.read_columns(self.base)
             return (Version("", stored),) if stored else ()
         return self.warehouse.read_versions(self.base, self.settings.names_in(self.base.dataset))

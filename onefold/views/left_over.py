@@ -8,7 +8,7 @@ from onefold.core.errors import AccessDenied
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table, log_of
 from onefold.ports.warehouse import BaseWarehouse
-from onefold.refresh.left_over import ViewNames, left_over_of_kind
+from onefold.refresh.left_over import ViewNames, belongs_to, left_over_of_kind
 from onefold.schema.plain_table import PlainTable
 from onefold.settings.environment import Settings
 from onefold.views.current_kind import current_owner
@@ -59,4 +59,7 @@ def with_gone_plain(warehouse: BaseWarehouse, dataset: str, settings: Settings, 
         gone = left_over_of_kind(warehouse, dataset, settings, tables, names)
     except AccessDenied:  # BigQuery's answer for a dataset that does not exist, to an account without rights
         return settings
-    return settings.with_plain(dataset, {table.table: PlainTable("changes", own) for table in gone})
+    known = settings.with_plain(dataset, {table.table: PlainTable("changes", own) for table in gone})
+    # Only a table that a tool wrote can have a unified view as well.
+    united = [table for table in gone if belongs_to(warehouse.get_view(known.view_of(table)), table)]
+    return known.with_plain(dataset, {table.table: PlainTable("tool", own) for table in united})

@@ -20,7 +20,7 @@ from onefold.schema.types import Array, Struct, Type
 from onefold.schema.versions import active_versions, fold
 from onefold.settings.environment import Settings
 from onefold.settings.unknown_keys import near_name
-from onefold.views.table_policies import table_policies
+from onefold.views.table_policies import is_of_tool, table_policies
 from onefold.views.tool_rows import tool_versions
 
 SAMPLES = 1_000
@@ -62,9 +62,8 @@ def check_policies(warehouse: BaseWarehouse, base: TableId, settings: Settings) 
         NotFound: there is no version of the table.
     """
     rules = settings.rules_for(base)
-    plain = settings.plain_table(base)
-    is_of_tool = plain is not None and plain.mode == "tool"
-    found = tool_versions(warehouse, base, settings) if is_of_tool else read_change_versions(warehouse, base, rules.names)
+    of_tool = is_of_tool(settings, base)
+    found = tool_versions(warehouse, base, settings) if of_tool else read_change_versions(warehouse, base, rules.names)
     versions = active_versions(found, rules)
     if not versions:
         near = near_name(base.table, warehouse.list_bases(str(base.dataset), rules.names))

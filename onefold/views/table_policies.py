@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onefold.core.names import TableId, fold_hidden
-from onefold.schema.column_policy import ColumnPolicies, TablePolicies, UnitedPolicies
+from onefold.schema.column_policy import ColumnPolicies, TablePolicies, UnitedPolicies, VariantPolicies
 from onefold.schema.versions import Version, table_of
 from onefold.settings.environment import Settings
+
+
+def is_of_tool(settings: Settings, base: TableId) -> bool:
+    """Return whether another tool writes the table in a form of its own."""
+    plain = settings.plain_table(base)
+    return plain is not None and plain.mode == "tool"
 
 
 def table_policies(settings: Settings, base: TableId, found: Sequence[Version]) -> TablePolicies:
@@ -21,7 +27,11 @@ def table_policies(settings: Settings, base: TableId, found: Sequence[Version]) 
     policies, rules = settings.policies or ColumnPolicies(), settings.rules_for(base)
     own = policies.of_table(base)
     if not rules.of_united:
-        return own
+        # The version of a variant, a column of values that did not fit another one, has the name of this column.
+        variants = tuple(
+            (column.name, one.id) for one in found if is_of_tool(settings, base) and one.id for column in one.columns
+        )
+        return VariantPolicies(own.rules, variants) if variants else own
     # Most tenants have the same policies, which are compared once.
     columns: dict[TablePolicies, set[str]] = {}
     for version in found:

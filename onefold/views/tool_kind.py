@@ -72,8 +72,10 @@ class ToolUnifiedKind(UnifiedKind):
         Raises:
             SchemaConflict: the tool did not write the table.
         """
+        if self.warehouse.get_view(self.id):
+            return True
         read = read_tool_table(self.warehouse, self.base, self.settings)
-        return read is not None and (bool(read.found.variants) or self.warehouse.get_view(self.id) is not None)
+        return read is not None and bool(read.found.variants)
 
     def build(
         self,

@@ -42,11 +42,14 @@ def unused_policies(
         tables: the names of all tables of the dataset; None where only some of them are known.
     """
     columns = {fold_hidden(one.table.table): list(_columns(one.treatments)) for one in checked}
+    variants = {fold_hidden(one.table.table): one.policies.variant_names for one in checked}
     known = None if tables is None else {fold_hidden(name): name for name in tables}
     missing: set[str] = set()
     for rule in policies.rules:
         of_dataset, _, table = rule.table.rpartition(".")
         if "*" in rule.table or fold_hidden(of_dataset) not in ("", fold_hidden(dataset)):
+            continue
+        if any(map(rule.names_column, variants.get(fold_hidden(table), ()))):
             continue
         if fold_hidden(table) in columns:
             yield from _unused_column(rule, columns[fold_hidden(table)])

@@ -119,6 +119,18 @@ def test_a_policy_hides_a_column_again_also_where_the_tool_is_wrong(
     assert own.rows("customers_current") == [(1, "Ada")]
 
 
+def test_a_policy_on_a_variant_holds_for_the_column_that_shows_it(
+    run: Run, shop: EmulatedDataset, own: EmulatedDataset
+) -> None:
+    path, clean = drafted(run, shop), made(shop, "views_clean")
+    policies = "{id: clear, _dlt_id: clear, score: clear, score__v_double: mask}"
+    path.write_text(path.read_text() + f"\npolicies:\n  {shop.name}.events: {policies}\n")
+    assert run("refresh", f"{shop.name}.*").code == 0
+    assert own.rows("events_current") == [(1, "2.5", "b")]
+    assert clean.rows("events") == [(1, None, "b")]
+    assert "names no column" not in run("policies", "check", f"{shop.name}.events").err
+
+
 def test_without_a_key_an_order_or_a_dataset_the_table_is_named_with_what_to_do(run: Run, shop: EmulatedDataset) -> None:
     run("discover", shop.name, "--output", "onefold.yaml")
     skipped = run("refresh", f"{shop.name}.*")
@@ -157,3 +169,18 @@ def test_order_by_of_onefold_yaml_wins_over_the_order_of_the_tool(
     shop.run(f"INSERT INTO {shop.quoted('orders')} VALUES (1, 'last', 'z', {_AT}, 1, NULL)")
     run("refresh", f"{shop.name}.orders")
     assert own.rows("orders_current") == [(1, "last")]
+
+
+def test_tables_shows_all_views_and_those_of_a_table_that_is_gone_are_pruned(
+    run: Run, shop: EmulatedDataset, own: EmulatedDataset
+) -> None:
+    drafted(run, shop)
+    run("refresh", f"{shop.name}.*")
+    shown = run("tables", f"{shop.name}.*", "--json").json
+    states = {view["view"].rpartition(".")[2]: view["state"] for one in shown["results"] for view in one["views"]}
+    assert states == dict.fromkeys(names(own), "up to date")
+    assert shown["warnings"] == []
+    shop.run(f"DROP TABLE {shop.quoted('events')}")
+    assert run("plan", f"{shop.name}.*").out.endswith("2 up to date, 0 to change, 2 left over\n")
+    assert run("refresh", f"{shop.name}.*", "--prune", "--yes").code == 0
+    assert names(own) == {"orders_current", "customers_current"}
