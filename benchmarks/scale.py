@@ -26,6 +26,8 @@ CHANGING = 0.02
 """The share of tables whose structure changes in a week, in the databases of all tenants."""
 PULLED_SHARE = 0.001
 """The share of the pulled tables of a tenant that have new rows within a quarter of an hour."""
+BATCH_MINUTES = {False: 3, True: 10}
+"""Of a batch that pulls one database, and of one that pulls all of a server: assumptions."""
 READS = 50
 """Queries of each current view a day, nine of ten about one tenant."""
 ROW_BYTES, LANDED_BYTES = 500, 1_000
@@ -49,7 +51,7 @@ class Design:
     instances: of the sink, at most.
     multiplexed: whether tables share the connections of an instance.
     announced: tables in an announcement when capture starts.
-    batch_for_source: whether a batch pulls all databases of a server, and one schedule serves all.
+    batch_for_source: whether a batch and two schedules pull all databases of a server, and not one database.
     load_share: the share of small pulls that take a load job.
     versions: versioned tables for each change of a structure, of all tenants together.
     own_windows: whether a version that was never merged leaves the windows of the others as they are.
@@ -208,9 +210,10 @@ def pulls(tenants: int, design: Design) -> Figures:
     changed = tenants * TABLES * PULLED_SHARE * 96
     batches = databases * (4 + 1 / 24)
     release = TABLES * CHANGING * tenants / 3_600
-    shared = shared_charges(SharedUsage(batches=batches * 24), list_prices())["pulls"].usd
+    minutes = BATCH_MINUTES[design.batch_for_source]
+    shared = shared_charges(SharedUsage(batches=batches * 24, batch_minutes=minutes), list_prices())["pulls"].usd
     return {
-        "jobs of Cloud Scheduler": 2 if design.batch_for_source else 2 * databases,
+        "jobs of Cloud Scheduler": 2 * databases,
         "batches an hour": batches,
         "load jobs a day": changed * design.load_share,
         "new tables a second in a release": release,
