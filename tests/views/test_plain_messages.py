@@ -43,6 +43,22 @@ def test_a_message_about_a_plain_table_writes_its_current_view(plain: MemoryHand
     assert plain.line()["action"] == "none"
 
 
+@pytest.mark.parametrize("message", [table_message("shop", "events"), audit_entry("events")])
+def test_a_message_about_a_table_of_a_tool_writes_its_current_and_its_unified_view(
+    plain: MemoryHandler, message: bytes
+) -> None:
+    dlt = {"id": "INT64", "v": "INT64", "v__v_text": "STRING", "_dlt_id": "STRING", "_dlt_load_id": "STRING"}
+    plain.cloud.land("events", dlt)
+    rules = {"shop.events": TableRules(keys=("id",), tool="dlt", rows="history")}
+    plain.settings = replace(SETTINGS, tables=rules)
+    plain.handle(push_body(message))
+    assert plain.cloud.names("VIEW", OWN) == ["events_current", "events_unified"]
+    assert plain.cloud.names("VIEW") == []
+    plain.lines()
+    plain.handle(push_body(message))
+    assert [line["action"] for line in plain.lines()] == ["none", "none"]
+
+
 def test_a_column_that_is_new_comes_into_the_view(plain: MemoryHandler) -> None:
     plain.handle(push_body(audit_entry("orders")))
     plain.cloud.change("orders", lambda table: table["schema"]["fields"].append(rest_field("email", STRING)))
