@@ -28,6 +28,8 @@ PULLED_SHARE = 0.001
 """The share of the pulled tables of a tenant that have new rows within a quarter of an hour."""
 BATCH_MINUTES = {False: 3, True: 10}
 """Of a batch that pulls one database, and of one that pulls all of a server: assumptions."""
+STREAMS = 10_000
+"""Streams of the Storage Write API that a project may create in an hour: each small pull takes one."""
 READS = 50
 """Queries of each current view a day, nine of ten about one tenant."""
 ROW_BYTES, LANDED_BYTES = 500, 1_000
@@ -52,7 +54,7 @@ class Design:
     multiplexed: whether tables share the connections of an instance.
     announced: tables in an announcement when capture starts.
     batch_for_source: whether a batch and two schedules pull all databases of a server, and not one database.
-    load_share: the share of small pulls that take a load job.
+    load_share: the share of pulls that take a load job; so do those beyond the quota of streams.
     versions: versioned tables for each change of a structure, of all tenants together.
     own_windows: whether a version that was never merged leaves the windows of the others as they are.
     parallel: tables that a merge job merges at once.
@@ -215,7 +217,7 @@ def pulls(tenants: int, design: Design) -> Figures:
     return {
         "jobs of Cloud Scheduler": 2 * databases,
         "batches an hour": batches,
-        "load jobs a day": changed * design.load_share,
+        "load jobs a day": max(changed * design.load_share, changed - STREAMS * 24),
         "new tables a second in a release": release,
         "batches, USD a month": shared,
     }

@@ -113,6 +113,11 @@ def test_a_batch_for_each_server_is_a_hundredth_of_one_for_each_database() -> No
     before, after = (pulls(10_000, design) for design in (BEFORE, AFTER))
     assert before["load jobs a day"] == 288_000
     assert before["batches an hour"] == pytest.approx(100 * after["batches an hour"])
+    assert (before["jobs of Cloud Scheduler"], after["jobs of Cloud Scheduler"]) == (20_000, 200)
+
+
+def test_small_pulls_beyond_the_quota_of_streams_take_load_jobs() -> None:
+    assert [pulls(tenants, AFTER)["load jobs a day"] for tenants in (1_000, 10_000)] == [1_440, 288_000 - 240_000]
 
 
 def test_merges_by_need_are_fewer_and_bill_less() -> None:
