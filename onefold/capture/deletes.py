@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from onefold.capture.landed_tables import LandedTables, RowsToDelete, landed_rows
 from onefold.capture.records import Origin, Record, tombstone
-from onefold.changelog.base_columns import DELETED, POSITION
+from onefold.changelog.base_columns import DELETED, PACKED, POSITION
 from onefold.changelog.key_columns import key_problems
 from onefold.changelog.metadata import (
     DATABASE_NAME,
@@ -20,6 +20,7 @@ from onefold.changelog.metadata import (
     is_deletion,
     metadata_sql,
 )
+from onefold.changelog.packed_position import unpacked_sql
 from onefold.changelog.position import Position, position_sql
 from onefold.core.names import TableId, quote, quote_text, versioned_name
 from onefold.landing.key_values import key_text, landing_value
@@ -36,12 +37,6 @@ _FIRST_PAUSE_SECONDS = 600
 _PAGE = 50_000
 """Keys per query."""
 _NO_KEYS = "CAST([] AS ARRAY<STRING>)"
-_PLACE_IN_BASE = (
-    "CAST(NULL AS STRING) AS sequence",
-    "CAST(NULL AS INT64) AS happened_at",
-    f"v.{DELETED} AS deleted",
-    f"v.{POSITION} AS stored",
-)
 
 
 class LandedRowsWarehouse(LandedTables, Protocol):
@@ -150,7 +145,7 @@ def _branch(base: TableId, landed: RowsToDelete, keys: Sequence[Column]) -> str:
     version = landed.version
     items = [
         f"{quote_text(version.id)} AS version",
-        *(_PLACE_IN_BASE if landed.is_base else _place()),
+        *(_place_in_base(version.schema) if landed.is_base else _place()),
     ]
     target_schema = Schema(landed.target.columns)
     for number, key in enumerate(keys):
@@ -163,8 +158,18 @@ def _branch(base: TableId, landed: RowsToDelete, keys: Sequence[Column]) -> str:
     return f"SELECT {', '.join(items)}\nFROM {table.quoted} AS v"
 
 
+def _place_in_base(columns: Schema) -> tuple[str, ...]:
+    """Return the items of a base about the position of a row, as text."""
+    return (
+        "CAST(NULL AS STRING) AS sequence",
+        "CAST(NULL AS INT64) AS happened_at",
+        f"v.{DELETED} AS deleted",
+        f"{unpacked_sql(f'v.{PACKED}') if columns.has(PACKED) else f'v.{POSITION}'} AS stored",
+    )
+
+
 def _place() -> tuple[str, ...]:
-    """Return the items of a versioned table about the position of a row: a base has it as it is stored."""
+    """Return the items of a versioned table about the position of a row."""
     return (
         f"{metadata_sql('v', 'change_sequence_number')} AS sequence",
         f"{metadata_sql('v', 'source_timestamp')} AS happened_at",

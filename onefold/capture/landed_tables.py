@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from onefold.changelog.base_columns import DELETED, POSITION, base_table
+from onefold.changelog.base_columns import DELETED, PACKED, POSITION, base_table
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.core.names import TableId, quote
 from onefold.landing.table import VersionedTable
@@ -22,7 +22,7 @@ from onefold.schema.types import STRING, Type
 from onefold.schema.versions import Version
 
 _ADDED = (SOURCE_NAME, DATABASE_NAME, LANDED_AT, METADATA)
-_OF_BASE = (SOURCE_NAME, DATABASE_NAME, POSITION, DELETED)
+_OF_BASE = (SOURCE_NAME, DATABASE_NAME, DELETED)
 _HASH = "r'^[0-9a-f]{64}$'"
 
 
@@ -78,7 +78,8 @@ def _read_base(warehouse: LandedTables, base: TableId) -> tuple[Version, ...]:
     """Return the base, in the form of a version; none where there is no base of captured rows."""
     id_ = base_table(base)
     stored = warehouse.read_table(id_)
-    if stored is None or not all(Schema(stored.columns).has(name) for name in _OF_BASE):
+    columns = Schema(stored.columns if stored else ())
+    if stored is None or not all(map(columns.has, _OF_BASE)) or not columns.only((POSITION, PACKED)):
         return ()
     return (Version("base", stored.columns, table=id_.table),)
 

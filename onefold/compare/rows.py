@@ -1,6 +1,6 @@
 """The comparison of two sets of rows: rows of only one side, and values that differ, with row and column.
 
-`values` decides which values are the same. A base table (one with `_position` and `_deleted`) is compared with another table
+`values` decides which values are the same. A base table (one with `_deleted` and a position) is compared with another table
 as people read it: without those two columns, and without the rows of deleted keys.
 """
 
@@ -17,8 +17,8 @@ from onefold.core.errors import InvalidInput
 from onefold.core.names import fold_case
 from onefold.core.text import shown_list
 
-POSITION, DELETED = "_position", "_deleted"
-"""The columns of a base table that the source table does not have."""
+POSITIONS, DELETED = frozenset({"_position", "_packed_position"}), "_deleted"
+"""The columns of a base table that the source table does not have; it has one of the positions, as text or as bytes."""
 
 
 def compare_rows(
@@ -120,7 +120,7 @@ def _has(columns: Iterable[str], name: str) -> bool:
 
 def is_base(columns: Iterable[str]) -> bool:
     """Return whether columns of these names are those of a base table."""
-    return {POSITION, DELETED} <= set(map(fold_case, columns))
+    return DELETED in (names := set(map(fold_case, columns))) and not POSITIONS.isdisjoint(names)
 
 
 def columns_to_leave_out(columns: Iterable[str], other: Iterable[str], without: Sequence[str]) -> frozenset[str]:
@@ -131,7 +131,10 @@ def columns_to_leave_out(columns: Iterable[str], other: Iterable[str], without: 
         other: the names of the other side's columns.
         without: the columns that the user leaves out.
     """
-    own = {POSITION, DELETED} if is_base(columns) and not is_base(other) else set()
+    columns, other = set(map(fold_case, columns)), set(map(fold_case, other))
+    own = {*POSITIONS, DELETED} if is_base(columns) and not is_base(other) else set()
+    if is_base(columns) and is_base(other) and POSITIONS & columns != POSITIONS & other:
+        own = set(POSITIONS)  # of one base they are text, of the other one bytes
     return frozenset(own | set(map(fold_case, without)))
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
-from onefold.changelog.base_columns import POSITION
+from onefold.changelog.base_columns import PACKED
 from onefold.core.errors import AccessDenied, NotFound
 from onefold.core.names import TableId
 from onefold.cost.formulas import DAYS, LINES, Charge, Charges, Line, SharedUsage, TableUsage, physical_charge, table_charges
@@ -21,11 +21,10 @@ from onefold.inventory.summary import TableSummary, summaries
 from onefold.merge.base_table import base_table, log_of
 from onefold.ports.existing import StoredLayout
 from onefold.ports.usage import LoggedJobs, StoredBytes
-from onefold.schema.types import Scalar
 from onefold.settings.environment import Settings
 
 _ACTIVE_DAYS = 90
-_TEXT_POSITION, _PACKED_POSITION, _KEY = 128, 36, 34
+_TEXT_POSITION, _PACKED_POSITION, _KEY = 128, 39, 34
 """Bytes of a position as text and as bytes, and of the other columns of a key: tenant, source and a number, about."""
 _ROWS_PER_MESSAGE = 100
 _QUERY_LINES: tuple[Line, ...] = ("merges", "current views", "checks", "pulls", "other queries")
@@ -205,8 +204,8 @@ def _age(one: StoredBytes, now: datetime) -> float:
 
 
 def _key_bytes(layout: StoredLayout | None) -> float:
-    positions = [one.type for one in layout.columns if one.name.startswith(POSITION)] if layout else []
-    return _KEY + (_PACKED_POSITION if positions and Scalar("BYTES") in positions else _TEXT_POSITION)
+    is_packed = layout is not None and any(one.name == PACKED for one in layout.columns)
+    return _KEY + (_PACKED_POSITION if is_packed else _TEXT_POSITION)
 
 
 def _assumed(usage: TableUsage) -> TableUsage:

@@ -15,8 +15,8 @@ from onefold.changelog.position import Position, readable_sequence
 from onefold.core.errors import NotFound, SchemaConflict, TryAgain
 from onefold.core.names import TableId
 from onefold.core.text import counted, shown_list
-from onefold.merge.base_table import POSITION, BaseTable, merge_statement, repeated_keys_query
-from onefold.merge.change_query import changes_query, count_query, in_statements, snapshot_query
+from onefold.merge.base_table import POSITION, BaseTable, merge_statement
+from onefold.merge.change_query import changes_query, count_query, in_statements, repeated_keys_query, snapshot_query
 from onefold.merge.key_ranges import KeyRanges, ranges_query, read_ranges
 from onefold.merge.merge_log import floor_sql, floor_statement, no_rebuild_since
 from onefold.merge.merge_state import MergeCounts, Zones
@@ -56,7 +56,7 @@ def merge_rows(
     Args:
         warehouse: where the base is.
         plan: what `prepare` returned, before the rows were read.
-        rows: a query of rows in all columns of `plan.base.stored`, by name and in their types; any number per key. Rows
+        rows: a query of rows in all columns of `plan.base.merged`, by name and in their types; any number per key. Rows
             that it gains meanwhile may be left out.
         versions: those of `plan.versions` whose window, `since` in `plan.changes`, was read to its end. The next merge reads
             them from `plan.started_at` on. Empty where the rows are only a part of what landed.
@@ -173,14 +173,18 @@ def purge(warehouse: BaseWarehouse, plan: MergePlan, days: int) -> int | None:
     """
     # Not `plan.started_at`: the floor counts only if it is later than the creation of the base, which `prepare` has logged.
     started_at = plan.log_read_at
-    expired = expired_tombstones(started_at - timedelta(days=days))
-    base, log_ = plan.base.id, plan.base.log
-    warehouse.execute(floor_statement(log_, started_at, plan.created, plan.base.keys, base, expired))
+    position, log_ = plan.base.position_sql("b"), plan.base.log
+    expired = expired_tombstones(started_at - timedelta(days=days), position)
+    warehouse.execute(floor_statement(log_, started_at, plan.created, plan.base.keys, plan.base.id, expired, position))
     return warehouse.execute(purge_statement(plan.base, expired, started_at)).rows
 
 
-def expired_tombstones(until: datetime) -> str:
+def expired_tombstones(until: datetime, position: str = f"b.{POSITION}") -> str:
     """Return a condition on the rows `b` of a base: tombstones that the source dates before that time.
+
+    Args:
+        until: the time.
+        position: the text of their position, as an expression of SQL.
 
     Examples:
         >>> from datetime import UTC
@@ -189,7 +193,7 @@ def expired_tombstones(until: datetime) -> str:
     """
     # The second part of a position is the timestamp of the source, in milliseconds and with leading zeros.
     limit = str(Position(timestamp=int(until.timestamp() * 1000))).split(" ")[1]
-    return f"b._deleted AND REGEXP_EXTRACT(b.{POSITION}, r'^[^ ]* ([01][0-9]{{19}}) ') < '{limit}'"
+    return f"b._deleted AND REGEXP_EXTRACT({position}, r'^[^ ]* ([01][0-9]{{19}}) ') < '{limit}'"
 
 
 def purge_statement(base: BaseTable, expired: str, started_at: datetime) -> str:
@@ -202,7 +206,7 @@ def purge_statement(base: BaseTable, expired: str, started_at: datetime) -> str:
     """
     return (
         f"DELETE FROM {base.id.quoted} AS b\nWHERE {expired}\n"
-        f"AND b.{POSITION} <= {floor_sql(base.log)}\nAND {no_rebuild_since(base.log, started_at)}"
+        f"AND {base.position_sql('b')} <= {floor_sql(base.log)}\nAND {no_rebuild_since(base.log, started_at)}"
     )
 
 

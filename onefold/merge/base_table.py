@@ -12,10 +12,12 @@ from textwrap import indent
 from types import MappingProxyType
 
 from onefold.changelog.base_columns import DELETED as DELETED
+from onefold.changelog.base_columns import PACKED as PACKED
 from onefold.changelog.base_columns import POSITION as POSITION
 from onefold.changelog.base_columns import base_table as base_table
 from onefold.changelog.key_columns import key_problems
 from onefold.changelog.metadata import DATABASE_NAME, SOURCE_NAME, source_columns
+from onefold.changelog.packed_position import packed_sql, unpacked_sql
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case, quote
 from onefold.merge.key_ranges import KeyRanges, ValueRange, within
@@ -52,12 +54,14 @@ class BaseTable:
     columns: the source's columns in their unified types.
     keys: the names of the columns that are the key, spelled as in `columns`.
     dataset: the dataset of the base and its log; None where they are in that of the table.
+    packed: whether positions are stored as bytes. Bases of earlier releases have them as text until they are rebuilt.
     """
 
     table: TableId
     columns: tuple[Column, ...]
     keys: tuple[str, ...]
     dataset: str | None = None
+    packed: bool = False
 
     @property
     def place(self) -> TableId:
@@ -77,7 +81,22 @@ class BaseTable:
     @property
     def stored(self) -> tuple[Column, ...]:
         """All columns of the base table: those of the source, the position, and whether the row is a tombstone."""
+        position = Column(PACKED, Scalar("BYTES")) if self.packed else Column(POSITION, Scalar("STRING"))
+        return (*self.columns, position, Column(DELETED, Scalar("BOOL")))
+
+    @property
+    def merged(self) -> tuple[Column, ...]:
+        """The columns of rows that are merged into the base table: as `stored`, with the position as text."""
         return (*self.columns, Column(POSITION, Scalar("STRING")), Column(DELETED, Scalar("BOOL")))
+
+    @property
+    def position(self) -> str:
+        """The name of the column by which rows of the base table are compared."""
+        return PACKED if self.packed else POSITION
+
+    def position_sql(self, row: str) -> str:
+        """Return the text of the position of a row of the base table, by the row's alias, as an expression of SQL."""
+        return unpacked_sql(f"{row}.{PACKED}") if self.packed else f"{row}.{POSITION}"
 
     @property
     def key_columns(self) -> tuple[Column, ...]:
@@ -135,7 +154,7 @@ def base_of(table: TableId, columns: Sequence[Column], keys: Sequence[str], data
     source = source_columns(columns)
     problems = [
         f"{table}: the column {name} has a name that the base table needs; rename it at the source"
-        for name in (POSITION, DELETED)
+        for name in (POSITION, PACKED, DELETED)
         if source.has(name)
     ]
     problems += key_problems(str(table), columns, keys)
@@ -157,7 +176,7 @@ def merge_statement(
 
     Args:
         base: the base table.
-        rows: a query of rows in all columns of `base.stored` and their types, in any order and number per key: changes as
+        rows: a query of rows in all columns of `base.merged` and their types, in any order and number per key: changes as
             they landed, winners that a batch staged, or rows of a snapshot.
         dropped: columns of the base table that the unified schema no longer has; they become NULL in each row that is
             updated.
@@ -174,20 +193,20 @@ def merge_statement(
         f"MERGE INTO {base.id.quoted} AS {row}\n"
         f"USING (\n{indent(_guarded_winners(base, rows) + within(ranges, 'w'), '  ')}\n) AS c\n"
         f"ON {same_key(base, row, 'c', ranges)}\n"
-        f"WHEN MATCHED AND {is_newer('c', row)} THEN UPDATE SET\n  {(',' + chr(10) + '  ').join(updates)}\n"
+        f"WHEN MATCHED AND {is_newer('c', row, base.position)} THEN UPDATE SET\n  {(',' + chr(10) + '  ').join(updates)}\n"
         f"WHEN NOT MATCHED BY TARGET AND c.{quote(_above_floor(base))} THEN INSERT ({', '.join(names)})\n"
         f"VALUES ({', '.join(f'c.{name}' for name in names)})"
     )
 
 
-def is_newer(change: str, row: str) -> str:
+def is_newer(change: str, row: str, position: str = POSITION) -> str:
     """Return a condition: a change wins over the base's row of its key. A row without a position is older than any change.
 
     Examples:
         >>> is_newer("c", "b")
         '(b._position IS NULL OR c._position > b._position)'
     """
-    return f"({row}.{POSITION} IS NULL OR {change}.{POSITION} > {row}.{POSITION})"
+    return f"({row}.{position} IS NULL OR {change}.{position} > {row}.{position})"
 
 
 def same_key(base: BaseTable, one: str, other: str, ranges: KeyRanges = MappingProxyType({})) -> str:
@@ -210,12 +229,13 @@ def winners(base: BaseTable, rows: str, extra: str = "") -> str:
 
     Args:
         base: the base table, for its columns and keys.
-        rows: a query of rows in the columns of `base.stored`.
+        rows: a query of rows in the columns of `base.merged`.
         extra: a further item of the SELECT, over the row `w`.
     """
     rank = free_name("_rank", base.columns)
     items = [_kept(base, column) for column in base.columns]
-    items += [f"w.{POSITION}", f"w.{DELETED}", *([extra] if extra else [])]
+    position = f"{packed_sql(f'w.{POSITION}')} AS {PACKED}" if base.packed else f"w.{POSITION}"
+    items += [position, f"w.{DELETED}", *([extra] if extra else [])]
     return f"SELECT\n  {(',' + chr(10) + '  ').join(items)}\n{ranked(base.keys, rows, rank)}\nWHERE w.{rank} = 1"
 
 
@@ -237,12 +257,6 @@ def ranked(keys: Iterable[str], rows: str, rank: str, last: str = "", known: str
         f"  FROM (\n{indent(rows, '    ')}\n  ) AS r\n"
         ") AS w"
     )
-
-
-def repeated_keys_query(base: BaseTable, rows: str) -> str:
-    """Return a query that counts the keys that several rows have."""
-    by_key = ", ".join(f"r.{quote(key)}" for key in base.keys)
-    return f"SELECT COUNT(*) AS found FROM (\n  SELECT 1 FROM (\n{rows}\n  ) AS r GROUP BY {by_key} HAVING COUNT(*) > 1\n)"
 
 
 def free_name(name: str, columns: Iterable[Column]) -> str:

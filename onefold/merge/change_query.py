@@ -79,9 +79,11 @@ def in_statements(changes: Sequence[ChangeTable], base: BaseTable, rules: TableR
     size = 0
     for source in changes:
         length = len(_branch(source, base.columns, rules)) + len(_UNION)
-        # What the MERGE adds: the comparison of keys and their bounds, four mentions of each column, and its fixed words.
+        # What the MERGE adds: the comparison of keys and their bounds, four mentions of each column, its fixed words, and
+        # those that pack.
         keys = 2 * len(same_key(base, "b", "c")) + 400 * len(base.keys)
         room = MAX_QUERY - keys - sum(4 * len(column.name) + 50 for column in base.stored) - 2_000
+        room -= 2_000 if base.packed else 0
         if length > room:
             raise LimitExceeded(
                 f"{source.id}: expected columns that fit a query of {MAX_QUERY} characters, got "
@@ -165,6 +167,12 @@ def snapshot_query(snapshot: TableId, columns: Sequence[Column], base: BaseTable
         raise SchemaConflict(problems)
     items = _items(copied, base.columns, rules, None)
     return _select([*items, f"{quote_text(position)} AS {POSITION}", f"FALSE AS {DELETED}"], snapshot.quoted)
+
+
+def repeated_keys_query(base: BaseTable, rows: str) -> str:
+    """Return a query that counts the keys that several rows have."""
+    by_key = ", ".join(f"r.{quote(key)}" for key in base.keys)
+    return f"SELECT COUNT(*) AS found FROM (\n  SELECT 1 FROM (\n{rows}\n  ) AS r GROUP BY {by_key} HAVING COUNT(*) > 1\n)"
 
 
 def window_sql(

@@ -109,7 +109,13 @@ def append_statement(
 
 
 def floor_statement(
-    log: TableId, started_at: datetime, base_created: datetime | None, keys: Sequence[str], base: TableId, expired: str
+    log: TableId,
+    started_at: datetime,
+    base_created: datetime | None,
+    keys: Sequence[str],
+    base: TableId,
+    expired: str,
+    position: str = "b._position",
 ) -> str:
     """Return a statement that appends the row of a purge; it appends nothing where the purge will delete nothing.
 
@@ -122,11 +128,12 @@ def floor_statement(
         keys: the keys of the base.
         base: the base table.
         expired: the condition for the rows `b` of the base that will be deleted.
+        position: the text of their position, as an expression of SQL.
     """
-    values = {**_first_values("purge", started_at, base_created, keys, ()), "floor": "MAX(b._position)"}
+    values = {**_first_values("purge", started_at, base_created, keys, ()), "floor": f"MAX({position})"}
     return (
         f"INSERT INTO {log.quoted} ({', '.join(values)})\nSELECT {', '.join(values.values())}\n"
-        f"FROM {base.quoted} AS b\nWHERE {expired}\nHAVING MAX(b._position) IS NOT NULL"
+        f"FROM {base.quoted} AS b\nWHERE {expired}\nHAVING MAX({position}) IS NOT NULL"
     )
 
 

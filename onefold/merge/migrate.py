@@ -14,7 +14,7 @@ from onefold.merge.merge_log import LOG_COLUMNS, append_statement
 from onefold.merge.plan import BroughtUp, MergePlan, log, plan_merge, with_base
 from onefold.merge.positions_check import check_floor
 from onefold.merge.schema_evolution import convert_statement, rebuild_statement
-from onefold.merge.stored_base import read_base
+from onefold.merge.stored_base import has_copy, read_base
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.bigquery import add_statement, create_statement
 from onefold.settings.environment import Settings
@@ -71,6 +71,9 @@ def prepare(
         plan = _with_first_log(warehouse, plan, settings)
     if plan.stored is not None:
         check_floor(plan)
+    plan = with_packing(warehouse, plan, rebuild)
+    if plan.stored and (rebuild or plan.schema_plan.migration == "rebuild"):
+        _check_rebuild(warehouse, plan)  # before the view leaves the base
     view.before_base(plan)
     done = _with_zones(warehouse, migrate(warehouse, plan, rebuild))
     view.after_base(done)
@@ -101,6 +104,20 @@ def _check_changes(warehouse: BaseWarehouse, plan: MergePlan) -> None:
         warehouse.check_query(changes_query(group, plan.base, plan.rules))
 
 
+def with_packing(warehouse: BaseWarehouse, plan: MergePlan, rebuild: bool) -> MergePlan:
+    """Return the plan that packs the positions of a base of an earlier release, where its rows are written anew anyway.
+
+    A copy of the base tells of a merge that was killed while it did that: the current view may read the copy.
+    """
+    migration = plan.schema_plan.migration
+    if plan.stored is None or plan.base.packed:
+        return plan
+    if migration == "none" and not rebuild and not has_copy(warehouse, plan.base.place, plan.stored):
+        return plan
+    schema_plan = replace(plan.schema_plan, migration="convert" if migration == "none" else migration, packs=True)
+    return replace(plan, base=replace(plan.base, packed=True), schema_plan=schema_plan)
+
+
 def first_statements(plan: MergePlan, rebuild: bool) -> list[str]:
     """Return the statements that `prepare` would run, without those that append to the log."""
     base, schema_plan, zone = plan.base, plan.schema_plan, plan.rules.time_zone
@@ -129,13 +146,12 @@ def migrate(warehouse: BaseWarehouse, plan: MergePlan, rebuild: bool) -> MergePl
         The plan with the base as it is afterwards; the same plan where there was nothing to do.
 
     Raises:
-        SchemaConflict: a row of the base would be lost.
         TryAgain: the base was dropped meanwhile.
     """
     if plan.stored is None:
         done = _create(warehouse, plan)
     elif rebuild or plan.schema_plan.migration == "rebuild":
-        done = _rebuild(warehouse, plan, plan.stored)
+        done = _replace(warehouse, plan, plan.stored, changes_query(plan.whole, plan.base, plan.rules))
     elif plan.schema_plan.migration == "convert":
         done = _convert(warehouse, plan, plan.stored)
     elif plan.schema_plan.added:
@@ -182,7 +198,7 @@ def rebuild_from(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergeP
     Args:
         warehouse: where the base is.
         plan: what `prepare` returned, before the rows were read.
-        rows: a query of rows in the columns of the base (`plan.base.stored`), any number per key.
+        rows: a query of rows in the columns of the base (`plan.base.merged`), any number per key.
 
     Returns:
         The plan of a merge into the new base.
@@ -193,18 +209,17 @@ def rebuild_from(warehouse: BaseWarehouse, plan: MergePlan, rows: str) -> MergeP
     """
     if plan.stored is None:
         raise TryAgain(_dropped(plan))
-    return _replace(warehouse, plan, plan.stored, rows, rows)
+    check_nothing_is_lost(warehouse, plan, rows)
+    return _replace(warehouse, plan, plan.stored, rows)
 
 
-def _rebuild(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> MergePlan:
-    history = changes_query(plan.whole, plan.base, plan.rules)
-    if len(history) > MAX_QUERY:
+def _check_rebuild(warehouse: BaseWarehouse, plan: MergePlan) -> None:
+    if len(changes_query(plan.whole, plan.base, plan.rules)) > MAX_QUERY:
         raise SchemaConflict(_too_long(plan))
-    return _replace(warehouse, plan, stored, history, changes_query(plan.whole, plan.base, plan.rules, only_keys=True))
+    check_nothing_is_lost(warehouse, plan)
 
 
-def _replace(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str, keys: str) -> MergePlan:
-    check_nothing_is_lost(warehouse, plan, keys)
+def _replace(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str) -> MergePlan:
     # A purge that started before this row stops when it sees the row: the tombstones that it would delete come back.
     log(warehouse, plan, "rebuilding")
     clustering = plan.base.clustering_anew(stored.clustering)

@@ -29,7 +29,7 @@ from onefold.merge.merge_state import Kind, LandedRows, MergeCounts, MergeState,
 from onefold.merge.plain import check_own_dataset, declared_key
 from onefold.merge.reading import described
 from onefold.merge.schema_evolution import SchemaPlan, plan_schema, zones_of
-from onefold.merge.stored_base import read_base, read_log
+from onefold.merge.stored_base import is_packed, read_base, read_log
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Schema
 from onefold.schema.table_rules import TableRules
@@ -180,6 +180,7 @@ def make_plan(
     check_changes(sources, keys)
     former = stored.columns if stored else ()
     base = base_of(table, fold([one.version for one in sources], rules, former, table), keys, rules.base_dataset)
+    base = replace(base, packed=stored is None or is_packed(former))
     windows, schema = _windows(sources, state, rules), _schema_plan(base, stored, state, found, rules)
     return MergePlan(base, stored, state, tuple(found), windows, schema, rules, started_at)
 

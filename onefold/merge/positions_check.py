@@ -10,7 +10,7 @@ from __future__ import annotations
 from onefold.changelog.position import is_stored_as_text, is_stored_as_text_sql, readable_sequence
 from onefold.core.errors import SchemaConflict
 from onefold.core.text import counted
-from onefold.merge.base_table import POSITION, BaseTable
+from onefold.merge.base_table import BaseTable
 from onefold.merge.plan import MergePlan
 from onefold.ports.warehouse import BaseWarehouse
 
@@ -49,8 +49,9 @@ def check_floor(plan: MergePlan) -> None:
 
 def stored_as_text_query(base: BaseTable) -> str:
     """Return a query of how many rows have such a position, and of one of their sequences. It reads one column."""
-    found = is_stored_as_text_sql(f"b.{POSITION}")
+    position = base.position_sql("b")
+    found = is_stored_as_text_sql(position)
     return (
-        f"SELECT COUNTIF({found}) AS found, MIN(IF({found}, REGEXP_EXTRACT(b.{POSITION}, r'^.([^ ]*)'), NULL)) AS example\n"
+        f"SELECT COUNTIF({found}) AS found, MIN(IF({found}, REGEXP_EXTRACT({position}, r'^.([^ ]*)'), NULL)) AS example\n"
         f"FROM {base.id.quoted} AS b"
     )

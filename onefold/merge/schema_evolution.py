@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from textwrap import indent
 from typing import Literal
 
+from onefold.changelog.packed_position import packed_sql, unpacked_sql
 from onefold.core.names import fold_case, quote
-from onefold.merge.base_table import DELETED, POSITION, BaseTable, free_name, ranked
+from onefold.merge.base_table import DELETED, PACKED, POSITION, BaseTable, free_name, ranked
 from onefold.merge.merge_log import floor_sql
 from onefold.schema.bigquery import absent_columns, cluster_by
 from onefold.schema.casts import UTC, conversion_problems, convert, losses, typed_null
@@ -41,6 +42,7 @@ class SchemaPlan:
     dropped: columns that the unified schema no longer has; they stay, and become NULL in each row that is written.
     rezoned: columns with DATETIMEs that were read in another time zone than the one that the settings name by now.
     migration: `convert` the stored values, `rebuild` the base from the change tables, or `none`.
+    packs: whether positions that are text become bytes meanwhile.
     """
 
     added: tuple[Column, ...] = ()
@@ -48,6 +50,7 @@ class SchemaPlan:
     dropped: tuple[str, ...] = ()
     rezoned: tuple[str, ...] = ()
     migration: Literal["none", "convert", "rebuild"] = "none"
+    packs: bool = False
 
 
 def plan_schema(
@@ -77,7 +80,7 @@ def plan_schema(
         >>> stored = (Column("id", Scalar("INT64")), Column("age", Scalar("INT64")), *base.stored[1:])
         >>> plan_schema(base, stored, [Version("a", stored[:1])], ["a"])  # doctest: +NORMALIZE_WHITESPACE
         SchemaPlan(added=(), retyped=(TypeChange(name='id', old=Scalar(name='INT64'), new=Scalar(name='STRING')),),
-                   dropped=('age',), rezoned=(), migration='convert')
+                   dropped=('age',), rezoned=(), migration='convert', packs=False)
     """
     known, versions = Schema(stored), list(versions)
     kept = [TypeChange(column.name, old.type, column.type) for column in base.stored if (old := known.get(column.name))]
@@ -101,7 +104,7 @@ def plan_schema(
 def convert_statement(base: BaseTable, stored: Sequence[Column], clustering: Sequence[str], zone: str = UTC) -> str:
     """Return a statement that writes the base anew, each value converted from its stored type to its unified type.
 
-    Columns that the unified schema no longer has stay as they are.
+    Columns that the unified schema no longer has stay as they are. Positions get the form of `base`.
 
     Args:
         base: the base table as it has to be.
@@ -111,7 +114,7 @@ def convert_statement(base: BaseTable, stored: Sequence[Column], clustering: Seq
     """
     known = Schema(stored)
     items = [converted(column, known, zone) for column in base.stored]
-    items += [f"b.{quote(column.name)}" for column in absent_columns(base.stored, stored)]
+    items += [f"b.{quote(column.name)}" for column in absent_columns((*base.stored, *base.merged), stored)]
     rows = f"SELECT\n  {(',' + chr(10) + '  ').join(items)}\nFROM {base.id.quoted} AS b"
     return f"CREATE OR REPLACE TABLE {base.id.quoted}{cluster_by(clustering)}\nAS\n{rows}"
 
@@ -129,7 +132,7 @@ def rebuild_statement(
         base: the base table as it has to be.
         stored: the columns of the base table as it is.
         clustering: the columns by which the table is clustered.
-        history: a query of all changes, in the columns of `base.stored`.
+        history: a query of all changes, in the columns of `base.merged`.
         zone: the time zone in which a DATETIME is read.
     """
     lost, rank, known = (free_name(name, base.columns) for name in ("_lost", "_rank", "_known"))
@@ -223,6 +226,10 @@ def converted(column: Column, stored: Schema, zone: str) -> str:
     found = stored.get(column.name)
     if found and (found.name, found.type) == (column.name, column.type):
         return f"b.{quote(column.name)}"
+    if column.name == PACKED:
+        return f"{packed_sql(f'b.{POSITION}')} AS {PACKED}"
+    if column.name == POSITION:
+        return f"{unpacked_sql(f'b.{PACKED}')} AS {POSITION}"
     value = convert(f"b.{quote(found.name)}", found.type, column.type, zone) if found else typed_null(column.type)
     return f"{value} AS {quote(column.name)}"
 
@@ -232,13 +239,13 @@ def _history_and_base(base: BaseTable, stored: Sequence[Column], history: str, l
 
     Among rows with one key and one position the change is ranked first, so a row of the base comes first only if it is lost.
     """
-    names = ", ".join(f"h.{quote(column.name)}" for column in base.stored)
+    names = ", ".join(f"h.{quote(column.name)}" for column in base.merged)
     known = Schema(stored)
     items = [
         converted(column, known, zone)
         if base.is_key(column.name) or column.name in (POSITION, DELETED)
         else f"{typed_null(column.type)} AS {quote(column.name)}"
-        for column in base.stored
+        for column in base.merged
     ]
     return (
         f"SELECT {names}, FALSE AS {lost}\nFROM (\n{indent(history, '  ')}\n) AS h\n"
@@ -248,8 +255,9 @@ def _history_and_base(base: BaseTable, stored: Sequence[Column], history: str, l
 
 def _rebuilt(base: BaseTable, column: Column, lost: str) -> str:
     name = quote(column.name)
-    if column.name == POSITION:
-        return f"IF(w.{lost}, ERROR('a row of the base is not in its history'), w.{name}) AS {name}"
+    if column.name == base.position:
+        position = packed_sql(f"w.{POSITION}") if base.packed else f"w.{name}"
+        return f"IF(w.{lost}, ERROR('a row of the base is not in its history'), {position}) AS {name}"
     if base.is_key(column.name) or column.name == DELETED:
         return f"w.{name}"
     return f"IF(w.{DELETED}, NULL, w.{name}) AS {name}"

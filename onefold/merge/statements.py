@@ -9,7 +9,7 @@ from onefold.core.text import counted
 from onefold.merge.apply import key_ranges, snapshot_rows
 from onefold.merge.base_table import merge_statement
 from onefold.merge.change_query import changes_query, in_statements
-from onefold.merge.migrate import first_statements
+from onefold.merge.migrate import first_statements, with_packing
 from onefold.merge.plan import MergePlan, plan_merge
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.settings.environment import Settings
@@ -39,7 +39,7 @@ def statements(
     Raises:
         OnefoldError: as `plan_merge`.
     """
-    plan = plan_merge(warehouse, table, settings, keys)
+    plan = with_packing(warehouse, plan_merge(warehouse, table, settings, keys), rebuild)
     dropped = plan.schema_plan.dropped
     copied = [snapshot_rows(warehouse, plan, snapshot, at)] if snapshot else []
     merges = [f"{_note(warehouse, plan, rows)}{merge_statement(plan.base, rows, dropped)}" for rows in copied]

@@ -12,11 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from onefold.merge.plan import MergePlan
+from onefold.merge.stored_base import copy_of
 from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.plan import Announce
 from onefold.settings.environment import Settings
 from onefold.views.current_kind import CurrentKind
-from onefold.views.current_text import base_note, base_noted, copy_of
+from onefold.views.current_text import base_note, base_noted
 from onefold.views.refresh_current import CurrentView, keep_current
 
 
@@ -47,7 +48,8 @@ class CurrentViewOverBase:
         migration = plan.schema_plan.migration
         if stored is None or (migration == "none" if plan.stored else not base_noted(stored.query)):
             return
-        if plan.stored and plan.schema_plan.retyped and (migration == "convert" or plan.state.floor is not None):
+        is_reshaped = plan.schema_plan.packs or plan.schema_plan.retyped
+        if plan.stored and is_reshaped and (migration == "convert" or plan.state.floor is not None):
             copy = copy_of(plan.base.place)
             former = self.warehouse.read_table(copy)
             if former and former.created < plan.stored.created:  # of a base that was replaced since

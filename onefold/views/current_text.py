@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from onefold.core.names import TEMPORARY_PREFIX, TableId, quote
-from onefold.merge.base_table import base_table
+from onefold.core.names import TableId, quote
 from onefold.merge.lost_rows import check_nothing_is_lost
 from onefold.merge.plan import MergePlan
 from onefold.merge.positions_check import check_floor, check_positions
+from onefold.merge.stored_base import copy_of, has_copy
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Column
 from onefold.views.current_view import current_query, current_query_above_floor, current_query_over_base
@@ -206,25 +206,11 @@ def _columns_digest(columns: Sequence[Column]) -> str:
     return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:12]
 
 
-def copy_of(table: TableId) -> TableId:
-    """Return the name of the copy of a base that the current view reads while the base is replaced.
-
-    Examples:
-        >>> copy_of(TableId("p", "shop", "customer")).table
-        'onefold_tmp_copy_customer_base'
-    """
-    return table.sibling(f"{TEMPORARY_PREFIX}copy_{base_table(table).table}")
-
-
 def _is_copied(warehouse: BaseWarehouse, plan: MergePlan) -> bool:
-    """Return whether a merge has copied the base that is there, to replace it.
-
-    A copy that is older than the base was made of a former base.
-    """
-    if plan.stored is None or not plan.schema_plan.retyped:
+    """Return whether a merge has copied the base that is there, to replace it by one of other types, or packed positions."""
+    if plan.stored is None or (plan.base.packed and not plan.schema_plan.retyped):
         return False
-    copy = warehouse.read_table(copy_of(plan.base.place))
-    return copy is not None and copy.created >= plan.stored.created
+    return has_copy(warehouse, plan.base.place, plan.stored)
 
 
 def _noted(query: str, mark: str) -> str:

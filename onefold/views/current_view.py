@@ -8,14 +8,17 @@ lack.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from textwrap import indent
 
 from onefold.changelog.key_columns import check_change_table
 from onefold.changelog.metadata import LANDED_AT, METADATA, is_deletion, position_of
+from onefold.changelog.packed_position import packed_sql
 from onefold.core.names import TableId, quote
-from onefold.merge.base_table import DELETED, POSITION, BaseTable, base_of, free_name, is_newer, ranked, same_key
+from onefold.merge.base_table import DELETED, PACKED, POSITION, BaseTable, base_of, free_name, is_newer, ranked, same_key
 from onefold.merge.merge_log import floor_sql
 from onefold.merge.schema_evolution import converted
+from onefold.merge.stored_base import is_packed
 from onefold.schema.casts import UTC
 from onefold.schema.columns import Column, Schema
 
@@ -73,9 +76,9 @@ def current_query_over_base(
         read_from: a copy of the base that is read in its place; None for the base itself.
     """
     # A union goes by position, so the base gets the order and the spelling of the changes, fields of structs included.
-    base = base_of(base.table, columns, base.keys, base.dataset)
+    base = replace(base_of(base.table, columns, base.keys, base.dataset), packed=is_packed(stored))
     newest = indent(_newest(base, _CHANGES, columns, window), "  ").replace(_CHANGES, _item(changes))
-    names = [quote(column.name) for column in base.columns]
+    names, newer = [quote(column.name) for column in base.columns], is_newer("c", "b", base.position)
     rows = f"(\n{indent(_base_rows(read_from or base.id, base, stored, zone), '  ')}\n)"
     # Both joins have the few new changes on one side. The base is never sorted, and a filter on the view reaches its table.
     return (
@@ -83,11 +86,11 @@ def current_query_over_base(
         f"SELECT\n  {_list(f'c.{name}' for name in names)}\nFROM newest AS c\n"
         f"LEFT JOIN {rows} AS b ON {same_key(base, 'b', 'c')}\n"
         f"WHERE NOT c.{DELETED}\n"
-        f"AND IF(b.{DELETED} IS NULL, c.{POSITION} > IFNULL({floor_sql(base.log)}, ''), {is_newer('c', 'b')})\n"
+        f"AND IF(b.{DELETED} IS NULL, c.{POSITION} > IFNULL({floor_sql(base.log)}, ''), {newer})\n"
         "UNION ALL\n"
         f"SELECT\n  {_list(f'b.{name}' for name in names)}\nFROM {rows} AS b\n"
         f"LEFT JOIN newest AS c ON {same_key(base, 'b', 'c')}\n"
-        f"WHERE NOT b.{DELETED} AND (c.{POSITION} IS NULL OR NOT {is_newer('c', 'b')})"
+        f"WHERE NOT b.{DELETED} AND (c.{POSITION} IS NULL OR NOT {newer})"
     )
 
 
@@ -133,7 +136,8 @@ def _newest(base: BaseTable, changes: str, columns: Sequence[Column], window: st
         f"SELECT {', '.join(names)}, {position_of('r', columns)} AS {POSITION}, {is_deletion('r')} AS {DELETED}\n"
         f"FROM {changes} AS r" + (f"\nWHERE {window}" if window else "")
     )
-    return f"SELECT w.* EXCEPT ({rank})\n{ranked(base.keys, rows, rank)}\nWHERE w.{rank} = 1"
+    packed = f", {packed_sql(f'w.{POSITION}')} AS {PACKED}" if base.packed else ""
+    return f"SELECT w.* EXCEPT ({rank}){packed}\n{ranked(base.keys, rows, rank)}\nWHERE w.{rank} = 1"
 
 
 def _base_rows(read_from: TableId, base: BaseTable, stored: Sequence[Column], zone: str) -> str:

@@ -15,7 +15,7 @@ from onefold.changelog.plain_tables import is_current_already
 from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import quote
 from onefold.core.text import shown_list
-from onefold.merge.base_table import DELETED, POSITION, base_table
+from onefold.merge.base_table import DELETED, PACKED, POSITION, base_table
 from onefold.merge.change_tables import ChangeTable, changes_in_use
 from onefold.merge.merge_state import MergeState
 from onefold.merge.plain import declared_key
@@ -56,7 +56,7 @@ class UnitedCurrentKind(AlreadyCurrentKind):
         """Return the view of the rows of a base, in its own types: no query can read the changes that it lacks."""
         place = self.settings.rules_for(self.base).base_place(self.base)
         keys = self._known_keys((), base, read_log(self.warehouse, place, base), None)
-        columns = Schema(base.columns).minus([POSITION, DELETED])
+        columns = Schema(base.columns).minus([POSITION, PACKED, DELETED])
         names = ",\n  ".join(f"b.{quote(column.name)}" for column in columns)
         query = (
             f"{self._settings_comment()}{keys_comment(keys)}{base_comment(base)}"

@@ -282,11 +282,15 @@ class AskedWarehouse:
         return []
 
 
-@pytest.mark.parametrize("old", [TEXT, SourceType("time", 0)])
+@pytest.mark.parametrize(
+    ("old", "position"),
+    [(TEXT, Column("_position", STRING)), (SourceType("time", 0), Column("_packed_position", Scalar("BYTES")))],
+    ids=str,
+)
 @pytest.mark.parametrize("type_", [*(type_ for type_, _ in VALUES), *OTHER_TYPES], ids=str)
-def test_the_query_is_valid_in_bigquery(judge: Judge, type_: SourceType, old: SourceType) -> None:
+def test_the_query_is_valid_in_bigquery(judge: Judge, type_: SourceType, old: SourceType, position: Column) -> None:
     tables = [versioned_table(structure("id", kind)) for kind in (type_, old)]
     versions = tuple(Version(table.version, table.columns) for table in dict.fromkeys(tables))
-    columns = (*(tables[0].columns), Column("_position", STRING), Column("_deleted", Scalar("BOOL")))
+    columns = (*(tables[0].columns), position, Column("_deleted", Scalar("BOOL")))
     warehouse = AskedWarehouse(judge, versions, StoredTable(columns, datetime.now(UTC)))
     assert list(missing_keys(warehouse, "shop", "it's \\ 'shop'", FINISHED, structure("id", type_))) == []

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from support.bigquery_emulator import EmulatedDataset
 
 from onefold.capture.deletes import missing_keys
+from onefold.changelog.packed_position import packed_sql
 from onefold.changelog.position import Position
 from onefold.core.names import TableId
 from onefold.landing.table import HASHED, VersionedTable, versioned_table
@@ -49,10 +51,16 @@ def scan(dataset: EmulatedDataset, type_: SourceType) -> list[tuple[str, Any]]:
     return sorted((table.version, record["data"]["id"]) for table, record in found)
 
 
-def test_rows_that_only_the_base_has_are_deleted_unless_they_are_of_later_or_of_others(dataset: EmulatedDataset) -> None:
+@pytest.mark.parametrize("is_packed", [False, True], ids=["positions as text", "packed positions"])
+def test_rows_that_only_the_base_has_are_deleted_unless_they_are_of_later_or_of_others(
+    dataset: EmulatedDataset, *, is_packed: bool
+) -> None:
     table = create(dataset, SourceType("int"))
     rows = (row("1", EARLY), row("2", EARLY, deleted=True), row("3", LATE), row("4", EARLY, database="customer2"))
     land_base(dataset, "INT64", *rows)
+    if is_packed:
+        base, packed = dataset.quoted("customer_base"), f"{packed_sql('_position')} AS _packed_position"
+        dataset.run(f"CREATE OR REPLACE TABLE {base} AS SELECT * EXCEPT (_position), {packed} FROM {base}")
     assert scan(dataset, SourceType("int")) == [(table.version, 1)]
 
 

@@ -18,8 +18,8 @@ from onefold.changelog.position import Position
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId
 from onefold.merge.apply import expired_tombstones, purge_statement
-from onefold.merge.base_table import POSITION, BaseTable, base_of, merge_statement, repeated_keys_query, same_key, winners
-from onefold.merge.change_query import changes_query, count_query
+from onefold.merge.base_table import POSITION, BaseTable, base_of, merge_statement, same_key, winners
+from onefold.merge.change_query import changes_query, count_query, repeated_keys_query
 from onefold.merge.change_tables import ChangeTable
 from onefold.merge.key_ranges import ValueRange, ranges_query
 from onefold.merge.merge_log import LOG_COLUMNS, append_statement, floor_statement, state_query
@@ -54,6 +54,8 @@ BASE = base_of(TABLE, fold(VERSIONS, RULES), ["ID"])
 STORED = (Column("id", Scalar("INT64")), Column("gone", Scalar("STRING")), *BASE.stored[2:])
 RANGES = {"id": ValueRange(("NUMERIC '0'", "NUMERIC '1024'"))}
 STAGED = f"SELECT * FROM {BASE.id.quoted}"
+PACKED_BASE = replace(BASE, packed=True)
+POSITION_SQL = PACKED_BASE.position_sql("b")
 
 STATEMENTS: dict[str, Callable[[], str]] = {
     "merge": lambda: merge_statement(BASE, changes_query(CHANGES, BASE, RULES), dropped=["gone"]),
@@ -73,11 +75,25 @@ STATEMENTS: dict[str, Callable[[], str]] = {
     "state of an earlier release": lambda: state_query(BASE.log, LOG_COLUMNS[-5:]),
     "repeated keys": lambda: repeated_keys_query(BASE, changes_query(CHANGES, BASE, RULES)),
 }
+PACKED_STATEMENTS: dict[str, Callable[[], str]] = {
+    "merge": lambda: merge_statement(PACKED_BASE, changes_query(CHANGES, BASE, RULES), dropped=["gone"]),
+    "pack": lambda: convert_statement(PACKED_BASE, STORED, ["id"]),
+    "convert": lambda: convert_statement(PACKED_BASE, PACKED_BASE.stored, ["id"]),
+    "rebuild and pack": lambda: rebuild_statement(PACKED_BASE, STORED, ["id"], changes_query(CHANGES, BASE, RULES)),
+    "rebuild": lambda: rebuild_statement(PACKED_BASE, PACKED_BASE.stored, ["id"], changes_query(CHANGES, BASE, RULES)),
+    "append a floor": lambda: floor_statement(
+        BASE.log, TIME, TIME, ["id"], BASE.id, expired_tombstones(TIME, POSITION_SQL), POSITION_SQL
+    ),
+    "purge": lambda: purge_statement(PACKED_BASE, expired_tombstones(TIME, POSITION_SQL), TIME),
+    "lost rows": lambda: lost_rows_query(
+        PACKED_BASE, PACKED_BASE.stored, changes_query(CHANGES, BASE, RULES, only_keys=True)
+    ),
+}
 
 
-def tables() -> dict[str, list[tuple[str, str]]]:
+def tables(base: BaseTable = BASE) -> dict[str, list[tuple[str, str]]]:
     spelled = {
-        BASE.id: (*BASE.stored, Column("gone", Scalar("STRING"))),
+        BASE.id: (*base.stored, Column("gone", Scalar("STRING"))),
         BASE.log: LOG_COLUMNS,
         **{source.id: source.version.columns for source in CHANGES},
     }
@@ -87,6 +103,17 @@ def tables() -> dict[str, list[tuple[str, str]]]:
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_the_analyzer_accepts_every_statement(judge: Judge, name: str) -> None:
     judge.accept(STATEMENTS[name](), tables())
+
+
+@pytest.mark.parametrize("name", PACKED_STATEMENTS)
+def test_the_analyzer_accepts_every_statement_on_packed_positions(judge: Judge, name: str) -> None:
+    judge.accept(PACKED_STATEMENTS[name](), tables(BASE if "pack" in name else PACKED_BASE))
+
+
+def test_a_base_that_is_packed_loses_no_column_but_the_text_of_its_position() -> None:
+    columns = STATEMENTS["convert"](), PACKED_STATEMENTS["pack"]()
+    assert ["b.`_position`" in text for text in columns] == [True, False]
+    assert all("b.`gone`" in text for text in columns)
 
 
 def test_a_column_may_have_the_name_of_an_alias(judge: Judge) -> None:

@@ -11,12 +11,15 @@ from typing import Any
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import Row, land_changes, oracle
 
+from onefold.changelog.base_columns import PACKED, POSITION
 from onefold.changelog.metadata import LANDED_AT
+from onefold.changelog.packed_position import unpacked_sql
 from onefold.core.names import TableId
 from onefold.merge.apply import merge_changes
 from onefold.merge.merge_state import MergeCounts
 from onefold.merge.migrate import prepare
 from onefold.merge.plan import MergePlan
+from onefold.merge.stored_base import is_packed
 from onefold.ports.warehouse import BaseWarehouse, StoredView, ViewDraft, WriteResult
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
@@ -88,8 +91,11 @@ class Shop:
         return merge(options.pop("warehouse", self.warehouse), self.table, self.settings, self.keys, **options)
 
     def base(self) -> list[dict[str, Any]]:
-        """Every row of the base, tombstones included, by key."""
-        return self._rows(f"SELECT * FROM {self.dataset.quoted(f'{self.name}_base')}")
+        """Every row of the base, tombstones included, by key, with positions as text."""
+        stored = self.warehouse.read_table(self.table.sibling(f"{self.name}_base"))
+        packed = f" EXCEPT ({PACKED}), {unpacked_sql(f'b.{PACKED}')} AS {POSITION}"
+        items = f"b.*{packed if stored and is_packed(stored.columns) else ''}"
+        return self._rows(f"SELECT {items} FROM {self.dataset.quoted(f'{self.name}_base')} AS b")
 
     def people_see(self) -> list[dict[str, Any]]:
         """The base's rows without tombstones, in the source's columns."""

@@ -14,12 +14,13 @@ from onefold.merge.base_table import base_of
 from onefold.merge.change_tables import ChangeTable
 from onefold.merge.merge_state import MergeState
 from onefold.merge.plan import make_plan
+from onefold.merge.stored_base import copy_of
 from onefold.ports.warehouse import StoredTable
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
-from onefold.views.current_text import CurrentText, base_note, base_noted, copy_of, remembered_keys
+from onefold.views.current_text import CurrentText, base_note, base_noted, remembered_keys
 
 TABLE = TableId("my-project", "shop", "customer")
 TIME = datetime(2024, 5, 1, 12, 30, tzinfo=UTC)

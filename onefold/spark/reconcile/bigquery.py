@@ -77,7 +77,7 @@ class TableLog:
             raise InvalidInput(f"{self.name}: {names} cannot be converted outside of BigQuery: cast them first")
         base = BaseTable(self.changes.id, tuple(unified), self.arguments.keys)
         query = finished_changes_query(self.changes, base, self.rules)
-        columns = (*base.stored, Column(UNKNOWN_TYPE, Scalar("BOOL")))
+        columns = (*base.merged, Column(UNKNOWN_TYPE, Scalar("BOOL")))
         rows = self.tables.read_query(query, self.rules.base_place(self.changes.id), columns)
         return LandedFrame(self.name, rows.frame, rows.columns, finished=True)
 
@@ -157,7 +157,7 @@ class BigQueryBases:
         table = self._plan.base.table
         keeps_clean(self._warehouse, table, self._settings, partial(_log_clean, table))  # before anything is written
         ready = self._prepared(self._plan, plan.arguments)
-        staged = self._tables.stage(winners.rows, ready.base.id, ready.base.stored)
+        staged = self._tables.stage(winners.rows, ready.base.id, ready.base.merged)
         if plan.arguments.mode == "rebuild":
             ready = rebuild_from(self._warehouse, ready, staged.query)
         counts = MergeCounts(
@@ -190,7 +190,7 @@ class BigQueryBases:
             TryAgain: the table or its base changed while the changes were read.
         """
         ready = prepare(self._warehouse, plan.base.table, self._settings, self._view, arguments.keys)
-        if ready.base != plan.base or ready.versions != plan.versions:
+        if replace(ready.base, packed=plan.base.packed) != plan.base or ready.versions != plan.versions:
             raise TryAgain(f"{plan.base.table} got another version while its changes were read: run the job again")
         if any(_starts_earlier(now.since, then.since) for now, then in zip(ready.changes, plan.changes, strict=True)):
             raise TryAgain(f"{plan.base.id} was replaced while its changes were read, and lacks more: run the job again")

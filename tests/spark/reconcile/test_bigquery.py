@@ -204,7 +204,7 @@ def test_a_workload_becomes_its_truth(spark: SparkSession, shop: Shop, options: 
     workload, part = make_workload(options), 7
     land_workload(shop, workload, part)
     types = held_types(workload, part)
-    own = {**types, "_position": "STRING", "_deleted": "BOOL"}
+    own = {**types, "_packed_position": "BYTES", "_deleted": "BOOL"}
     run(spark, shop)
     by_spark = shown(shop, base_name(shop), own)
     shop.dataset.run(f"DROP TABLE {base_name(shop)}")
