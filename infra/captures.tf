@@ -283,8 +283,9 @@ resource "google_cloud_run_v2_worker_pool" "capture" {
     }
   }
 
-  # Its first process starts at once.
+  # Its first process starts at once. The functions come before it, since they have to know the messages of its release.
   depends_on = [
+    google_cloudfunctions2_function.function,
     google_project_service.api,
     google_project_iam_member.capture,
     google_pubsub_topic_iam_member.capture,
@@ -303,7 +304,7 @@ locals {
       ["--checkpoint=gs://${module.buckets.names["capture"]}/${name}"],
       [for pattern in capture.include : "--include=${pattern}"],
       [for pattern in capture.exclude : "--exclude=${pattern}"],
-      [for option in ["server_id", "epoch", "start", "gtid", "copy_rate", "copy_window", "metrics_port"] : "--${replace(option, "_", "-")}=${capture[option]}" if capture[option] != null],
+      [for option in ["server_id", "epoch", "start", "gtid", "copy_rate", "copy_window", "flush_seconds", "metrics_port"] : "--${replace(option, "_", "-")}=${capture[option]}" if capture[option] != null],
       [for option in ["snapshot", "gtid_failover", "tls_any_name"] : "--${replace(option, "_", "-")}" if capture[option]],
       [for part in sort(keys(capture.tls)) : "--tls-${part}=/tls/${part}/file"],
     )

@@ -3,8 +3,9 @@ locals {
 
   functions = merge({
     # A refresh waits for BigQuery nearly all of its time, so one CPU serves as many as its server has threads, four.
-    # Ten instances make forty at once: a dataset takes five metadata updates in ten seconds, so that more of them
-    # would only wait, while a nightly check of thousands of tables, which writes little, is done in minutes.
+    # Ten instances make forty at once. BigQuery takes 100 requests a second of one account for each method, and a refresh
+    # that has nothing to write reads each of its views by tables.get, some 100 ms each: forty at once are at that bound, so
+    # that more of them would only be refused and tried again. 30,000 tables take ten minutes then.
     # The clients take 90 MB. A refresh of 900 versions of 300 columns takes 20 MB more, and 40 where every column changed its
     # type: four of these at once peak at 254 MB (docs/benchmarks.md), and the server's own process takes some 40. So more
     # than 200 MB are left to larger views. A test holds memory and concurrency to what is measured.
@@ -29,16 +30,17 @@ locals {
       instances   = 2
       timeout     = 120
     }
-    # An append takes some 100 ms, nearly all of it waiting, and a message has up to 400 KB: four at a time in twenty
-    # instances are some hundreds of MB a second, more than BigQuery's quota lets in. Each instance keeps up to 25
-    # connections open, and a region has 1,000. A row of a large record is read whole, and takes some 150 MB while it is.
+    # A message of a source has the rows that came in its flush_seconds, of all tables, up to 400 KB. Its appends go by one
+    # connection, all before the first answer, so that it takes little more than one append, some 100 ms: sink_instances has
+    # the arithmetic. An instance has a connection for each message that it handles and each dataset, up to 25, and a region
+    # has 1,000. A row of a large record is read whole, and takes some 150 MB while it is.
     sink_records = {
       listens     = "change-records"
-      publishes   = ["dead-letter"]
+      publishes   = ["change-records", "dead-letter"]
       description = "Appends captured rows to their versioned tables."
       memory      = "1Gi"
       concurrency = 4
-      instances   = 20
+      instances   = var.sink_instances
       timeout     = 120
     }
   }, local.event_functions)
@@ -56,6 +58,8 @@ locals {
     })
     sink_records = {
       ONEFOLD_LARGE_RECORDS = local.large_records
+      # Rows of a table that does not take them become a message of their own.
+      ONEFOLD_TOPIC_CHANGE_RECORDS = google_pubsub_topic.topic["change-records"].name
     }
     load_shredded = local.event_environment
   }

@@ -241,6 +241,7 @@ variable "captures" {
     egress          = optional(string, "PRIVATE_RANGES_ONLY")
     cpu             = optional(string, "1")
     memory          = optional(string, "1Gi")
+    flush_seconds   = optional(number)     # rows wait so long at most for others to share a message
     metrics_port    = optional(number)     # answers /healthz, which Cloud Run then asks, and /metrics
     service_account = optional(string)     # the e-mail of an account that exists; default: one is made
     worker_pool     = optional(bool, true) # false: account and rights alone, for a process that runs elsewhere
@@ -525,6 +526,18 @@ variable "capture_lag_seconds" {
   validation {
     condition     = var.capture_lag_seconds >= 60 && floor(var.capture_lag_seconds) == var.capture_lag_seconds
     error_message = "capture_lag_seconds must be a whole number, at least 60."
+  }
+}
+
+variable "sink_instances" {
+  description = "The most instances of the sink. Each handles four messages at once, some 25 a second: take twice what captures / flush_seconds / 25 says, or twice the rows a second / 3,000 if that is more. docs/explanation/how-rows-land.md has the arithmetic."
+  type        = number
+  default     = 20
+  nullable    = false
+
+  validation {
+    condition     = var.sink_instances >= 1 && var.sink_instances <= 1000 && floor(var.sink_instances) == var.sink_instances
+    error_message = "sink_instances must be a whole number from 1 to 1000."
   }
 }
 

@@ -236,6 +236,7 @@ def wait_for(port: str) -> None:
 _LOGGING = (
     "messages/consumer.py",
     "views/handler.py",
+    "views/handler_log.py",
     "views/clean_refresh.py",
     "batches/launch.py",
     "events/registry/handler.py",

@@ -118,6 +118,7 @@ run "the_first_of_each" {
     # A wait is not negative.
     build_wait_seconds  = -1
     capture_lag_seconds = 59
+    sink_instances      = 0
     # An image is named by its digest.
     capture_image = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture:latest"
     # Keys are in a secret of the project.
@@ -151,6 +152,7 @@ run "the_first_of_each" {
     var.alert_email,
     var.build_wait_seconds,
     var.capture_lag_seconds,
+    var.sink_instances,
     var.capture_image,
     var.schema_registry,
     var.schema_registry_ingress,

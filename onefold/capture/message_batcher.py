@@ -16,12 +16,18 @@ from onefold.capture.running_rules import RunningRules
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
 from onefold.landing.announce import Announcer
-from onefold.messages.change_records import _TAIL, MAX_MESSAGE_BYTES, encode_record, message_head, reference_message
+from onefold.messages.change_records import (
+    MAX_MESSAGE_BYTES,
+    TAIL,
+    VERSION_FIELDS,
+    encode_record,
+    head_of_tables,
+    message_head,
+    reference_message,
+)
 from onefold.mysql.binlog.events import RowsChanged
 from onefold.mysql.table import Structure
 
-MAX_OPEN_BYTES = 8_000_000
-"""The most bytes of messages that a batcher has begun and not sent: each of many tables has one."""
 _MAX_ORIGINS = 100_000
 
 
@@ -39,19 +45,17 @@ class Publishing:
     """Bytes of a message."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _OpenMessage:
     """A message that has begun and is not sent."""
 
     builder: MessageBuilder
     pending: PendingMessage
     tracker: ConfirmationTracker[Any]
-    large: Record | None = field(default=None, repr=False)
-    """The only record, if it is too large for a message."""
 
 
 class MessageBatcher:
-    """Packs the records of one thread into messages. Another thread may call `flush`."""
+    """Packs the records of one thread into messages, whatever their tables. Another thread may call `flush`."""
 
     def __init__(self, publishing: Publishing, rules: RunningRules | None = None) -> None:
         self._publishing = publishing
@@ -59,16 +63,13 @@ class MessageBatcher:
         self._rules = self._running.current
         self._lock = threading.RLock()
         self._origins: dict[tuple[str, Structure], Origin] = {}
-        self._heads: dict[str, bytes] = {}
-        self._open: dict[str, _OpenMessage] = {}
-        """By versioned table."""
-        self._bytes = 0
+        self._open: _OpenMessage | None = None
         self.rows = 0
         self.losses: Counter[str] = Counter()
         """Values that BigQuery cannot hold, by table, column and kind."""
 
     def origin(self, database: str, structure: Structure) -> Origin:
-        """Return the origin of rows. When this returns, their versioned table is created and announced."""
+        """Return the origin of rows. When this returns, their versioned table is created; it is announced before them."""
         if self._rules is not self._running.current:  # a rule has followed a name since
             self._rules = self._running.current
             self._origins.clear()
@@ -101,56 +102,46 @@ class MessageBatcher:
         with self._lock:
             for record in records:
                 self._add(record, tracker)
-            if self._bytes > MAX_OPEN_BYTES:
-                self.flush()
 
     def note_losses(self, table: str, losses: Iterable[tuple[tuple[str, str], int]]) -> None:
         for (column, kind), count in losses:
             self.losses[f"{table}.{column}: {kind}"] += count
 
     def flush(self) -> None:
-        """Send all messages that have begun."""
+        """Announce new versions, and send the message that has begun."""
         with self._lock:
-            for name in list(self._open):
-                self._send(name)
+            message, self._open = self._open, None
+            if message:
+                self._send(message.builder.data(), message.pending, message.tracker)
+            else:
+                self._publishing.announcer.publish()
 
     def _add(self, record: Record, tracker: ConfirmationTracker[Any]) -> None:
-        metadata = record["metadata"]
-        name = f"{metadata['table_name']}_v_{metadata['table_version']}"
         data = encode_record(record)
-        message = self._open.get(name)
+        message = self._open
         if message and not (message.builder.has_room(data) and message.tracker is tracker):
-            self._send(name)
+            self.flush()
             message = None
         if message is None:
-            builder = MessageBuilder(self._head(name, metadata), self._publishing.limit)
-            message = self._open[name] = _OpenMessage(builder, tracker.begin(), tracker)
+            builder = MessageBuilder(head_of_tables(self._publishing.dataset), self._publishing.limit)
+            message = _OpenMessage(builder, tracker.begin(), tracker)
         message.builder.add(data)
-        self._bytes += len(data)
         self.rows += 1
         if message.builder.too_large:
-            message.large = record
-            self._send(name)
+            self._send(self._store_large_row(record, data), message.pending, tracker)
+        else:
+            self._open = message
 
-    def _head(self, name: str, metadata: Record) -> bytes:
-        head = self._heads.get(name)
-        if head is None:
-            head = message_head(self._publishing.dataset, metadata["table_name"], metadata["table_version"])
-            self._heads[name] = head
-        return head
-
-    def _send(self, name: str) -> None:
+    def _send(self, data: bytes, pending: PendingMessage, tracker: ConfirmationTracker[Any]) -> None:
         # The tracker has known the message since it began: if sending fails here, the message never counts as confirmed.
-        message = self._open.pop(name)
-        self._bytes -= sum(map(len, message.builder.records))
-        data = message.builder.data()
-        if message.large is not None:
-            data = self._store_large_row(message.large, message.builder.head, data)
-        self._publishing.outbox.send(data, partial(message.tracker.confirm, message.pending))
+        self._publishing.announcer.publish()
+        self._publishing.outbox.send(data, partial(tracker.confirm, pending))
 
-    def _store_large_row(self, record: Record, head: bytes, data: bytes) -> bytes:
+    def _store_large_row(self, record: Record, data: bytes) -> bytes:
         """Write a row too large for a message as an object, and return a message that refers to the object."""
-        put = partial(self._publishing.large_rows.put, object_name(record, data), data)
+        head = message_head(self._publishing.dataset, *(record["metadata"][name] for name in VERSION_FIELDS))
+        content = head + data + TAIL
+        put = partial(self._publishing.large_rows.put, object_name(record, content), content)
         return reference_message(head, retry_until_stopped(put, self._publishing.stop))
 
 
@@ -165,7 +156,7 @@ class MessageBuilder:
     size: int = 0
 
     def __post_init__(self) -> None:
-        self.size = len(self.head) + len(_TAIL)
+        self.size = len(self.head) + len(TAIL)
 
     def has_room(self, record: bytes) -> bool:
         """Return whether a record and its comma fit into the message."""
@@ -181,4 +172,4 @@ class MessageBuilder:
         return self.size > self.limit
 
     def data(self) -> bytes:
-        return self.head + b",".join(self.records) + _TAIL
+        return self.head + b",".join(self.records) + TAIL

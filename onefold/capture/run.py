@@ -37,7 +37,6 @@ from onefold.core.text import shown_list
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.gtid import GtidSet
 
-_TICK_SECONDS = 0.5
 _POLL_SECONDS = 0.1
 _SAVE_SECONDS = 1.0
 _SAVE_SHARE = 10
@@ -260,9 +259,10 @@ class Capture:
         saved = logged = self.clock()
         pause = 0.0
         with self.publishing.stop.thread():
-            while True:
-                self.publishing.stop.pause(_TICK_SECONDS)
-                self._changes.flush()
+            for seconds, is_flushed in self.options.ticks():
+                self.publishing.stop.pause(seconds)
+                if is_flushed:
+                    self._changes.flush()
                 began = self.clock()
                 if began >= saved + pause:
                     self._save()
@@ -288,9 +288,8 @@ class Capture:
         saved = self._saved
         if saved is None or now.without_times() != saved.without_times():
             return True
-        if saved.reached.as_of is None and now.reached.as_of is not None:
-            return True
-        return (now.saved_at or 0) >= (saved.saved_at or 0) + _RESAVE_SECONDS
+        is_first_time = saved.reached.as_of is None and now.reached.as_of is not None
+        return is_first_time or (now.saved_at or 0) >= (saved.saved_at or 0) + _RESAVE_SECONDS
 
     def status(self) -> CaptureStatus | None:
         """Return how far this process has come; None before it has a checkpoint. Any thread may ask."""

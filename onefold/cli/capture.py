@@ -26,6 +26,7 @@ from onefold.core.log import log
 from onefold.core.names import check_names, versioned_name
 from onefold.core.versioned_names import VersionedNames
 from onefold.landing.version import LENGTH
+from onefold.messages.change_records import TOPIC as CHANGE_RECORDS
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from onefold.mysql.connection import Address
     from onefold.ports.metrics import Metric
 
-TABLE_CREATED, CHANGE_RECORDS = "table-created", "change-records"
+TABLE_CREATED = "table-created"
 
 
 class _GroupWithOptions(CommandGroup):

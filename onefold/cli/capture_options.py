@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.cli.common import as_json, raise_problems
+from onefold.cli.output import OptionOrVariable
 from onefold.cli.renamed import say_renamed
 from onefold.core.errors import InvalidInput, Rejected
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from onefold.mysql.connection import Address
 
 PASSWORD = "ONEFOLD_SOURCE_PASSWORD"  # noqa: S105 the name of the variable
+FLUSH_SECONDS = 0.5
 _SERVER_IDS = 1 << 31
 """The first number of a server that `server_id` gives."""
 
@@ -101,6 +103,15 @@ starts = options_of(
         type=click.IntRange(1, 65535),
         help="Answer /healthz and /metrics at this port.  [default: ONEFOLD_METRICS_PORT, else none]",
     ),
+    click.option(
+        "--flush-seconds",
+        cls=OptionOrVariable,
+        metavar="S",
+        type=click.FloatRange(0.1, 60),
+        envvar="ONEFOLD_FLUSH_SECONDS",
+        default=FLUSH_SECONDS,
+        help="Rows wait so long at most for others to share a message.  [default: ONEFOLD_FLUSH_SECONDS, else 0.5]",
+    ),
     click.option("--once", is_flag=True, help="Stop at the present end of the log, after all copies."),
 )
 
@@ -170,6 +181,7 @@ def options_from(options: Mapping[str, Any]) -> CaptureOptions:
         follow_gtids=options["gtid_failover"],
         pace=_pace(options),
         accept_fewer_rules=options["accept_fewer_rules"],
+        flush_seconds=options["flush_seconds"],
     )
 
 

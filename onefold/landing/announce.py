@@ -1,7 +1,8 @@
 """New versions: the table is created and then announced, both before the first row of the version is published.
 
 A process does both for every version that it reads. That is safe to repeat, so that nothing has to be stored: an existing
-table stays as it is, and the message is only a hint.
+table stays as it is, and the message is only a hint. Versions that are read at the same time share a message: a process that
+starts reads all of its tables.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
 from onefold.core.text import shown_list
 from onefold.landing.table import VersionedTable, versioned_table
-from onefold.messages.table_created import table_message
+from onefold.messages.table_created import tables_messages
 from onefold.mysql.table import Structure
 from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
@@ -47,29 +48,47 @@ class Announcer:
         self._destination = destination
         self._stop = stop
         self._lock = threading.Lock()
+        self._publishing = threading.Lock()
+        self._unpublished: list[VersionedTable] = []
         self._known: dict[Structure, VersionedTable] = {}
         self._declared: dict[VersionedTable, tuple[str, ...]] = {}
         self._reported: set[tuple[str, str, VersionedTable]] = set()
 
     def table(self, structure: Structure) -> VersionedTable:
-        """Return the versioned table of a structure. It exists and is announced when this returns.
+        """Return the versioned table of a structure. It exists when this returns, and the next `publish` announces it.
 
         Raises:
             SchemaConflict: two columns would have one name, or another table has the name of the version.
             TableRefused: the warehouse refuses this table.
-            NotFound: the dataset or the topic does not exist.
-            Rejected: the account has no right to them.
+            NotFound: the dataset does not exist.
+            Rejected: the account has no right to it.
             Stopped: the process ends.
         """
         with self._lock:
             if structure not in self._known:
                 table, declared = create(self._destination, versioned_table(structure), self._stop)
                 if table not in self._declared:
-                    retry_until_stopped(lambda: _publish(self._destination, table), self._stop)
-                    _log_announced(self._destination, table, declared)
                     self._declared[table] = declared
+                    self._unpublished.append(table)
                 self._known[structure] = table
             return self._known[structure]
+
+    def publish(self) -> None:
+        """Announce the versions that exist since the last call, before a row of theirs is published.
+
+        Raises:
+            NotFound: the topic does not exist.
+            Rejected: the account has no right to it.
+            Stopped: the process ends.
+        """
+        # Another thread that publishes rows of these versions waits here until they are announced.
+        with self._publishing:
+            tables = self._unpublished[:]
+            if tables:
+                retry_until_stopped(lambda: _publish(self._destination, tables), self._stop)
+                del self._unpublished[: len(tables)]
+            for table in tables:
+                _log_announced(self._destination, table, self._declared[table])
 
     def tenant_table(self, source: str, database: str, structure: Structure) -> VersionedTable:
         """Return the versioned table of a structure as `table` does, and report a tenant whose key is not the declared one.
@@ -142,13 +161,14 @@ def announce_once(destination: Destination, new: NewTable) -> None:
     """
     _log_renamed(new.table)
     _, declared = _create(destination, new)
-    _publish(destination, new.table)
+    _publish(destination, [new.table])
     _log_announced(destination, new.table, declared)
 
 
-def _publish(destination: Destination, table: VersionedTable) -> None:
-    message = Message(table_message(destination.dataset, table.table, table.version))
-    destination.publisher.publish(destination.topic, [message])
+def _publish(destination: Destination, tables: Sequence[VersionedTable]) -> None:
+    versions = [(table.table, table.version) for table in tables]
+    messages = [Message(data) for data in tables_messages(destination.dataset, versions)]
+    destination.publisher.publish(destination.topic, messages)
 
 
 def _log_announced(destination: Destination, table: VersionedTable, declared: Sequence[str]) -> None:

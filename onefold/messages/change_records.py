@@ -1,15 +1,16 @@
-"""The messages of the topic `change-records`: rows of one version of a table, or the address of an object with the rows.
+"""The messages of the topic `change-records`: rows of many tables, of one table, or the address of an object with the rows.
 
+    {"dataset": "shop", "records": [record, ...]}
     {"dataset": "shop", "table": {"name": "customer", "version": "5b6ffe5fb"}, "records": [record, ...]}
     {"dataset": "shop", "table": {"name": "customer", "version": "5b6ffe5fb"}, "records_at": "gs://bucket/name"}
 
-The object holds a message of the first form.
+In the first form the metadata of each record name its table and version. The object holds a message of the second form.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -19,14 +20,18 @@ from onefold.core.text import shortened, shown_list
 from onefold.core.versioned_names import DEFAULT_NAMES, NamesIn, VersionedNames, default_names
 from onefold.messages.envelope import json_object, table_problems
 
+TOPIC = "change-records"
+"""The topic where ONEFOLD_TOPIC_CHANGE_RECORDS names no other one."""
 _KEYS = frozenset({"dataset", "table", "records", "records_at"})
+VERSION_FIELDS = ("table_name", "table_version")
+"""The fields of a record's metadata that name its table and its version."""
 _MAX_ADDRESS = 1_100
 """Cloud Storage allows 1,024 bytes for the name of an object; the bucket comes before it."""
 
 
 @dataclass(frozen=True)
 class ChangeMessage:
-    """A message with either `records`, which are checked one by one, or the address of the object that holds them."""
+    """Rows of one version: either `records`, which are checked one by one, or the address of the object that holds them."""
 
     dataset: str
     table: str
@@ -41,8 +46,93 @@ class ChangeMessage:
         return self.names.name(self.table, self.version)
 
 
+@dataclass(frozen=True)
+class ChangeMessages:
+    """What one message of the topic holds.
+
+    Attributes:
+        dataset: the dataset of all its tables.
+        tables: its rows by version, in the order in which they come first.
+        unnamed: records that name no version, and why not.
+    """
+
+    dataset: str
+    tables: tuple[ChangeMessage, ...] = ()
+    unnamed: tuple[tuple[Any, str], ...] = ()
+
+
+def parse_change_messages(data: bytes, names_in: NamesIn = default_names) -> ChangeMessages:
+    """Parse and check a message of any form; only its records are not checked yet.
+
+    Args:
+        data: the bytes of the message.
+        names_in: the naming of the versioned tables, by dataset.
+
+    Examples:
+        >>> records = [{"metadata": {"table_name": name, "table_version": "abc"}} for name in ("customer", "orders")]
+        >>> found = parse_change_messages(message_of_tables("shop", map(encode_record, records)))
+        >>> [table.versioned_table for table in found.tables]
+        ['customer_v_abc', 'orders_v_abc']
+
+    Raises:
+        InvalidMessage: the message is not valid; the error lists all problems.
+    """
+    content = json_object(data, "the message")
+    if "table" in content or "records_at" in content:
+        message = parse_change_message(data, names_in)
+        return ChangeMessages(message.dataset, (message,))
+    problems = [*table_problems(content), *_unknown_keys(content), *_records_problems(content)]
+    if problems:
+        raise InvalidMessage(problems)
+    return _by_version(content["dataset"], content["records"], _usable_names(content["dataset"], names_in))
+
+
+def _by_version(dataset: str, records: Sequence[Any], names: VersionedNames) -> ChangeMessages:
+    groups: dict[tuple[str, str] | None, list[Any]] = {}
+    for record in records:
+        groups.setdefault(_version_of(record), []).append(record)
+    tables: list[ChangeMessage] = []
+    unnamed: list[tuple[Any, str]] = []
+    for version, some in groups.items():
+        problem = _version_problem(dataset, version, names)
+        if version is None or problem:
+            unnamed += [(record, problem) for record in some]
+        else:
+            tables.append(ChangeMessage(dataset, *version, records=tuple(some), names=names))
+    return ChangeMessages(dataset, tuple(tables), tuple(unnamed))
+
+
+def _version_of(record: Any) -> tuple[str, str] | None:
+    """Return the table and the version that a record names; None where it does not name both."""
+    metadata = record.get("metadata") if isinstance(record, dict) else None
+    table, version = (metadata.get(name) if isinstance(metadata, dict) else None for name in VERSION_FIELDS)
+    return (table, version) if isinstance(table, str) and isinstance(version, str) else None
+
+
+def _version_problem(dataset: str, version: tuple[str, str] | None, names: VersionedNames) -> str:
+    if version is None:
+        return f"metadata: expected texts as {' and '.join(VERSION_FIELDS)}, which name the table of the record"
+    named = {"dataset": dataset, "table": {"name": version[0], "version": version[1]}}
+    return "; ".join(table_problems(named)) or "; ".join(names.problems(*version))
+
+
+def _usable_names(dataset: str, names_in: NamesIn) -> VersionedNames:
+    """Return the naming of a dataset.
+
+    Raises:
+        InvalidMessage: names do not tell the versions of the dataset.
+    """
+    names = names_in(dataset)
+    if names.by_labels:
+        raise InvalidMessage(
+            f"dataset {dataset} finds versions by labels (version_pattern of onefold.yaml), and rows of "
+            "messages land in tables that are named after their version: write them into another dataset"
+        )
+    return names
+
+
 def parse_change_message(data: bytes, names_in: NamesIn = default_names) -> ChangeMessage:
-    """Parse and check a message; only its records are not checked yet.
+    """Parse and check a message about one table; only its records are not checked yet.
 
     Args:
         data: the bytes of the message.
@@ -59,12 +149,7 @@ def parse_change_message(data: bytes, names_in: NamesIn = default_names) -> Chan
     problems = [*_table_problems(content), *_records_problems(content)]
     if problems:
         raise InvalidMessage(problems)
-    table, names = content["table"], names_in(content["dataset"])
-    if names.by_labels:
-        raise InvalidMessage(
-            f"dataset {content['dataset']} finds versions by labels (version_pattern of onefold.yaml), and rows of "
-            "messages land in tables that are named after their version: write them into another dataset"
-        )
+    table, names = content["table"], _usable_names(content["dataset"], names_in)
     if problems := names.problems(table["name"], table["version"]):
         raise InvalidMessage(problems)
     records = tuple(content.get("records", ()))
@@ -89,7 +174,7 @@ def parse_stored_message(data: bytes, message: ChangeMessage) -> ChangeMessage:
 
 
 def change_message(dataset: str, table: str, version: str, records: Sequence[Any]) -> bytes:
-    """Return a message of records.
+    """Return a message of records of one table.
 
     Args:
         dataset: the dataset of the versioned table.
@@ -107,6 +192,10 @@ def _table_problems(content: Mapping[str, Any]) -> Iterator[str]:
         yield "the message names no `table`"
     elif isinstance(content["table"], dict) and content["table"].get("version") is None:
         yield "`table` has no `version`"
+    yield from _unknown_keys(content)
+
+
+def _unknown_keys(content: Mapping[str, Any]) -> Iterator[str]:
     if unknown := sorted(content.keys() - _KEYS):
         yield f"{shown_list(map(shortened, unknown))}: not known; a message has {', '.join(sorted(_KEYS))}"
 
@@ -138,7 +227,9 @@ def _is_object(address: str) -> bool:
 
 MAX_MESSAGE_BYTES = 400_000
 """The size above which capture begins another message."""
-_TAIL = b"]}"
+_RECORDS = b',"records":['
+TAIL = b"]}"
+"""The end of every message of records."""
 # One encoder for all records: json.dumps with options makes a new one at each call.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
@@ -153,8 +244,29 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
     return _encode(record).encode()
 
 
+def head_of_tables(dataset: str) -> bytes:
+    """Return the beginning of every message with rows of many tables, up to its first record.
+
+    Examples:
+        >>> head_of_tables("shop")
+        b'{"dataset":"shop","records":['
+    """
+    # Messages are put together from encoded records, so that no record is encoded twice.
+    return encode_record({"dataset": dataset})[:-1] + _RECORDS
+
+
+def message_of_tables(dataset: str, records: Iterable[bytes]) -> bytes:
+    """Return a message with rows of many tables.
+
+    Args:
+        dataset: the dataset of their versioned tables.
+        records: encoded records, each of which names its table and version.
+    """
+    return head_of_tables(dataset) + b",".join(records) + TAIL
+
+
 def message_head(dataset: str, table: str, version: str) -> bytes:
-    """Return the beginning of every message of a version, up to its first record.
+    """Return the beginning of every message with rows of one version, up to its first record.
 
     Args:
         dataset: the dataset of the versioned table.
@@ -165,9 +277,8 @@ def message_head(dataset: str, table: str, version: str) -> bytes:
         >>> message_head("shop", "customer", "abc")
         b'{"dataset":"shop","table":{"name":"customer","version":"abc"},"records":['
     """
-    # Messages are put together from encoded records, so that no record is encoded twice.
     body = {"dataset": dataset, "table": {"name": table, "version": version}}
-    return encode_record(body)[:-1] + b',"records":['
+    return encode_record(body)[:-1] + _RECORDS
 
 
 def reference_message(head: bytes, address: str) -> bytes:
@@ -177,4 +288,4 @@ def reference_message(head: bytes, address: str) -> bytes:
         head: the head of the large message, as `message_head` returns it.
         address: the address at which the large message is stored.
     """
-    return head.removesuffix(b'"records":[') + b'"records_at":' + _encode(address).encode() + b"}"
+    return head.removesuffix(_RECORDS[1:]) + b'"records_at":' + _encode(address).encode() + b"}"

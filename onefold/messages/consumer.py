@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from onefold.core.errors import NotFound, OnefoldError, Rejected, TryAgain
@@ -54,6 +55,19 @@ class MessageLog:
 Handle = Callable[[Delivery, MessageLog], None]
 
 
+@dataclass(frozen=True)
+class Topics:
+    """Topics to which parts of a message are published; None where there is none.
+
+    Attributes:
+        dead_letter: for parts that can never be handled.
+        again: for parts that are to be tried again: the topic of the message.
+    """
+
+    dead_letter: str | None
+    again: str | None
+
+
 def consume(
     body: bytes, handle: Handle, adapter: CountsCalls, publisher: Publisher, dead_letter_topic: str | None
 ) -> str | None:
@@ -83,21 +97,78 @@ def consume(
             handle(delivery, message_log)
         except TryAgain:
             raise
-        except NotFound as error:
-            message_log.log("WARNING", f"nothing to do: {error}", "nothing_found", reason=str(error))
-            return f"nothing to do: {error}"
         except OnefoldError as error:
-            _dead_letter(delivery, error, message_log, publisher, dead_letter_topic)
-            return f"refused: {error}"
-    except TryAgain as error:
-        message_log.log("WARNING", f"to be delivered again: {error}", "try_again", reason=str(error))
-        raise
+            return _not_handled(delivery, error, message_log, publisher, dead_letter_topic)
     except Exception as error:
-        # A bug in Onefold: another delivery keeps the message until the bug is fixed.
-        reason = f"{type(error).__name__}: {error}"
-        message_log.log("CRITICAL", f"failed: {reason}", "failed", reason=reason, stack_trace=traceback.format_exc())
+        _log_again(error, message_log)
         raise
     return None
+
+
+def consume_parts(
+    parts: Sequence[Delivery], handle: Handle, adapter: CountsCalls, publisher: Publisher, topics: Topics
+) -> None:
+    """Handle each part of a message as a message of its own: one that fails does not stop the others.
+
+    A part that is to be tried again is published as a message of its own.
+
+    Args:
+        parts: the parts, each in the form of a message.
+        handle: handles a message, and adds fields to its log.
+        adapter: counts the calls to the outside system.
+        publisher: publishes dead letters, and parts that are to be tried again.
+        topics: where they are published.
+
+    Raises:
+        TryAgain: all parts are to be tried again, or they cannot be published: the whole message is delivered again.
+    """
+    again: list[Message] = []
+    for part in parts:
+        message_log = MessageLog(adapter)
+        message_log.fields["message_id"] = part.id
+        try:
+            handle(part, message_log)
+        except OnefoldError as error:
+            if not isinstance(error, TryAgain):
+                _not_handled(part, error, message_log, publisher, topics.dead_letter)
+                continue
+            _log_again(error, message_log)
+            again.append(Message(part.data))
+        except Exception as error:  # noqa: BLE001 a bug that concerns one part keeps that part only
+            _log_again(error, message_log)
+            again.append(Message(part.data))
+    _publish_again(again, len(parts), publisher, topics.again)
+
+
+def _publish_again(messages: list[Message], parts: int, publisher: Publisher, topic: str | None) -> None:
+    if not messages:
+        return
+    if len(messages) == parts or not topic:
+        raise TryAgain(f"{len(messages)} of {parts} parts of the message are to be tried again")
+    try:
+        publisher.publish(topic, messages)
+    except Rejected as error:
+        raise TryAgain(f"parts that are to be tried again could not be published to {topic}: {error}") from error
+
+
+def _log_again(error: Exception, message_log: MessageLog) -> None:
+    if isinstance(error, TryAgain):
+        message_log.log("WARNING", f"to be delivered again: {error}", "try_again", reason=str(error))
+    else:
+        # A bug in Onefold: another delivery keeps the message until the bug is fixed.
+        reason, trace = f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error))
+        message_log.log("CRITICAL", f"failed: {reason}", "failed", reason=reason, stack_trace=trace)
+
+
+def _not_handled(
+    delivery: Delivery, error: OnefoldError, message_log: MessageLog, publisher: Publisher, topic: str | None
+) -> str:
+    """Log and dead-letter a message that is acknowledged though it was not handled, and return the reason."""
+    if isinstance(error, NotFound):
+        message_log.log("WARNING", f"nothing to do: {error}", "nothing_found", reason=str(error))
+        return f"nothing to do: {error}"
+    _dead_letter(delivery, error, message_log, publisher, topic)
+    return f"refused: {error}"
 
 
 def _dead_letter(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, problems_of_name
 from onefold.core.versioned_names import NamesIn, VersionedNames, default_names
 from onefold.messages.envelope import json_object, table_problems
 
+MAX_TABLES = 20
+"""Tables of one message: to write the views of a table takes some seconds, and a call ends after five minutes."""
 _RESOURCE = re.compile(r"projects/(?P<project>[^/]+)/datasets/(?P<dataset>[^/]+)/tables/(?P<table>[^/]{1,1024})")
 
 
@@ -29,6 +31,14 @@ class TableHint:
     version: str | None = None
     project: str | None = None
     """The project of the table; None except in audit log entries."""
+
+
+@dataclass(frozen=True)
+class TableHints:
+    """Versions of several tables that are new; each of them is a message of its own (`parts`)."""
+
+    dataset: str
+    parts: tuple[bytes, ...]
 
 
 @dataclass(frozen=True)
@@ -62,14 +72,15 @@ class OtherTable:
     resource: str
 
 
-Event = TableHint | DatasetHint | PlainHint | OtherTable
+Event = TableHint | TableHints | DatasetHint | PlainHint | OtherTable
 
 
 def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
     """Parse and check a message.
 
     The published form is `{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}`; `version` may be
-    absent, and so may `table`. The other form is an audit log entry of BigQuery for a created, changed or deleted table.
+    absent, and so may `table`, or it is a list of such objects. The other form is an audit log entry of BigQuery for a
+    created, changed or deleted table.
 
     Args:
         data: the bytes of the message.
@@ -86,6 +97,8 @@ def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
     content = json_object(data, "the message")
     if "protoPayload" in content:
         return _audit_entry(content["protoPayload"], names_in)
+    if isinstance(content.get("table"), list):
+        return _hints(content)
     problems = list(table_problems(content))
     if problems:
         raise InvalidMessage(problems)
@@ -110,6 +123,26 @@ def table_message(dataset: str, table: str, version: str | None = None) -> bytes
     return json.dumps({"dataset": dataset, "table": body}).encode()
 
 
+def tables_messages(dataset: str, versions: Sequence[tuple[str, str]]) -> list[bytes]:
+    """Return messages about new versions of tables, each about as many as one call of the function refreshes in time.
+
+    Args:
+        dataset: the dataset.
+        versions: base names, each with its new version.
+
+    Examples:
+        >>> tables_messages("shop", [("customer", "abc"), ("orders", "def")])
+        [b'{"dataset": "shop", "table": [{"name": "customer", "version": "abc"}, {"name": "orders", "version": "def"}]}']
+    """
+    parts = [versions[start : start + MAX_TABLES] for start in range(0, len(versions), MAX_TABLES)]
+    return [_tables_message(dataset, part) if len(part) > 1 else table_message(dataset, *part[0]) for part in parts]
+
+
+def _tables_message(dataset: str, versions: Sequence[tuple[str, str]]) -> bytes:
+    tables = [{"name": table, "version": version} for table, version in versions]
+    return json.dumps({"dataset": dataset, "table": tables}).encode()
+
+
 def dataset_message(dataset: str) -> bytes:
     """Return the published form of a message for all tables of a dataset.
 
@@ -118,6 +151,21 @@ def dataset_message(dataset: str) -> bytes:
         b'{"dataset": "shop"}'
     """
     return json.dumps({"dataset": dataset}).encode()
+
+
+def _hints(content: Mapping[str, Any]) -> TableHints:
+    """Return the hints of a message about several tables. What is wrong with one of them is that table's own problem.
+
+    Raises:
+        InvalidMessage: the dataset is not named, or there is no table.
+    """
+    problems = list(table_problems({name: content[name] for name in ("dataset",) if name in content}))
+    if not content["table"] or any(isinstance(table, list) for table in content["table"]):
+        problems.append("`table` is not a list of objects with a `name`")
+    if problems:
+        raise InvalidMessage(problems)
+    parts = (json.dumps({"dataset": content["dataset"], "table": table}).encode() for table in content["table"])
+    return TableHints(content["dataset"], tuple(parts))
 
 
 def _table_hint(dataset: str, table: Mapping[str, str], names: VersionedNames) -> Event:

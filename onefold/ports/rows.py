@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
+from onefold.core.errors import OnefoldError
 from onefold.core.names import TableId
 from onefold.schema.columns import Column
 
@@ -17,7 +18,7 @@ class TableWriter(Protocol):
 
     columns: tuple[Column, ...]
 
-    def append(self, rows: Sequence[Row]) -> Mapping[int, str]:
+    def append(self, rows: Sequence[Row]) -> RowErrors:
         """Append all rows that fit, and return the reasons why others do not fit, by the index of the row.
 
         Rows are appended at least once: the same rows appended again are there twice.
@@ -26,6 +27,10 @@ class TableWriter(Protocol):
             TryAgain: an error that may pass; some of the rows may have been written.
             Rejected: BigQuery refuses all of the rows, and a retry does not help.
         """
+
+
+Appended = RowErrors | OnefoldError
+"""What became of the rows of one table: the rows that do not fit, or the error that `TableWriter.append` would raise."""
 
 
 class RowWriter(Protocol):
@@ -44,6 +49,20 @@ class RowWriter(Protocol):
             TryAgain: an error that may pass.
             Rejected: the table may not be read.
         """
+
+    def append_each(self, batches: Sequence[tuple[TableWriter, Sequence[Row]]]) -> list[Appended]:
+        """Append rows to several tables of one dataset, which `open` returned, and return what became of each table's rows.
+
+        The error of one table does not keep the rows of others from being appended.
+        """
+
+
+def appended(table: TableWriter, rows: Sequence[Row]) -> Appended:
+    """Append rows to one table, and return its error instead of raising it."""
+    try:
+        return table.append(rows)
+    except OnefoldError as error:
+        return error
 
 
 Row = dict[str, Any]

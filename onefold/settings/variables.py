@@ -34,6 +34,7 @@ VARIABLES = {
     "ONEFOLD_SOURCE_PASSWORD": "the password of capture's user at the source; default: --password-from",
     "ONEFOLD_HEARTBEAT": "the file that capture touches as long as it comes round; default: none",
     "ONEFOLD_METRICS_PORT": "the port at which capture answers /healthz and /metrics; default: none",
+    "ONEFOLD_FLUSH_SECONDS": "how many seconds captured rows wait at most for others to share a message; default: 0.5",
     "ONEFOLD_TOPIC_DEAD_LETTER": "the topic for messages that cannot be handled; default: none, they are logged",
     "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",

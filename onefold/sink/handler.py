@@ -1,28 +1,34 @@
-"""Handles messages of captured rows: appends the rows to the versioned table, and dead-letters rows that do not fit.
+"""Handles messages of captured rows: appends the rows to their versioned tables, and dead-letters rows that do not fit.
 
-A row is appended at least once; duplicates disappear when rows are merged.
+A row is appended at least once; duplicates disappear when rows are merged. A message may have rows of many tables: those of
+a table that fails become a message of their own, and all others land.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from onefold.core.errors import InvalidMessage, InvalidRecord, InvalidSettings, Rejected, TryAgain
-from onefold.core.names import TableId
-from onefold.messages.change_records import ChangeMessage, change_message, parse_change_message, parse_stored_message
+from onefold.core.errors import InvalidMessage, InvalidRecord, InvalidSettings, OnefoldError, Rejected, TryAgain
+from onefold.messages.change_records import (
+    TOPIC,
+    ChangeMessage,
+    ChangeMessages,
+    change_message,
+    parse_change_messages,
+    parse_stored_message,
+)
 from onefold.messages.consumer import MessageLog, attribute_value, consume, dead_letters
 from onefold.messages.envelope import Delivery
 from onefold.ports.objects import ObjectReader
 from onefold.ports.publisher import Message, Publisher
-from onefold.ports.rows import Row, RowErrors, RowWriter, TableWriter
+from onefold.ports.rows import RowWriter
 from onefold.settings.environment import Settings
-from onefold.sink.rows import RowBuilder
-
-# A log line holds the first reasons why rows of a message were refused. The dead letters hold the reason for each row.
-_MAX_LOGGED_REASONS = 5
+from onefold.sink.appends import LandingResult, append_messages
+from onefold.sink.landed_log import log_landed
 
 
 @dataclass(frozen=True)
@@ -44,53 +50,42 @@ class RecordHandler:
         return consume(body, self._handle, self.landing, _RetryingPublisher(self.publisher), self.settings.topic_dead_letter)
 
     def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
-        message = parse_change_message(delivery.data, self.settings.names_in)
-        message_log.fields |= {"dataset": message.dataset, "table": message.table, "version": message.version}
-        self._check_allowed(message)
-        if message.records_at:
-            message = parse_stored_message(self.objects.read(message.records_at), message)
-        id_ = TableId(self.landing.project, message.dataset, message.versioned_table)
-        table = self.landing.open(id_)
-        if table is None:
-            raise TryAgain(f"expected a table {id_}, got none yet: its rows are delivered again until capture has made it")
-        refused = self._land(message, table)
-        self._keep(message, refused, delivery.id)
-        _log_rows(message_log, id_, len(message.records), refused)
+        messages = parse_change_messages(delivery.data, self.settings.names_in)
+        message_log.fields |= {"dataset": messages.dataset, **_version(messages)}
+        self._check_allowed(messages)
+        landed = append_messages([self._stored(one) for one in messages.tables], self.landing, self.now())
+        errors = [one.error for one in landed if one.error]
+        if errors and len(errors) == len(landed) and not messages.unnamed:
+            raise next((error for error in errors if isinstance(error, TryAgain)), errors[0])
+        letters = [one for table in landed for one in _letters_of(table, delivery.id)]
+        self._publish(self.settings.topic_dead_letter, [*letters, *_unnamed_letters(messages, delivery.id)])
+        again = [one for one in landed if isinstance(one.error, TryAgain)]
+        self._publish(self.settings.topic_change_records or TOPIC, [_alone(one.message) for one in again])
+        log_landed(message_log, messages, landed)
 
-    def _check_allowed(self, message: ChangeMessage) -> None:
+    def _check_allowed(self, messages: ChangeMessages) -> None:
         problems = []
-        if self.settings.datasets is not None and message.dataset not in self.settings.datasets:
-            problems.append(f"dataset {message.dataset} is not among ONEFOLD_DATASETS: add it there")
+        if self.settings.datasets is not None and messages.dataset not in self.settings.datasets:
+            problems.append(f"dataset {messages.dataset} is not among ONEFOLD_DATASETS: add it there")
         folder = self.settings.large_records
-        if message.records_at and not (folder and message.records_at.startswith(f"{folder}/")):
+        addresses = [one.records_at for one in messages.tables if one.records_at]
+        if any(not folder or not address.startswith(f"{folder}/") for address in addresses):
             problems.append(f"`records_at` is not in the folder of ONEFOLD_LARGE_RECORDS ({folder or 'none is set'})")
         if problems:
             raise InvalidMessage(problems)
 
-    def _land(self, message: ChangeMessage, table: TableWriter) -> RowErrors:
-        """Append the records of a message; return the reason for each index of a record that was refused."""
-        builder = RowBuilder(message, table.columns, self.now())
-        rows: dict[int, Row] = {}
-        refused: RowErrors = {}
-        for index, record in enumerate(message.records):
-            try:
-                rows[index] = builder.row(record)
-            except InvalidRecord as error:
-                refused[index] = str(error)
-        # `append` numbers the rows that it was given, which are not all records of the message.
-        indexes = list(rows)
-        unfit = table.append(list(rows.values())) if rows else {}
-        return refused | {indexes[number]: reason for number, reason in unfit.items()}
+    def _stored(self, message: ChangeMessage) -> ChangeMessage:
+        """Return a message with its records, which are read where they are in an object."""
+        return parse_stored_message(self.objects.read(message.records_at), message) if message.records_at else message
 
-    def _keep(self, message: ChangeMessage, refused: RowErrors, identifier: str | None) -> None:
-        """Dead-letter each refused record, as a message that can be sent again once the problem is fixed."""
-        letters = [
-            letter
-            for index, reason in sorted(refused.items())
-            for letter in _letters(message, message.records[index], reason, identifier)
-        ]
-        if letters and self.settings.topic_dead_letter:
-            _RetryingPublisher(self.publisher).publish(self.settings.topic_dead_letter, letters)
+    def _publish(self, topic: str | None, messages: list[Message]) -> None:
+        """Publish what would be lost when the message is acknowledged.
+
+        Raises:
+            TryAgain: the topic refuses, or an error that may pass: the whole message is delivered again.
+        """
+        if topic and messages:
+            _RetryingPublisher(self.publisher).publish(topic, messages)
 
 
 def check_sink_settings(settings: Settings) -> Settings:
@@ -106,9 +101,10 @@ def check_sink_settings(settings: Settings) -> Settings:
 
 @dataclass(frozen=True)
 class _RetryingPublisher:
-    """A publisher of dead letters whose errors have the message delivered again.
+    """A publisher whose errors have the message delivered again.
 
-    Once the message is acknowledged, a refused row exists nowhere but in the dead letters.
+    Once the message is acknowledged, a refused row exists nowhere but in the dead letters, and a row that is tried again
+    nowhere but in its own message.
     """
 
     publisher: Publisher
@@ -122,21 +118,40 @@ class _RetryingPublisher:
         try:
             return self.publisher.publish(topic, messages)
         except Rejected as error:
-            raise TryAgain(f"rows that do not fit could not be dead-lettered: {error}") from error
+            raise TryAgain(f"rows that do not fit or did not land could not be published to {topic}: {error}") from error
 
 
-def _letters(message: ChangeMessage, record: Any, reason: str, identifier: str | None) -> list[Message]:
-    data = change_message(message.dataset, message.table, message.version, [record])
-    return dead_letters(Delivery(data, identifier), {"reason": attribute_value(reason), "kind": InvalidRecord.__name__})
+def _version(messages: ChangeMessages) -> dict[str, str]:
+    """Return the fields of the log that name the version, for a message about one only."""
+    is_one = len(messages.tables) == 1 and not messages.unnamed
+    return {"table": messages.tables[0].table, "version": messages.tables[0].version} if is_one else {}
 
 
-def _log_rows(message_log: MessageLog, id_: TableId, records: int, refused: RowErrors) -> None:
-    text = f"{id_.dataset}.{id_.table}: {records - len(refused)} rows landed"
-    message_log.log(
-        "ERROR" if refused else "INFO",
-        f"{text}, {len(refused)} do not fit and are dead-lettered" if refused else text,
-        "landed",
-        rows=records - len(refused),
-        refused=len(refused),
-        reasons=list(dict.fromkeys(refused.values()))[:_MAX_LOGGED_REASONS] or None,
-    )
+def _alone(message: ChangeMessage, records: Sequence[Any] | None = None) -> Message:
+    """Return a message with the rows of one table, or with some of them."""
+    kept = message.records if records is None else records
+    return Message(change_message(message.dataset, message.table, message.version, kept))
+
+
+def _letters_of(landed: LandingResult, identifier: str | None) -> Iterator[Message]:
+    """Yield the dead letters of a table: each refused record, or all records of a table that can never take them.
+
+    Each is a message that can be sent again once the problem is fixed.
+    """
+    if isinstance(landed.error, TryAgain):
+        return
+    if landed.error:
+        yield from _letters(_alone(landed.message), str(landed.error), type(landed.error), identifier)
+    for index, reason in sorted(landed.refused.items()):
+        record = _alone(landed.message, [landed.message.records[index]])
+        yield from _letters(record, reason, InvalidRecord, identifier)
+
+
+def _unnamed_letters(messages: ChangeMessages, identifier: str | None) -> Iterator[Message]:
+    for record, reason in messages.unnamed:
+        message = Message(json.dumps({"dataset": messages.dataset, "records": [record]}).encode())
+        yield from _letters(message, reason, InvalidRecord, identifier)
+
+
+def _letters(message: Message, reason: str, kind: type[OnefoldError], identifier: str | None) -> list[Message]:
+    return dead_letters(Delivery(message.data, identifier), {"reason": attribute_value(reason), "kind": kind.__name__})

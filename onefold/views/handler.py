@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from onefold.core.errors import InvalidMessage, NotFound, NoVersions, OnefoldError, TryAgain
-from onefold.core.log import LogSeverity, in_lines
+from onefold.core.log import LogSeverity
 from onefold.core.names import TableId
-from onefold.core.text import counted, cut
-from onefold.messages.consumer import MessageLog, consume
+from onefold.core.text import counted
+from onefold.messages.consumer import MessageLog, Topics, consume, consume_parts
 from onefold.messages.envelope import Delivery
-from onefold.messages.table_created import DatasetHint, Event, OtherTable, PlainHint, TableHint, parse_event, table_message
+from onefold.messages.table_created import (
+    DatasetHint,
+    Event,
+    OtherTable,
+    PlainHint,
+    TableHint,
+    TableHints,
+    parse_event,
+    table_message,
+)
 from onefold.ports.publisher import Message, Publisher
 from onefold.ports.warehouse import BaseWarehouse
-from onefold.refresh.announce import announce, view_of
+from onefold.refresh.announce import announce
 from onefold.refresh.kind import ViewKind
 from onefold.refresh.left_over import bases_of, left_over_tables, unknown_tables
-from onefold.refresh.limits import limit_warnings
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.write import refresh
-from onefold.schema.diff import highest_severity
 from onefold.settings.environment import Settings
 from onefold.settings.yaml_unite import united_over
 from onefold.views.clean import waiting_columns
+from onefold.views.handler_log import MAX_LOGGED_CHANGES, fields_of, log_refused, log_settings, outcome_of
 from onefold.views.left_over import left_over_current, with_gone_plain
 from onefold.views.plain import with_plain_table, with_plain_tables
 from onefold.views.table_views import Kind, TableViews, ViewResult
 
-# Google Cloud, Cloud Logging, "Quotas and limits": 256 KB an entry. The topic has all changes, and the field
-# `changes_severity` is the highest of all.
-MAX_LOGGED_CHANGES = 200
-MAX_LOGGED_SETTINGS = 1_000
 EVENTS: Mapping[Kind, str] = {"unified": "refreshed", "current": "current_refreshed", "clean": "clean_refreshed"}
 """The event of the line of the log about each kind of view."""
 
@@ -59,6 +63,11 @@ class TableCreatedHandler:
 
     def _handle(self, delivery: Delivery, message_log: MessageLog) -> None:
         event = parse_event(delivery.data, self.settings.names_in)
+        if isinstance(event, TableHints):
+            parts = [replace(delivery, data=part) for part in event.parts]
+            topics = Topics(self.settings.topic_dead_letter, self.settings.topic_table_created)
+            consume_parts(parts, self._handle, self.warehouse, self.publisher, topics)
+            return
         settings, united = self.settings, self._united_over(event)
         if isinstance(event, PlainHint):
             settings = self._knowing(event)
@@ -203,9 +212,9 @@ class TableCreatedHandler:
             waiting = list(waiting_columns(plan.view.query))[:MAX_LOGGED_CHANGES] if plan.view else None
             message_log.log(
                 "NOTICE" if plan.action != "none" else "INFO",
-                f"{base.dataset}.{base.table}: {'' if kind == 'unified' else f'{kind} '}{_done(plan)}",
+                f"{base.dataset}.{base.table}: {'' if kind == 'unified' else f'{kind} '}{outcome_of(plan)}",
                 EVENTS[kind],
-                **_fields(plan),
+                **fields_of(plan),
                 **({"waiting": waiting} if kind == "clean" else {}),
             )
 
@@ -216,11 +225,11 @@ class TableCreatedHandler:
 
     def _refresh(self, version: str | None, message_log: MessageLog, kind: ViewKind) -> ViewPlan:
         def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
-            _log_refused(message_log, content, error)
+            log_refused(message_log, content, error)
 
         plan = refresh(kind, version=version, announce=lambda made: announce(self.publisher, self.settings, made, refused))
         if plan.settings:
-            _log_settings(message_log, plan)
+            log_settings(message_log, plan)
         return plan
 
     def _log_skipped(self, base: TableId, reason: str, message_log: MessageLog) -> None:
@@ -243,58 +252,3 @@ def _raise_first(errors: list[OnefoldError], message_log: MessageLog, of: str = 
             message_log.log("ERROR", f"{of}several views were not written: {other}", "both_failed", reason=other)
     if errors:
         raise errors[0]
-
-
-def _fields(plan: ViewPlan) -> dict[str, Any]:
-    """Return the fields of the line of the log about a refresh."""
-    return {
-        "action": plan.action,
-        "shortcut": plan.shortcut,
-        "versions": len(plan.view.versions) if plan.view else None,
-        "form": plan.view.form if plan.view else None,
-        "changes": [change.as_dict() for change in plan.changes[:MAX_LOGGED_CHANGES]],
-        "changes_count": len(plan.changes),
-        "changes_severity": highest_severity(plan.changes).name if plan.changes else None,
-        "warnings": [*limit_warnings(plan.view), *plan.warnings] if plan.view else None,
-        "unannounced": len(plan.unannounced) or None,
-    }
-
-
-def _log_settings(message_log: MessageLog, plan: ViewPlan) -> None:
-    """Log the settings with which a view was not written before.
-
-    The settings of the deployment are those that count, so a difference does not keep the view from being written.
-    """
-    text = "; ".join(map(str, plan.settings))
-    message_log.log(
-        "WARNING",
-        f"{view_of(plan)} had other settings: {cut(text, MAX_LOGGED_SETTINGS)}",
-        "settings_changed",
-        settings=[change.as_dict() for change in plan.settings[:MAX_LOGGED_CHANGES]],
-    )
-
-
-def _log_refused(message_log: MessageLog, content: Mapping[str, Any], error: OnefoldError) -> None:
-    """Log all changes of an announcement, in several lines where Cloud Logging needs that.
-
-    Announcements that the view kept before were logged then; now the log says only that they still wait.
-    """
-    if not content:
-        message_log.log("WARNING", f"still not announced: {error}", "unannounced", reason=str(error))
-        return
-    parts = list(in_lines(content["changes"], MAX_LOGGED_CHANGES)) or [[]]
-    for number, changes in enumerate(parts, 1):
-        part = {**content, "changes": changes}
-        message_log.log(
-            "ERROR",
-            f"the view {content['view']} changes unannounced: {error}",
-            "unannounced",
-            reason=str(error),
-            part=f"{number}/{len(parts)}",
-            announcement=part,
-        )
-
-
-def _done(plan: ViewPlan) -> str:
-    done = {"none": "the view is up to date", "create": "view created", "update": "view updated", "remove": "view removed"}
-    return "the view needs no change for this version" if plan.shortcut else done[plan.action]

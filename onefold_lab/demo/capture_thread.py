@@ -6,10 +6,12 @@ import contextlib
 import io
 import json
 import queue
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,13 @@ from onefold.core.errors import TableRefused
 from onefold.core.names import versioned_name
 from onefold.core.shutdown import Stop
 from onefold.landing.announce import Announcer, Destination
-from onefold.messages.change_records import parse_change_message, parse_stored_message
-from onefold.messages.table_created import TableHint, parse_event
+from onefold.messages.change_records import (
+    change_message,
+    parse_change_message,
+    parse_change_messages,
+    parse_stored_message,
+)
+from onefold.messages.table_created import TableHint, TableHints, parse_event
 from onefold.mysql.binlog.events import LogPosition
 from onefold.mysql.catalog import TableName
 from onefold.ports.publisher import Message
@@ -37,6 +44,8 @@ from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 SOURCE = DATASET = "demo"
 TABLE_CREATED, CHANGE_RECORDS = "table-created", "change-records"
+Version = tuple[str, str | None]
+"""A base name, and a version."""
 
 
 @dataclass(frozen=True)
@@ -151,15 +160,14 @@ def capture_thread(
         stack.callback(topics.close)
         worker = stack.enter_context(ThreadPoolExecutor(1, "capture"))
         stack.callback(stop.set)
-        capture = _capture(source, topics, _IsolatingSender(topics, events), folder, store, stop, once)
+        capture = _capture(source, _IsolatingTopics(topics, events), folder, store, stop, once)
         capture.on_progress = lambda text, through, tables: events.put(CopyProgress(text, through, tables))
         yield CaptureThread(events, worker.submit(capture.run))
 
 
 def _capture(
     source: CapturedSource,
-    topics: LocalTopics,
-    sender: _IsolatingSender,
+    topics: _IsolatingTopics,
     folder: Path,
     store: InMemoryCheckpoint,
     stop: Stop,
@@ -167,7 +175,7 @@ def _capture(
 ) -> Capture:
     warehouse = connect(DEFAULT_PROJECT)
     announcer = Announcer(Destination(warehouse, topics, DATASET, TABLE_CREATED), stop)
-    publishing = Publishing(SOURCE, DATASET, announcer, Outbox(sender, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
+    publishing = Publishing(SOURCE, DATASET, announcer, Outbox(topics, CHANGE_RECORDS, stop), LargeRowsFolder(folder), stop)
     # All confirmed rows have landed, so the search for deletes need not wait.
     options = CaptureOptions(SOURCE, DATASET, snapshot=True, once=once, delete_scan_delay=0)
     return Capture(source, store, publishing, warehouse, _ignore, options)
@@ -189,29 +197,75 @@ def _event_of(topic: str, data: bytes) -> CaptureEvent:
     return RowsLanded(message.table, versioned_name(message.table, message.version), kinds)
 
 
-class _IsolatingSender:
-    """A `Sender` that leaves out rows which their function refuses, reports them, and continues with other tables."""
+class _IsolatingTopics:
+    """Publishes to local functions one table a message: a table that its function refuses is left out, all others go on."""
 
     def __init__(self, topics: LocalTopics, events: queue.SimpleQueue[CaptureEvent]) -> None:
         self._topics = topics
         self._events = events
-        self._refused: set[tuple[str, str | None]] = set()
+        self._refused: set[Version] = set()
+
+    def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
+        """Announce versions."""
+        published: list[str] = []
+        for data in (part for message in messages for part in _announcements(message.data)):
+            try:
+                published += self._topics.publish(topic, [Message(data)])
+            except TableRefused as error:
+                hint = parse_event(data)
+                if isinstance(hint, TableHint):
+                    self._leave_out((hint.table, hint.version), error)
+        return published
 
     def publish_soon(self, topic: str, message: Message, done: Callable[[Exception | None], None]) -> None:
-        head = parse_change_message(message.data)
-        table = head.table, head.version
-        if table in self._refused:
+        """Publish rows."""
+        parts = {version: data for version, data in _by_version(message.data).items() if version not in self._refused}
+        outcome = _LastOutcome(len(parts), done)
+        for version, data in parts.items():
+            self._topics.publish_soon(topic, Message(data), partial(self._published, version, outcome))
+
+    def _published(self, version: Version, outcome: _LastOutcome, error: Exception | None) -> None:
+        if isinstance(error, TableRefused):
+            self._leave_out(version, error)
+        outcome.take(None if isinstance(error, TableRefused) else error)
+
+    def _leave_out(self, version: Version, error: TableRefused) -> None:
+        self._refused.add(version)
+        text = f"rows of {version[0]} are left out from here on: {error.reason}"
+        self._events.put(LogLine("ERROR", text, "rows_left_out", {"base": version[0]}))
+
+
+class _LastOutcome:
+    """Reports the outcome of a message once, when all of its parts have one: the first error, or None."""
+
+    def __init__(self, parts: int, done: Callable[[Exception | None], None]) -> None:
+        self._left = parts
+        self._done = done
+        self._error: Exception | None = None
+        self._lock = threading.Lock()
+        if not parts:
             done(None)
-            return
 
-        def outcome(error: Exception | None) -> None:
-            if isinstance(error, TableRefused):
-                self._refused.add(table)
-                text = f"rows of {head.table} are left out from here on: {error.reason}"
-                self._events.put(LogLine("ERROR", text, "rows_left_out", {"base": head.table}))
-            done(None if isinstance(error, TableRefused) else error)
+    def take(self, error: Exception | None) -> None:
+        with self._lock:
+            self._left -= 1
+            self._error = self._error or error
+            is_last = self._left == 0
+        if is_last:
+            self._done(self._error)
 
-        self._topics.publish_soon(topic, message, outcome)
+
+def _announcements(data: bytes) -> tuple[bytes, ...]:
+    hint = parse_event(data)
+    return hint.parts if isinstance(hint, TableHints) else (data,)
+
+
+def _by_version(data: bytes) -> dict[Version, bytes]:
+    """Return a message for each table and version that a message has rows of."""
+    tables = parse_change_messages(data).tables
+    if tables[0].records_at:
+        return {(tables[0].table, tables[0].version): data}
+    return {(one.table, one.version): change_message(one.dataset, one.table, one.version, one.records) for one in tables}
 
 
 class _LogLines(io.TextIOBase):

@@ -13,6 +13,7 @@ from onefold.adapters.bigquery.row_values import RowValues
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import InvalidRecord, Rejected
 from onefold.core.names import TableId
+from onefold.ports.rows import Appended, Row, TableWriter, appended
 from onefold.schema.columns import Column
 from onefold.schema.types import Scalar
 from onefold_lab.stand_ins.warehouse import PATIENCE
@@ -39,6 +40,9 @@ class EmulatedRowWriter:
     def open(self, id_: TableId) -> EmulatedTableWriter | None:
         columns = self._warehouse.read_columns(id_)
         return EmulatedTableWriter(id_, columns, self._warehouse.client) if columns else None
+
+    def append_each(self, batches: Sequence[tuple[TableWriter, Sequence[Row]]]) -> list[Appended]:
+        return [appended(table, rows) for table, rows in batches]
 
 
 class EmulatedTableWriter:

@@ -14,12 +14,15 @@ from support.fake_write_api import failed
 from support.sink import COLUMNS, Shop
 
 import onefold.adapters.bigquery.append_connections
-import onefold.adapters.bigquery.storage_write
+import onefold.adapters.bigquery.pipelined_appends
 from onefold.adapters.bigquery.storage_write import StorageTableWriter
 from onefold.core.errors import OnefoldError, Rejected, TryAgain
 from onefold.core.names import TableId
+from onefold.schema.columns import Column
+from onefold.schema.types import parse_type
 
 ID = TableId("my-project", "shop", "customer_v_abc")
+DATASETS = ("one", "two", "three")
 
 
 @pytest.fixture
@@ -78,14 +81,14 @@ def test_messages_at_the_same_time_have_connections_of_their_own(shop: Shop) -> 
 
 def test_idle_connections_are_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onefold.adapters.bigquery.append_connections, "MAX_IDLE", 2)
-    for name in ("one", "two", "three"):
-        shop.create(f"{name}_v_1", {"id": "INT64"})
-    tables = [shop.landing.open(TableId("my-project", "shop", f"{name}_v_1")) for name in ("one", "two", "three")]
+    columns = (Column("id", parse_type("INT64")),)
+    tables = [StorageTableWriter(TableId("my-project", name, "t_v_1"), columns, shop.landing) for name in DATASETS]
+    for name in DATASETS:
+        shop.api.create(f"{name}.t_v_1", {"id": "INT64"})
     for table in [*tables, *tables]:
-        assert table
         assert table.append([{"id": 1}]) == {}
     assert shop.api.connections == 6
-    assert [len(shop.api.rows[f"shop.{name}_v_1"]) for name in ("one", "two", "three")] == [2, 2, 2]
+    assert [len(shop.api.rows[f"{name}.t_v_1"]) for name in DATASETS] == [2, 2, 2]
 
 
 # Invalid rows.
@@ -131,7 +134,7 @@ def test_large_rows_go_in_several_requests_and_a_row_that_is_too_large_is_return
     table: StorageTableWriter,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(onefold.adapters.bigquery.storage_write, "MAX_ROWS", 1_000)
+    monkeypatch.setattr(onefold.adapters.bigquery.pipelined_appends, "MAX_ROWS", 1_000)
     refused = table.append([{"id": number, "name": "x" * size} for number, size in enumerate((10, 900, 400, 400, 2_000, 5))])
     assert list(refused) == [4]
     assert "2005 bytes" in refused[4]
@@ -140,7 +143,7 @@ def test_large_rows_go_in_several_requests_and_a_row_that_is_too_large_is_return
 
 
 def test_the_largest_row_that_is_sent_is_one_that_bigquery_takes(shop: Shop, table: StorageTableWriter) -> None:
-    size = onefold.adapters.bigquery.storage_write.MAX_ROWS - 20
+    size = onefold.adapters.bigquery.pipelined_appends.MAX_ROWS - 20
     assert table.append([{"id": 1, "name": "x" * size}, {"id": 2, "name": "y" * size}]) == {}
     assert [len(row["name"]) for row in shop.rows] == [size, size]
 

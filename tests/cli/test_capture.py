@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.capture_receiver import Receiver, receiving
@@ -100,6 +101,17 @@ def test_copies_have_a_rate_and_a_window() -> None:
     assert options_from(parsed()).pace == CopyPace()
     with pytest.raises(InvalidInput, match="--copy-window cannot be combined with --once"):
         options_from(parsed("--copy-window", "22:00-05:00", "--once"))
+
+
+def test_rows_wait_for_others_as_long_as_the_option_says_or_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert options_from(parsed()).flush_seconds == 0.5
+    monkeypatch.setenv("ONEFOLD_FLUSH_SECONDS", "5")
+    assert options_from(parsed()).flush_seconds == 5
+    assert options_from(parsed("--flush-seconds", "0.1")).flush_seconds == 0.1
+    for value in ("0", "61", "soon"):
+        monkeypatch.setenv("ONEFOLD_FLUSH_SECONDS", value)
+        with pytest.raises(click.UsageError, match=f"ONEFOLD_FLUSH_SECONDS={value}: "):
+            parsed()
 
 
 def test_each_source_has_its_own_large_server_id() -> None:

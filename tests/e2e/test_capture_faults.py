@@ -12,7 +12,7 @@ import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.capture import SOURCE, eventually
 from support.capture_process import CaptureProcess, Scene
-from support.capture_receiver import CREATED, RECORDS, Receiver, check_order, receiving
+from support.capture_receiver import CREATED, RECORDS, Receiver, check_order, receiving, versions_of
 from support.current_state import LandedMessages
 from support.database_servers import DatabaseServer, MariaDb, new_server
 from support.mysql_load import load_on, make_tables
@@ -131,7 +131,7 @@ def test_rows_of_a_new_version_wait_while_bigquery_is_unavailable(
 
 
 def is_announced(receiver: Receiver, table: str) -> bool:
-    return any(json.loads(data)["table"]["name"] == table for data in receiver.messages(CREATED))
+    return table in {name for data in receiver.messages(CREATED) for name, _ in versions_of(json.loads(data))}
 
 
 def once(scene: Scene) -> None:

@@ -35,6 +35,7 @@ HOST, SECRET = (
 SOURCE, USER = "source must be one line of text: it is part of the key of every row", "user must be one line of text"
 ACCOUNT = "service_account must be the e-mail of an account of the project"
 SUBNETWORK = "subnetwork must be projects/P/regions/europe-west1/subnetworks/S"
+FLUSH = "flush_seconds must be a number from 0.1 to 60"
 METRICS = "metrics_port must be a whole number from 1024 to 65535"
 VERSION = "secret_version must be latest or a number"
 OTHER = "given-batch@my-project.iam.gserviceaccount.com"
@@ -114,6 +115,8 @@ WRONG: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
     ("egress-other", {"egress": "all"}, ("egress must be PRIVATE_RANGES_ONLY or ALL_TRAFFIC",)),
     ("cpu-three", {"cpu": "3"}, ("cpu must be 1, 2, 4 or 8",)),
     ("memory-small", {"memory": "511Mi"}, (MEMORY,)),
+    ("flush-short", {"flush_seconds": 0.05}, (FLUSH,)),
+    ("flush-long", {"flush_seconds": 61}, (FLUSH,)),
     ("metrics-low", {"metrics_port": 1023}, (METRICS,)),
     ("metrics-high", {"metrics_port": 65536}, (METRICS,)),
     ("metrics-half", {"metrics_port": 9464.5}, (METRICS,)),

@@ -17,7 +17,8 @@ def test_metrics_and_alerts_use_fields_and_events_of_the_log(options_plan: Plan)
     for policy in options_plan.of("google_monitoring_alert_policy").values():
         filters += [found["filter"] for condition in policy["conditions"] for found in condition["condition_matched_log"]]
     text = "\n".join(
-        (ROOT / "onefold" / name).read_text() for name in ("views/handler.py", "batches/launch.py", "messages/consumer.py")
+        (ROOT / "onefold" / name).read_text()
+        for name in ("views/handler.py", "views/handler_log.py", "batches/launch.py", "messages/consumer.py")
     )
     events = set(re.findall(r'jsonPayload\.event="(\w+)"', "\n".join(filters)))
     assert events == {

@@ -39,6 +39,7 @@ GRANTS = {
     ("topic dead-letter", "roles/pubsub.publisher", LAUNCH),
     ("topic schema-changes", "roles/pubsub.publisher", BATCH),
     ("topic dead-letter", "roles/pubsub.publisher", SINKING),
+    ("topic change-records", "roles/pubsub.publisher", SINKING),
     ("topic dead-letter", "roles/pubsub.publisher", AGENT),
     ("topic table-created", "roles/pubsub.publisher", SINK),
     ("subscription refresh-view", "roles/pubsub.subscriber", AGENT),

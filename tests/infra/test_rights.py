@@ -85,6 +85,7 @@ RIGHTS = {
         ("my-project-onefold-capture", "onefold_capture_names"),
         ("my-project-onefold-capture", "storage.objectViewer"),
         ("dead-letter", "pubsub.publisher"),
+        ("change-records", "pubsub.publisher"),
     },
 }
 

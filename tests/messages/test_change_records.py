@@ -33,7 +33,13 @@ from onefold.sink.handler import check_sink_settings
         (b"[]", "the message is not a JSON object"),
         (
             b"{}",
-            "names no `dataset`\nthe message names no `table`\nthe message has to hold either `records` or `records_at`",
+            "names no `dataset`\nthe message has to hold either `records` or `records_at`",
+        ),
+        (b'{"dataset": "shop", "records_at": "gs://bucket/records/1.json"}', "the message names no `table`"),
+        (b'{"dataset": "shop", "records": []}', "`records` is not a list of records"),
+        (
+            b'{"dataset": "a`b", "records": [1], "rows": []}',
+            "dataset 'a`b' is not a valid name: use letters, digits and underscores\n'rows': not known",
         ),
         (message(ADA, dataset="crm"), "dataset crm is not among ONEFOLD_DATASETS: add it there"),
         (message(ADA, dataset="a`b"), "dataset 'a`b' is not a valid name"),

@@ -14,7 +14,7 @@ import onefold.refresh.announce
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.refresh.announce import MAX_KEPT, schema_change
 from onefold.refresh.write import plan_refresh
-from onefold.views.handler import MAX_LOGGED_CHANGES
+from onefold.views.handler_log import MAX_LOGGED_CHANGES
 from onefold.views.unified_kind import UnifiedKind
 
 

@@ -172,10 +172,17 @@ def check_order(arrived: Iterable[tuple[str, Any]]) -> None:
         if kind == "table":
             made.add(data)
             continue
-        table = json.loads(data)["table"]
-        name = f"{table['name']}_v_{table['version']}"
-        assert name in made, f"{name} is not there, and {kind} tells of it"
+        names = {f"{table}_v_{version}" for table, version in versions_of(json.loads(data))}
+        assert names <= made, f"{names - made} are not there, and {kind} tells of them"
         if kind == CREATED:
-            announced.add(name)
+            announced |= names
         else:
-            assert name in announced, f"rows of {name} came before it was announced"
+            assert names <= announced, f"rows of {names - announced} came before they were announced"
+
+
+def versions_of(body: dict[str, Any]) -> set[tuple[str, str]]:
+    """Return the tables and versions that a message names, or that its records name."""
+    named = body.get("table", [])
+    tables = named if isinstance(named, list) else [named]
+    records = [record["metadata"] for record in body.get("records", [])]
+    return {(one["name"], one["version"]) for one in tables} | {(r["table_name"], r["table_version"]) for r in records}

@@ -69,7 +69,7 @@ class LandedMessages:
                 self._create(data)
             elif kind == RECORDS:
                 self._sink.handle(push_body(data))
-        assert DEAD_LETTER not in self._publisher.topics
+        assert not self._publisher.topics, "dead letters, or rows that did not land"
 
     def _create(self, name: str) -> None:
         """The table that a process made at the receiver, in its place."""

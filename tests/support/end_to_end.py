@@ -198,7 +198,7 @@ class Flow:
             ),
         ).run()
         self._courier.deliver()
-        assert DEAD_LETTER not in self.publisher.topics
+        assert not {DEAD_LETTER, CHANGE_RECORDS} & self.publisher.topics.keys(), "dead letters, or rows that did not land"
 
     def forget(self) -> None:
         """Deliver no message of the past again."""

@@ -2,7 +2,8 @@
 
 It honours:
 
-- the descriptor of a connection's first request, which it alone decodes rows with; later ones may leave it out;
+- the descriptor of a request, which a request for the same stream as the one before it may leave out;
+- requests of one connection for the default streams of many tables, answered in their order;
 - proto2: a field that is not set is NULL; a column is the field of its name, or that which the option `column_name` names;
 - what fields a column may be written from ("Supported protocol buffer data types"), and literals that are none: with one
   such row it takes none of the request, and names all of them;
@@ -19,6 +20,7 @@ import contextlib
 import queue
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
@@ -68,6 +70,12 @@ class FakeWriteApi:
         self.requests: list[types.AppendRowsRequest] = []
         self.routed: list[str] = []
         self.hang_up = False
+        self.received: list[str] = []
+        """The streams of requests that have arrived, and may not be answered yet."""
+        self.before_answer: Callable[[], object] = lambda: None
+        self.answer_seconds = 0.0
+        """From the arrival of a request to its answer."""
+        self.address = ""
         self.silent = threading.Event()
         self.stop: Callable[[], object] = lambda: None
         self._lock = threading.Lock()
@@ -84,8 +92,10 @@ class FakeWriteApi:
         self, requests: Iterator[types.AppendRowsRequest], context: grpc.ServicerContext
     ) -> Iterator[types.AppendRowsResponse]:
         self.routed.append(dict(context.invocation_metadata())["x-goog-request-params"])
-        descriptor = None
-        for request in requests:
+        descriptor, stream = None, ""
+        for arrived, request in self._arriving(requests):
+            self.before_answer()
+            time.sleep(max(0.0, arrived + self.answer_seconds - time.monotonic()))
             with self._lock:
                 self.requests.append(request)
             if self.silent.is_set():
@@ -93,10 +103,26 @@ class FakeWriteApi:
                 while context.is_active() and self.silent.is_set():
                     self.silent.wait(0.01)
                 return
-            descriptor = descriptor or descriptor_of(request)
+            if request.write_stream != stream or types.AppendRowsRequest.pb(request).proto_rows.HasField("writer_schema"):
+                descriptor, stream = descriptor_of(request), request.write_stream
+            assert descriptor
             yield self._answer(request, descriptor, context)
             if self.hang_up:
                 return
+
+    def _arriving(self, requests: Iterator[types.AppendRowsRequest]) -> Iterator[tuple[float, types.AppendRowsRequest]]:
+        """Take requests off the connection as soon as they arrive, as long as it is open, and note when they did."""
+        arrived: queue.SimpleQueue[tuple[float, types.AppendRowsRequest] | None] = queue.SimpleQueue()
+
+        def take() -> None:
+            with contextlib.suppress(grpc.RpcError):
+                for request in requests:
+                    self.received.append(request.write_stream)
+                    arrived.put((time.monotonic(), request))
+            arrived.put(None)
+
+        threading.Thread(target=take, daemon=True).start()
+        return iter(arrived.get, None)
 
     def _answer(
         self, request: types.AppendRowsRequest, descriptor: descriptor_pb2.DescriptorProto, context: grpc.ServicerContext
@@ -209,7 +235,7 @@ def descriptor_of(request: types.AppendRowsRequest) -> descriptor_pb2.Descriptor
     descriptor: descriptor_pb2.DescriptorProto = types.AppendRowsRequest.pb(
         request
     ).proto_rows.writer_schema.proto_descriptor
-    assert descriptor.field, "the first request of a connection says how its rows are written"
+    assert descriptor.field, "the first request for a table says how its rows are written"
     return descriptor
 
 
@@ -245,13 +271,22 @@ def fake_write_api() -> Iterator[tuple[FakeWriteApi, BigQueryWriteClient]]:
     threads = ThreadPoolExecutor(20)
     server = grpc.server(threads, options=limits)
     server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {method: handler})])
-    port = server.add_insecure_port("127.0.0.1:0")
+    fake.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
     fake.stop = lambda: server.stop(None).wait()
-    channel = grpc.insecure_channel(f"127.0.0.1:{port}", options=[("grpc.enable_http_proxy", 0)])
     try:
-        yield fake, BigQueryWriteClient(transport=BigQueryWriteGrpcTransport(channel=channel))  # type: ignore[no-untyped-call]
+        with write_client(fake.address) as client:
+            yield fake, client
     finally:
-        channel.close()
         fake.stop()
         threads.shutdown()
+
+
+@contextlib.contextmanager
+def write_client(address: str) -> Iterator[BigQueryWriteClient]:
+    """The real client for the server at an address, which may be another process."""
+    channel = grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)])
+    try:
+        yield BigQueryWriteClient(transport=BigQueryWriteGrpcTransport(channel=channel))  # type: ignore[no-untyped-call]
+    finally:
+        channel.close()

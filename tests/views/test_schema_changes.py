@@ -10,7 +10,7 @@ from support.in_memory import ABC, DEF, push_body
 from support.memory_handler import MESSAGE, MemoryHandler
 
 from onefold.messages.table_created import table_message
-from onefold.views.handler import MAX_LOGGED_CHANGES
+from onefold.views.handler_log import MAX_LOGGED_CHANGES
 
 
 def changes(handler: MemoryHandler) -> list[dict[str, Any]]:

@@ -1,10 +1,16 @@
-"""Connections of the Storage Write API: open calls of AppendRows, reused because opening one takes time."""
+"""Connections of the Storage Write API: open calls of AppendRows, reused because opening one takes time.
+
+A connection may write to the default streams of many tables in turn ("You can also switch table destinations within the
+same connection for the default stream", AppendRowsRequest, google-cloud-bigquery-storage, 2026-11). All of them have to be
+in one region, so a connection serves one dataset.
+"""
 
 from __future__ import annotations
 
 import threading
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
@@ -14,8 +20,10 @@ from google.protobuf.descriptor_pb2 import DescriptorProto
 from google.rpc import code_pb2, status_pb2
 from grpc_status import rpc_status
 
+from onefold.core.names import TableId
+
 _TIMEOUT = 30.0
-"""Seconds."""
+"""Seconds for the answers to all requests that were sent together."""
 MAX_IDLE = 25
 """Idle connections. A project has 1,000 in a region, and BigQuery ends those that are idle for ten minutes."""
 
@@ -29,12 +37,32 @@ class ConnectionBroken(Exception):
         self.late = late
 
 
-class Connection:
-    """One call of AppendRows to one stream: it sends one request after the other, and reads the answer to each."""
+@dataclass(frozen=True)
+class AppendRequest:
+    """Rows for one table.
 
-    def __init__(self, client: BigQueryWriteClient, stream: str, descriptor: DescriptorProto) -> None:
-        self._stream = stream
-        self._descriptor: DescriptorProto | None = descriptor
+    Attributes:
+        stream: the default stream of the table.
+        descriptor: the form of its rows.
+        rows: serialized protocol buffers.
+    """
+
+    stream: str
+    descriptor: DescriptorProto
+    rows: Sequence[bytes]
+
+
+class Connection:
+    """One call of AppendRows: it sends requests, and reads their answers, which come in the order of the requests."""
+
+    def __init__(self, client: BigQueryWriteClient, stream: str) -> None:
+        """Open the connection.
+
+        Args:
+            client: the client of the API.
+            stream: a stream of the region in which the tables of all requests are.
+        """
+        self._described: DescriptorProto | None = None
         self._late = False
         self._requests: SimpleQueue[types.AppendRowsRequest | None] = SimpleQueue()
         # Not by the client's own method, which waits for the first answer before the call can be cancelled. It would set
@@ -43,8 +71,10 @@ class Connection:
         call: Any = client.transport.append_rows
         self._call = call(iter(self._requests.get, None), metadata=[routing])
 
-    def append(self, rows: Sequence[bytes]) -> types.AppendRowsResponse:
-        """Send rows, each a serialized protocol buffer, and return the answer.
+    def append(self, requests: Sequence[AppendRequest]) -> Iterator[types.AppendRowsResponse]:
+        """Send all requests, then yield the answer to each of them as it comes.
+
+        The caller has to read all answers, or to close the connection.
 
         Raises:
             ConnectionBroken: the connection has ended, and is closed.
@@ -52,13 +82,19 @@ class Connection:
         timer = threading.Timer(_TIMEOUT, self._give_up)
         timer.start()
         try:
-            self._requests.put(self._request(rows))
+            for request in requests:
+                self._requests.put(self._message(request))
+            for _ in requests:
+                yield self._answer()
+        finally:
+            timer.cancel()
+
+    def _answer(self) -> types.AppendRowsResponse:
+        try:
             answer: types.AppendRowsResponse | None = next(self._call, None)
         except grpc.RpcError as error:
             self.close()
             raise ConnectionBroken(_status(error), self._late) from error
-        finally:
-            timer.cancel()
         if answer is None:
             self.close()
             raise ConnectionBroken(status_pb2.Status(code=code_pb2.ABORTED, message="the connection was closed"), self._late)
@@ -68,14 +104,17 @@ class Connection:
         self._requests.put(None)  # ends the thread of gRPC that waits for requests
         self._call.cancel()
 
-    def _request(self, rows: Sequence[bytes]) -> types.AppendRowsRequest:
-        data = types.AppendRowsRequest.ProtoData(rows=types.ProtoRows(serialized_rows=rows))
-        request = types.AppendRowsRequest(write_stream=self._stream, proto_rows=data)
-        if self._descriptor is not None:  # only the first request of a connection describes the rows
-            request.proto_rows.writer_schema = types.ProtoSchema(proto_descriptor=self._descriptor)
-            request.trace_id = "onefold:sink_records"
-            self._descriptor = None
-        return request
+    def _message(self, request: AppendRequest) -> types.AppendRowsRequest:
+        rows = types.ProtoRows(serialized_rows=request.rows)
+        message = types.AppendRowsRequest(
+            write_stream=request.stream, proto_rows=types.AppendRowsRequest.ProtoData(rows=rows)
+        )
+        if self._described is None:  # only the first request of a connection says who writes
+            message.trace_id = "onefold:sink_records"
+        if self._described is not request.descriptor:  # rows are described after each change of the table
+            message.proto_rows.writer_schema = types.ProtoSchema(proto_descriptor=request.descriptor)
+            self._described = request.descriptor
+        return message
 
     def _give_up(self) -> None:
         self._late = True
@@ -83,25 +122,25 @@ class Connection:
 
 
 class ConnectionPool:
-    """Idle connections, by their purpose; where there are too many, the oldest one is closed."""
+    """Idle connections by dataset; where there are too many, the oldest one is closed."""
 
     def __init__(self) -> None:
-        self._idle: list[tuple[object, Connection]] = []
+        self._idle: list[tuple[TableId, Connection]] = []
         self._lock = threading.Lock()
 
-    def take(self, purpose: object) -> Connection | None:
-        """Remove an idle connection for this purpose from the pool; None where there is none."""
+    def take(self, dataset: TableId) -> Connection | None:
+        """Remove an idle connection to a dataset from the pool; None where there is none."""
         with self._lock:
-            found = next((pair for pair in reversed(self._idle) if pair[0] is purpose), None)
+            found = next((pair for pair in reversed(self._idle) if pair[0] == dataset), None)
             if found is None:
                 return None
             self._idle.remove(found)
             return found[1]
 
-    def put(self, purpose: object, connection: Connection) -> None:
-        """Add a connection that may be taken for this purpose again."""
+    def put(self, dataset: TableId, connection: Connection) -> None:
+        """Add a connection that may be taken for this dataset again."""
         with self._lock:
-            self._idle.append((purpose, connection))
+            self._idle.append((dataset, connection))
             oldest = self._idle.pop(0)[1] if len(self._idle) > MAX_IDLE else None
         if oldest:
             oldest.close()

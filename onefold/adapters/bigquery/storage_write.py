@@ -8,28 +8,22 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from google.api_core import exceptions as api
-from google.cloud.bigquery_storage_v1 import BigQueryWriteClient, types
-from google.rpc import code_pb2, status_pb2
+from google.cloud.bigquery_storage_v1 import BigQueryWriteClient
 
-from onefold.adapters.bigquery.append_connections import Connection, ConnectionBroken, ConnectionPool
+from onefold.adapters.bigquery.append_connections import Connection, ConnectionPool
+from onefold.adapters.bigquery.pipelined_appends import PipelinedAppend, TableRows, default_stream
 from onefold.adapters.bigquery.proto_rows import ProtoRows
 from onefold.adapters.call_counter import CallCounter
-from onefold.adapters.google_errors import STORAGE_WRITE, ApiFailure, failure_of
-from onefold.core.errors import InvalidRecord, OnefoldError, TryAgain
+from onefold.core.errors import OnefoldError
 from onefold.core.names import TableId
+from onefold.ports.rows import Appended, Row, RowErrors
 from onefold.schema.columns import Column
 
-if TYPE_CHECKING:
-    pass
-
-MAX_ROWS = 9_500_000
-"""Bytes of rows in one request, which has to stay below 10 MB in all."""
-_MAX_TABLES = 500
-"""Tables whose columns are remembered."""
+_MAX_TABLES = 1_000
+"""Tables whose columns are remembered: 52 KB each with 50 columns."""
 
 
 class TableCatalog(Protocol):
@@ -84,26 +78,26 @@ class StorageWrite:
         with self._lock:
             self._opened.pop(id_, None)
 
-    def send(self, table: StorageTableWriter, rows: Sequence[bytes]) -> types.AppendRowsResponse:
-        """Send rows by an idle connection, or by a new one.
+    def append_each(self, batches: Sequence[tuple[Any, Sequence[Row]]]) -> list[Appended]:
+        """Append rows to several tables of one dataset; see `RowWriter`. The tables are those that `open` returned."""
+        tables = [TableRows(table.id, table.form, rows) for table, rows in batches]
+        PipelinedAppend(self, tables).run()
+        return [table.outcome for table in tables]
 
-        An idle connection may have ended in the meantime, which says nothing about a new one: the rows are sent again.
+    # What the requests of an append need: `onefold.adapters.bigquery.pipelined_appends.Connections`.
 
-        Raises:
-            ConnectionBroken: a new connection has ended, or a connection did not answer in time.
-        """
-        while True:
+    def take(self, id_: TableId) -> Connection | None:
+        return self._idle.take(id_.sibling(""))
+
+    def connect(self, id_: TableId) -> Connection:
+        return Connection(self._client, default_stream(id_))
+
+    def put(self, id_: TableId, connection: Connection) -> None:
+        self._idle.put(id_.sibling(""), connection)
+
+    def count(self, requests: int) -> None:
+        for _ in range(requests):
             self._calls.add()
-            idle = self._idle.take(table)
-            connection = idle or Connection(self._client, table.stream, table.rows.descriptor)
-            try:
-                answer = connection.append(rows)
-            except ConnectionBroken as broken:
-                if broken.late or not idle:
-                    raise
-            else:
-                self._idle.put(table, connection)
-                return answer
 
     def close(self) -> None:
         self._idle.close()
@@ -114,86 +108,13 @@ class StorageTableWriter:
     """`onefold.ports.rows.TableWriter`: a table, with the protocol buffer of its rows."""
 
     def __init__(self, id_: TableId, columns: tuple[Column, ...], owner: StorageWrite) -> None:
+        self.id = id_
         self.columns = columns
-        self.stream = f"projects/{id_.project}/datasets/{id_.dataset}/tables/{id_.table}/streams/_default"
-        self.rows = ProtoRows(columns)
-        self._id = id_
+        self.form = ProtoRows(columns)
         self._owner = owner
 
-    def append(self, rows: Sequence[Mapping[str, Any]]) -> dict[int, str]:
-        serialized, refused = self._serialize(rows)
-        for part in _parts(serialized):
-            refused |= self._append(part)
-        return refused
-
-    def _serialize(self, rows: Sequence[Mapping[str, Any]]) -> tuple[dict[int, bytes], dict[int, str]]:
-        """Return the bytes of the rows that fit, and why the others do not, both by index."""
-        serialized: dict[int, bytes] = {}
-        refused: dict[int, str] = {}
-        for index, row in enumerate(rows):
-            try:
-                data = self.rows.serialize(row)
-            except InvalidRecord as error:
-                refused[index] = str(error)
-                continue
-            if len(data) > MAX_ROWS:
-                refused[index] = f"the row has {len(data)} bytes; BigQuery takes {MAX_ROWS} at once"
-            else:
-                serialized[index] = data
-        return serialized, refused
-
-    def _append(self, rows: dict[int, bytes]) -> dict[int, str]:
-        """Send rows by index, and return why BigQuery refused some of them.
-
-        BigQuery takes no row of a request that contains an invalid one, so the others are sent again without it.
-        """
-        refused: dict[int, str] = {}
-        while rows:
-            answer = self._send(list(rows.values()))
-            if not answer.row_errors:
-                break
-            # BigQuery counts the rows of this request; `sent` has their indexes in the message.
-            sent = list(rows)
-            invalid = {sent[error.index]: f"BigQuery: {error.message}" for error in answer.row_errors}
-            rows = {index: row for index, row in rows.items() if index not in invalid}
-            refused |= invalid
-        return refused
-
-    def _send(self, rows: Sequence[bytes]) -> types.AppendRowsResponse:
-        try:
-            answer = self._owner.send(self, rows)
-        except ConnectionBroken as broken:
-            raise self._error(broken.status) from broken
-        if answer.error.code and not answer.row_errors:
-            raise self._error(answer.error)
-        return answer
-
-    def _error(self, status: status_pb2.Status) -> OnefoldError:
-        text = f"{self._id}: {code_pb2.Code.Name(status.code)}: {status.message}"
-        error = api.from_grpc_status(status.code, status.message)  # type: ignore[no-untyped-call]
-        failure = failure_of(error) or ApiFailure.TRANSIENT
-        if failure is ApiFailure.NOT_FOUND or _has_unknown_column(status):
-            self._owner.forget(self._id)
-            return TryAgain(text)
-        return STORAGE_WRITE.kind(failure)(text)
-
-
-def _parts(rows: Mapping[int, bytes]) -> Iterator[dict[int, bytes]]:
-    """Yield the rows in requests that BigQuery takes: all rows of a message in one, as a rule."""
-    part: dict[int, bytes] = {}
-    size = 0
-    for index, row in rows.items():
-        if part and size + len(row) > MAX_ROWS:
-            yield part
-            part, size = {}, 0
-        part[index] = row
-        size += len(row)
-    if part:
-        yield part
-
-
-def _has_unknown_column(status: status_pb2.Status) -> bool:
-    """Return whether BigQuery's table lacks a column of the rows: it was replaced since its columns were read."""
-    error = types.StorageError.pb(types.StorageError())
-    extra = types.StorageError.StorageErrorCode.SCHEMA_MISMATCH_EXTRA_FIELDS
-    return any(detail.Unpack(error) and error.code == extra for detail in status.details)
+    def append(self, rows: Sequence[Row]) -> RowErrors:
+        (outcome,) = self._owner.append_each([(self, rows)])
+        if isinstance(outcome, OnefoldError):
+            raise outcome
+        return outcome
