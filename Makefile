@@ -80,6 +80,7 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	$(BIN)/python -m benchmarks.bigquery_path $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture_start $(FIGURES)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.sink $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.visible $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.loads $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.checks $(FIGURES) $(if $(VALIDATION),--validation $(VALIDATION))

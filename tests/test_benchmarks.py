@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import re
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from benchmarks import (
     reconcile,
     registry,
     render,
+    sink,
     visible,
 )
 from benchmarks.check_peers import Result, SourceAlone, ViewAlone
@@ -55,6 +57,7 @@ PROGRAMS = (
     reconcile,
     registry,
     render,
+    sink,
     visible,
 )
 ROWS, CHANGES = 20_000, 200
@@ -260,3 +263,18 @@ def test_ratios_are_of_medians_and_their_range_is_that_of_the_rounds() -> None:
     assert spread([1.0, 3.0, 2.0]).text(1) == "2.0 (1.0-3.0)"
     assert spread([1.5]).text() == "1.50"
     assert markdown(["a", "b"], [["1", "2"]]) == "| a | b |\n|---|---|\n| 1 | 2 |"
+
+
+def test_both_forms_of_messages_to_the_sink_have_the_same_rows() -> None:
+    found = sink.one_capture(random.Random(1), rows=500, flush_seconds=0.5, seconds=4)
+    split = [one for message in found for one in sink.by_table(message, rows=500)]
+    assert sum(one.rows for one in found) == sum(one.rows for one in split) == 2_000
+    assert (len(found), len(split) > 100 * len(found) / 5) == (9, True)
+    assert all(0 <= one.at - one.read_at <= 0.5 for one in found)
+
+
+def test_messages_that_come_faster_than_they_are_appended_wait_longer_and_longer() -> None:
+    often = [sink.Sent(number / 1_000, b"", 1, ("t",), number / 1_000) for number in range(1_000 * sink.SECONDS)]
+    slow, fast = (sink.simulated(often, seconds, by_table=False) for seconds in (0.16, 0.04))
+    assert slow.waiting > 10_000 > fast.waiting == 0
+    assert slow.lags[-1] > 20 > 0.05 > fast.lags[-1]
