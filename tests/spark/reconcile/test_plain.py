@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from pyspark.sql import SparkSession
 from support.appended_tables import PlainShop
 from support.bigquery_emulator import EmulatedDataset
@@ -13,9 +14,11 @@ from onefold.batches.arguments import DatasetArguments
 from onefold.spark.reconcile.dataset import DatasetReport, reconcile_dataset
 
 
-def test_a_dataset_without_versioned_tables_is_merged_by_what_is_new(spark: SparkSession, dataset: EmulatedDataset) -> None:
-    # Spark reads by the client alone, which knows nothing of when rows were committed.
-    shop, now = PlainShop(dataset, travel=None), datetime.now(UTC)
+@pytest.mark.parametrize("travel", [timedelta(days=7), None], ids=["appends", "source_timestamp"])
+def test_a_dataset_without_versioned_tables_is_merged_by_what_is_new(
+    spark: SparkSession, dataset: EmulatedDataset, travel: timedelta | None
+) -> None:
+    shop, now = PlainShop(dataset, travel), datetime.now(UTC)
 
     def at(time: datetime) -> int:
         return int(time.timestamp() * 1000)
