@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from onefold.changelog.metadata import METADATA
@@ -85,36 +86,32 @@ def read_contents(warehouse: ListingWarehouse, dataset: str, settings: Settings)
     plain = _plain_tables(warehouse.project, dataset, settings, tables, metadata)
     settings = settings.with_plain(dataset, plain)
     warnings: list[str] = []
-    views, read = dict(_views(warehouse.project, dataset, tables.values())), {dataset}
+    views, names = dict(_views(warehouse.project, dataset, tables.values())), {dataset: frozenset(tables)}
     for other in view_datasets(settings, TableId(warehouse.project, dataset, "table"), tables):
         listed = _unless_unreadable(lambda name=other: warehouse.list_dataset(name), (), warnings)  # type: ignore[misc]
         views |= _views(warehouse.project, other, listed or ())
-        read |= set() if listed is None else {other}
+        names |= {} if listed is None else {other: frozenset(table.name for table in listed)}
+    bases = [other for other in base_datasets(settings, warehouse.project, dataset) if other in names]
 
     def sizes(name: str) -> Mapping[str, StoredSize] | None:
         found: Mapping[str, StoredSize] | None = _unless_unreadable(lambda: warehouse.list_sizes(name), {}, warnings)
         return found
 
-    def log(table: str, sql: Callable[[TableId], str]) -> list[dict[str, Any]]:
-        id_ = TableId(warehouse.project, dataset, table)
-        return (_unless_unreadable(lambda: warehouse.fetch(sql(id_)), [], warnings) or []) if table in tables else []
+    def log(table: str, sql: Callable[[TableId], str], *places: str) -> list[dict[str, Any]]:
+        logs = [TableId(warehouse.project, place, table) for place in (dataset, *places) if table in names[place]]
+        return [row for id_ in logs for row in _unless_unreadable(partial(warehouse.fetch, sql(id_)), [], warnings) or ()]
 
     return Contents(
         tables,
         views,
         sizes(dataset),
         {row["table_name"]: row["loaded_at"] for row in log(LOG_TABLE, loads_query)},
-        _last_checks(log(CHECK_TABLE, checks_query)),
-        frozenset(read),
+        _last_checks(log(CHECK_TABLE, checks_query, *bases)),
+        frozenset(names),
         tuple(warnings),
         plain,
         frozenset(metadata),
-        {
-            TableId(warehouse.project, other, name): size
-            for other in base_datasets(settings, warehouse.project, dataset)
-            if other in read
-            for name, size in (sizes(other) or {}).items()
-        },
+        {TableId(warehouse.project, other, name): size for other in bases for name, size in (sizes(other) or {}).items()},
     )
 
 

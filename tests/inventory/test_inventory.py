@@ -234,6 +234,15 @@ def test_a_plain_change_table_has_its_current_view_in_a_dataset_of_its_own() -> 
     )
 
 
+def test_the_last_check_of_a_plain_change_table_is_in_the_log_beside_its_view() -> None:
+    rows = [{"table_name": "orders", "database_name": "shop", "outcome": "different", "checked_at": T0}]
+    datasets = {"shop": (table("orders"),), "shop__onefold": (table(CHECK_TABLE),)}
+    listed = Listed(datasets, logs={CHECK_TABLE: rows}, metadata={"orders": metadata_type(METADATA_FIELDS)})
+    (entry,) = read_inventory(listed, {"shop": ["*"]}, Settings()).tables
+    assert entry.check is not None
+    assert entry.check.outcome == "different"
+
+
 def test_a_current_view_beside_a_plain_change_table_is_found_there() -> None:
     listed = Listed(
         {"shop": (table("orders"), plain_current("shop", Settings()))}, metadata={"orders": metadata_type(METADATA_FIELDS)}
