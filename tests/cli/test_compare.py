@@ -150,8 +150,8 @@ def test_an_invalid_or_existing_output_is_refused(
 def test_a_base_table_is_compared_with_the_source_as_people_read_it(
     run: Run, tmp_path: Path, dataset: EmulatedDataset
 ) -> None:
-    columns = {"id": "INT64", "name": "STRING", "price": "NUMERIC", "_position": "STRING", "_deleted": "BOOL"}
-    dataset.land("base", columns, "1, 'Zoë', 1.1, '2', FALSE", "2, '', NULL, '2', FALSE", "9, NULL, NULL, '3', TRUE")
+    columns = {"id": "INT64", "name": "STRING", "price": "NUMERIC", "_packed_position": "BYTES", "_deleted": "BOOL"}
+    dataset.land("base", columns, "1, 'Zoë', 1.1, b'2', FALSE", "2, '', NULL, b'2', FALSE", "9, NULL, NULL, b'3', TRUE")
     assert run("compare", f"bigquery:local.{dataset.name}.base", write(tmp_path, "a.csv"), "--keys", "id").code == 0
 
 

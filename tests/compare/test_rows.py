@@ -49,12 +49,27 @@ BASE: list[Row] = [
 ]
 
 
-def test_a_base_is_compared_with_a_table_without_its_own_columns_and_tombstones() -> None:
+PACKED: list[Row] = [
+    {**{name: value for name, value in row.items() if name != "_position"}, "_packed_position": bytes([number])}
+    for number, row in enumerate(BASE)
+]
+
+
+@pytest.mark.parametrize("base", [BASE, PACKED], ids=["positions as text", "packed positions"])
+def test_a_base_is_compared_with_a_table_without_its_own_columns_and_tombstones(base: list[Row]) -> None:
     table: list[Row] = [{"ID": 1, "Name": "a"}, {"ID": 3, "Name": "c"}]
-    assert compare_rows(BASE, table, ["id"]).same
-    found = compare_rows(table, BASE, ["id"])
+    assert compare_rows(base, table, ["id"]).same
+    found = compare_rows(table, base, ["id"])
     assert found.same
     assert (found.left_rows, found.right_rows) == (2, 2)
+
+
+def test_two_bases_are_compared_without_positions_where_one_has_them_as_text_and_one_as_bytes() -> None:
+    found = compare_rows(BASE, PACKED, ["id"])
+    assert (found.same, found.left_rows, found.right_rows) == (True, 3, 3)
+    other = [dict(row) for row in PACKED]
+    other[1]["_packed_position"] = b"?"
+    assert not compare_rows(PACKED, other, ["id"]).same
 
 
 def test_two_bases_are_compared_with_all_their_columns() -> None:
