@@ -16,6 +16,7 @@ from onefold.cost.formulas import (
     days_merged,
     message_price,
     refresh_price,
+    rows_per_message,
     shared_charges,
 )
 from onefold.cost.prices import GB, TIB, Prices, list_prices
@@ -37,7 +38,6 @@ class Workload:
     key_bytes: of the key and the position of a row of a base.
     changes: a day, over all tables.
     landed_bytes: of a change in its versioned table; its message has half as many again.
-    per_message: changes in a message.
     months: how long history has been kept; after three months a partition costs half.
     new_versions: a month.
     merges: of each table, a day.
@@ -50,7 +50,6 @@ class Workload:
     key_bytes: float = 160
     changes: int = 10_000_000
     landed_bytes: int = 1_000
-    per_message: float = 100
     months: int = 12
     new_versions: int = 50
     merges: int = 1
@@ -62,13 +61,14 @@ PRICES = list_prices()
 def monthly(load: Workload, prices: Prices = PRICES) -> dict[str, float]:
     """The costs of a month by line."""
     landed_gb = load.changes * DAYS * load.landed_bytes / GB
+    per_message = rows_per_message(load.changes, load.landed_bytes, load.sources)
     hot = min(load.months, HOT_MONTHS)
     merged = load.tables * load.merges * DAYS
     base = load.base_gb * GB + load.base_rows * load.key_bytes
     return {
         "capture": shared_charges(SharedUsage(servers=load.sources), prices)["functions"].usd,
         "Pub/Sub": 2 * MESSAGE_SHARE * landed_gb * GB / TIB * prices.pubsub_tib,
-        "sink": load.changes * DAYS / load.per_message * message_price(prices),
+        "sink": load.changes * DAYS / per_message * message_price(prices),
         "writes": max(0.0, landed_gb - FREE_WRITE_GB) * prices.write_gb,
         "views": (load.tables * DAYS + load.new_versions) * refresh_price(prices),
         "merges: the bases": load.merges * DAYS * prices.query(base),

@@ -21,7 +21,7 @@ def test_the_page_has_the_table_that_the_formulas_give() -> None:
     [
         ("capture", 30 * 24 * 3600 * 0.00002),
         ("Pub/Sub", 0.9 / 1.099512 * 40),
-        ("sink", 3e6 * (0.5 * 0.0000265 + 0.0000004)),
+        ("sink", 30 * 172_800 * (0.5 * 0.0000265 + 0.0000004)),  # a message each half second
         ("writes", 0),
         ("views", 9_050 * 0.000098884),
         ("merges: the bases", 30 * (0.2 + 0.2 * 0.16) / 1.099512 * 6.25),

@@ -25,6 +25,8 @@ PULL_READS = 3
 """How often a changed row becomes part of a file: by its pull, by the next one because of the overlap, by the daily load."""
 MESSAGE_SHARE = 1.5
 """Bytes of a message for each byte of its rows in their table."""
+FLUSH_SECONDS, MESSAGE_BYTES = 0.5, 400_000
+"""How long captured rows wait for others at most, by default, and the largest message with rows."""
 SINK_SECONDS = 0.5
 """Of one CPU and one GiB for a message to the sink, at most."""
 REFRESH_SECONDS, REFRESH_GIB = 1.5, 0.5
@@ -198,6 +200,22 @@ def refresh_price(prices: Prices) -> float:
     function = REFRESH_SECONDS * (prices.cpu_second + REFRESH_GIB * prices.gib_second)
     others = prices.million_requests / 1e6 + 2_000 / TIB * prices.pubsub_tib + 2_000 / 2**30 * prices.log_gib
     return prices.query(LEAST_QUERY) + function + others
+
+
+def rows_per_message(rows: float, size: float, servers: float = 1) -> float:
+    """Return how many rows a message has: those that a server changes in half a second, in all tables, up to a full message.
+
+    Args:
+        rows: captured rows a day, of all servers.
+        size: bytes of a row in its table.
+        servers: captured servers.
+
+    Examples:
+        >>> [rows_per_message(86_400 * 100, 1_000, servers) for servers in (1, 10, 1_000)]
+        [50.0, 5.0, 1.0]
+    """
+    waiting = rows / max(1.0, servers) / 86_400 * FLUSH_SECONDS
+    return min(max(1.0, waiting), MESSAGE_BYTES / max(1.0, MESSAGE_SHARE * size))
 
 
 def message_price(prices: Prices) -> float:

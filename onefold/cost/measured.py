@@ -12,7 +12,18 @@ from typing import Any
 from onefold.changelog.base_columns import PACKED
 from onefold.core.errors import AccessDenied, NotFound
 from onefold.core.names import TableId
-from onefold.cost.formulas import DAYS, LINES, Charge, Charges, Line, SharedUsage, TableUsage, physical_charge, table_charges
+from onefold.cost.formulas import (
+    DAYS,
+    LINES,
+    Charge,
+    Charges,
+    Line,
+    SharedUsage,
+    TableUsage,
+    physical_charge,
+    rows_per_message,
+    table_charges,
+)
 from onefold.cost.jobs import Kind, Measured, measured
 from onefold.cost.prices import Prices
 from onefold.cost.report import CostReport, TableCost
@@ -26,7 +37,6 @@ from onefold.settings.environment import Settings
 _ACTIVE_DAYS = 90
 _TEXT_POSITION, _PACKED_POSITION, _KEY = 128, 39, 34
 """Bytes of a position as text and as bytes, and of the other columns of a key: tenant, source and a number, about."""
-_ROWS_PER_MESSAGE = 100
 _QUERY_LINES: tuple[Line, ...] = ("merges", "current views", "checks", "pulls", "other queries")
 _NO_LOG = (
     "the log of jobs is not known: {error}; assumed are a merge of each base and ten queries of each current view a day, "
@@ -96,7 +106,8 @@ def read_costs(
     log, warning = _read_log(warehouse, datasets, days)
     found = measured(log, names.owners.get) if log is not None else None
     share = {one.table.table for one in chosen}
-    tables = [_cost(one, found, days, prices, now) for one in stored if one.summary.table.table in share]
+    usages = _with_messages({one.summary.table.table: _usage(one, now or datetime.now(UTC)) for one in stored})
+    tables = [_cost(one, usages[name], found, days, prices) for one in stored if (name := one.summary.table.table) in share]
     shared = SharedUsage(batches=max((one.usage.pulls for one in tables), default=0))
     warnings = (*contents.warnings, *filter(None, (warning, _reserved(log or ()))))
     ordered = tuple(sorted(tables, key=lambda one: (-one.usd, one.name)))
@@ -160,9 +171,16 @@ def _reserved(log: Sequence[LoggedJobs]) -> str:
     return f"{reserved:,} of {sum(one.jobs for one in log):,} jobs ran in a reservation: what their slots cost is not shown"
 
 
-def _cost(stored: _Stored, log: Mapping[str, Measured] | None, days: int, prices: Prices, now: datetime | None) -> TableCost:
+def _with_messages(usages: dict[str, TableUsage]) -> dict[str, TableUsage]:
+    """Return usages with the rows of a message: those of all captured tables in half a second, as of one server."""
+    captured = [one for one in usages.values() if one.rows_per_message]
+    rows, size = (sum(getattr(one, name) for one in captured) for name in ("landed_rows", "landed_bytes"))
+    in_message = rows_per_message(rows, size / max(1.0, rows))
+    return {name: replace(one, rows_per_message=in_message if one.rows_per_message else 0) for name, one in usages.items()}
+
+
+def _cost(stored: _Stored, usage: TableUsage, log: Mapping[str, Measured] | None, days: int, prices: Prices) -> TableCost:
     name = stored.summary.table.table
-    usage = _usage(stored, now or datetime.now(UTC))
     charges = table_charges(_assumed(usage), prices)
     if log is not None:
         found = log.get(name, Measured())
@@ -193,7 +211,7 @@ def _usage(stored: _Stored, now: datetime) -> TableUsage:
         long_term_bytes=total - active,
         landed_bytes=landed,
         landed_rows=landed * rows / total if total else 0,
-        rows_per_message=_ROWS_PER_MESSAGE if stored.summary.kind == "captured" else 0,
+        rows_per_message=1 if stored.summary.kind == "captured" else 0,
         pulls=1 if pulled else 0,
     )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from onefold.cost.formulas import DAYS, SharedUsage, TableUsage, table_charges
+from onefold.cost.formulas import DAYS, SharedUsage, TableUsage, rows_per_message, table_charges
 from onefold.cost.prices import Prices, read_form
 from onefold.cost.report import CostReport, TableCost
 from onefold.settings.schema_check import load_schema
@@ -41,12 +41,13 @@ def plan_report(subject: str, plan: Mapping[str, Any], prices: Prices) -> CostRe
         >>> from onefold.cost.prices import list_prices
         >>> plan = {"groups": {"orders": {"tables": 300, "rows": 1_000_000, "changes": 30_000}}}
         >>> round(plan_report("plan.yaml", plan, list_prices()).usd)
-        419
+        453
     """
     schema = load_schema(SCHEMA)["properties"]
     whole = _with_defaults(plan, schema)
     of_group = schema["groups"]["additionalProperties"]["properties"]
     groups = {name: _with_defaults(group, of_group) for name, group in whole["groups"].items()}
+    whole.setdefault("rows_per_message", _rows_per_message(groups.values(), whole))
     tables = tuple(_cost(name, group, whole, prices) for name, group in groups.items())
     batches = max(group["pulls"] for group in groups.values())
     shared = SharedUsage(whole["servers"], batches, whole["batch_minutes"])
@@ -55,6 +56,14 @@ def plan_report(subject: str, plan: Mapping[str, Any], prices: Prices) -> CostRe
 
 def _with_defaults(given: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
     return {name: one["default"] for name, one in properties.items() if "default" in one} | dict(given)
+
+
+def _rows_per_message(groups: Iterable[Mapping[str, Any]], plan: Mapping[str, Any]) -> float:
+    captured = [
+        (group["tables"] * group["changes"] * plan["tenants"], group["row_bytes"]) for group in groups if not group["pulls"]
+    ]
+    rows = sum(rows for rows, _ in captured)
+    return rows_per_message(rows, sum(rows * size for rows, size in captured) / max(1.0, rows), plan["servers"])
 
 
 def _cost(name: str, group: Mapping[str, Any], plan: Mapping[str, Any], prices: Prices) -> TableCost:

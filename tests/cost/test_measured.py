@@ -118,7 +118,13 @@ def test_what_lands_a_day_is_what_versions_stored_within_90_days_or_since_they_w
     usage = table(costs()).usage
     assert usage.landed_bytes == pytest.approx(90_000_000 / 90 + 10_000_000 / 10)
     assert usage.landed_rows == pytest.approx(2_000_000 * 3_000 / 400_000_000)
-    assert usage.rows_per_message == 100
+
+
+def test_a_message_has_the_rows_of_all_captured_tables_in_half_a_second() -> None:
+    few = table(costs()).usage
+    assert few.rows_per_message == 1
+    busy = {f"t{number}_v_1": StoredBytes(90 * 86_400, 90 * 86_400_000, created=OLD) for number in range(40)}
+    assert {one.usage.rows_per_message for one in costs(Project(busy)).tables} == {20}
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,10 @@ def test_a_missing_plan_is_named(tmp_path: Path) -> None:
 
 
 def test_a_group_of_equal_tables_costs_as_many_times_as_much_as_one() -> None:
-    group = {"rows": 1e6, "changes": 1e4, "checks": 1}
-    one, many = (plan_report("p", {"groups": {"g": {**group, "tables": number}}}, PRICES).tables[0] for number in (1, 300))
+    group, few = {"rows": 1e6, "changes": 1e4, "checks": 1}, {"rows_per_message": 2}
+    one, many = (
+        plan_report("p", {**few, "groups": {"g": {**group, "tables": number}}}, PRICES).tables[0] for number in (1, 300)
+    )
     assert many.usd == pytest.approx(300 * one.usd)
 
 
@@ -69,6 +71,12 @@ def test_tenants_share_tables_so_their_rows_are_in_one_base() -> None:
     usage = plan_report("p", plan, PRICES).tables[0].usage
     assert (usage.base_rows, usage.base_bytes, usage.landed_bytes, usage.landed_rows) == (5e4, 5e4 * 500, 500 * 340, 500)
     assert (usage.active_bytes, usage.long_term_bytes) == (90 * 500 * 340, 270 * 500 * 340)
+
+
+def test_a_message_of_a_plan_has_the_rows_of_a_server_in_half_a_second_unless_it_says_otherwise() -> None:
+    plan = {"tenants": 100, "servers": 2, "groups": {"g": {"tables": 10, "rows": 1, "changes": 8_640}}}
+    found = [plan_report("p", {**plan, **more}, PRICES).tables[0].usage for more in ({}, {"rows_per_message": 1.4})]
+    assert [one.rows_per_message for one in found] == [25, 1.4]
 
 
 def test_a_plan_without_merges_has_no_base() -> None:
