@@ -47,7 +47,7 @@ class Workload:
     sources: int = 1
     base_gb: float = 200
     base_rows: float = 200e6
-    key_bytes: float = 160
+    key_bytes: float = 75
     changes: int = 10_000_000
     landed_bytes: int = 1_000
     months: int = 12

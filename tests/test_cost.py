@@ -24,7 +24,7 @@ def test_the_page_has_the_table_that_the_formulas_give() -> None:
         ("sink", 30 * 172_800 * (0.5 * 0.0000265 + 0.0000004)),  # a message each half second
         ("writes", 0),
         ("views", 9_050 * 0.000098884),
-        ("merges: the bases", 30 * (0.2 + 0.2 * 0.16) / 1.099512 * 6.25),
+        ("merges: the bases", 30 * (0.2 + 0.2 * 0.075) / 1.099512 * 6.25),
         ("merges: what landed", 2 * 2 * 0.3 / 1.099512 * 6.25),
         ("merges: small statements", 300 * 30 * 6 * 10 / 1_048_576 * 6.25),
         ("storage of the bases", 200 * 0.02),

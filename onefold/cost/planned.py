@@ -41,7 +41,7 @@ def plan_report(subject: str, plan: Mapping[str, Any], prices: Prices) -> CostRe
         >>> from onefold.cost.prices import list_prices
         >>> plan = {"groups": {"orders": {"tables": 300, "rows": 1_000_000, "changes": 30_000}}}
         >>> round(plan_report("plan.yaml", plan, list_prices()).usd)
-        453
+        348
     """
     schema = load_schema(SCHEMA)["properties"]
     whole = _with_defaults(plan, schema)
