@@ -202,7 +202,7 @@ def test_the_plan_has_exactly_the_expected_resources(plan: Plan) -> None:
         "google_compute_subnetwork": 1,
         "google_compute_firewall": 1,
         "google_cloud_scheduler_job": 2,
-        "google_monitoring_alert_policy": 10,
+        "google_monitoring_alert_policy": 11,
         "google_monitoring_dashboard": 1,
         "google_logging_metric": 6,
         "terraform_data": 1,
