@@ -34,8 +34,9 @@ READS = 50
 """Queries of each current view a day, nine of ten about one tenant."""
 ROW_BYTES, LANDED_BYTES = 500, 1_000
 SECONDS = 120.0
-APPEND, OPEN, NEXT_TABLE = 0.1, 0.3, 0.005
-"""Seconds of an append (infra/functions.tf); of opening a connection, and of a further table in a message: assumptions."""
+APPEND, OPEN, NEXT_TABLE = 0.1, 0.3, 0.0025
+"""Seconds of an append (infra/functions.tf), of opening a connection, an assumption, and of a further table in a message
+(docs/benchmarks.md, messages to the sink)."""
 CONCURRENCY, CACHED = 4, 25
 """Messages that an instance of the sink works on at once, and connections that it keeps (infra/functions.tf)."""
 REFRESHES, CALL, REFRESH = 40, 0.15, 1.5

@@ -33,7 +33,7 @@ locals {
     # A message of a source has the rows that came in its flush_seconds, of all tables, up to 400 KB. Its appends go by one
     # connection, all before the first answer, so that it takes little more than one append, some 100 ms: sink_instances has
     # the arithmetic. An instance has a connection for each message that it handles and each dataset, up to 25, and a region
-    # has 1,000. A row of a large record is read whole, and takes some 150 MB while it is.
+    # has 5,000. A row of a large record is read whole, and takes some 150 MB while it is.
     sink_records = {
       listens     = "change-records"
       publishes   = ["change-records", "dead-letter"]
