@@ -79,6 +79,7 @@ def comparable_columns(landed: Iterable[Column], stored: Schema) -> tuple[tuple[
         stored: the columns of a table or a view that somebody else wrote.
 
     Examples:
+        >>> from onefold.schema.types import Scalar
         >>> there = [Column("id", Scalar("INT64")), Column("photo", Scalar("BYTES"))]
         >>> comparable_columns(there, Schema([Column("id", Scalar("NUMERIC")), Column("photo", Scalar("STRING"))]))[1]
         ('photo (STRING here, BYTES there)',)
