@@ -49,8 +49,14 @@ def no_stack(run: Run, folder: Path) -> Outcome:  # noqa: ARG001 as the others
     return run("local", "status")
 
 
+def a_plan_above_its_budget(run: Run, folder: Path) -> Outcome:
+    (folder / "plan.yaml").write_text("tenants: 50\ngroups: {orders: {rows: 1000000, changes: 1000}}")
+    return run("cost", "--plan", "plan.yaml", "--budget", "0")
+
+
 FINDINGS: dict[str, Finding] = {
     "compare": differing_files,
+    "cost": a_plan_above_its_budget,
     "settings check": settings_without_a_form,
     "doctor": an_emulator_that_is_not_there,
     "sources check": a_source_without_its_password,
