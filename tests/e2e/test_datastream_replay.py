@@ -39,6 +39,8 @@ from onefold.views.handler import TableCreatedHandler
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
 TABLES, STAGES, MOST = 40, 3, 1000
+SOME = "oc_c"
+"""What the names of the tables begin with that are audited and have clean views: each takes as many queries as all else."""
 HISTORY = timedelta(days=3)
 """The age of what came in the first stage."""
 pytestmark = [on(MariaDb), pytest.mark.emulator, pytest.mark.long, pytest.mark.spark]
@@ -90,9 +92,14 @@ class Replay:
         assert all(one["counts"]["source"] == one["rows"] for one in tables)
         assert sum(one["rows"] for one in tables) > 3 * len(tables)
 
-    def check_rows(self, relation: str) -> None:
+    @property
+    def some(self) -> list[ReplayedTable]:
+        """The tables that are audited and have clean views."""
+        return [table for table in self.tables if table.name.startswith(SOME)]
+
+    def check_rows(self, relation: str, tables: Sequence[ReplayedTable]) -> None:
         """Compare the tables or views of a name, which names the table by `{}`, with the tables of the source."""
-        for table in self.tables:
+        for table in tables:
             columns = table.columns
             shown = self.warehouse.fetch(selection(columns, relation.format(table.name), MOST))
             rows = SourceSelection(partial(connect, self.source.server.address), TableName(self.source.name, table.name))
@@ -129,7 +136,7 @@ def configure(replay: Replay) -> None:
         "host": "127.0.0.1", "port": replay.source.server.port, "user": "root", "password": "env:ONEFOLD_SOURCE_PASSWORD",
         "tls": {"mode": "off"}, "databases": [replay.source.name],
     }  # fmt: skip
-    own = [f"sources: {json.dumps({'shop': source})}", 'policies: {"*": {"*": clear}}']
+    own = [f"sources: {json.dumps({'shop': source})}", f'policies: {{"{replay.dataset.name}.{SOME}*": {{"*": clear}}}}']
     config.write_text("\n".join([(replay.folder / "draft.yaml").read_text(), *own, ""]))
 
 
@@ -180,17 +187,17 @@ def test_views_and_bases_are_the_source_after_every_stage(replay: Replay, spark:
         if stage == 0:
             configure(replay)
         show(replay, stage)
-        replay.check_rows(f"{replay.place}__onefold.{{}}_current`")
+        replay.check_rows(f"{replay.place}__onefold.{{}}_current`", replay.tables)
         merged = {name: (outcome, changes) for name, outcome, changes in merge(replay, spark, stage)}
         # A merge reads again what came within the overlap, and never the history.
         sent = {one.name: sum(one.sent[min(stage, 1) :]) for one in replay.tables}
         assert merged == {name: ("merged", number) for name, number in sent.items()}
-        replay.check_rows(f"{replay.place}__onefold.{{}}_base` WHERE NOT _deleted")
+        replay.check_rows(f"{replay.place}__onefold.{{}}_base` WHERE NOT _deleted", replay.tables)
     assert sum(sent.values()) < sum(one.sent[0] for one in replay.tables)
     assert kinds == set(CHANGE_TYPES)
     replay.check()
-    replay.check_rows(f"{replay.place}__views_clean.{{}}`")
-    audited = replay.run_command("audit", replay.dataset.name, "--source", replay.url, "--json").results
+    replay.check_rows(f"{replay.place}__views_clean.{{}}`", replay.some)
+    audited = replay.run_command("audit", f"{replay.dataset.name}.{SOME}*", "--source", replay.url, "--json").results
     said = {finding["check"] for one in audited for finding in one["findings"]}
     assert not said & {"not in the source", "missing rows", "other values"}
-    assert len(audited) == TABLES
+    assert len(audited) == len(replay.some) > 4
