@@ -17,8 +17,8 @@ WITHOUT_DRY_RUN = {
     **dict.fromkeys(
         [
             "access import", "access plan", "capture status", "cost", "doctor", "plan", "policies check", "policies init",
-            "query", "render", "schema adopt", "schema ddl", "schema diff", "schema lint", "schema list", "schema migrations",
-            "schema show", "sources check", "sources init", "tables",
+            "query", "render", "schema adopt", "schema ddl", "schema diff", "schema lint", "schema list",
+            "schema migrations", "schema show", "sources check", "sources init", "tables",
         ],
         PRINTS,
     ),
