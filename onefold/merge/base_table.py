@@ -115,14 +115,6 @@ class BaseTable:
             fit = (DATABASE_NAME, *(name for name in fit if name not in (SOURCE_NAME, DATABASE_NAME)))
         return fit[:_CLUSTERED]
 
-    def clustering_anew(self, stored: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns to cluster by where the base is written anew: as it is, unless an earlier release chose that.
-
-        Args:
-            stored: the columns by which the base is clustered now, which people may have chosen.
-        """
-        return self.clustering if tuple(stored) == self._can_cluster[:_CLUSTERED] else tuple(stored)
-
     @property
     def _can_cluster(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.key_columns if str(column.type) in _CAN_CLUSTER)

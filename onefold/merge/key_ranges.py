@@ -20,8 +20,9 @@ from onefold.schema.columns import Column
 
 _GRID = 1024
 """Bounds of numbers are multiples of it, so that the text of a MERGE, which the log of jobs keeps, holds no key."""
-_GREATEST = {"INT64": 2**63 - _GRID, "NUMERIC": 10**28, "BIGNUMERIC": 10**37}
-"""Numbers up to these have bounds; greater ones would be near the end of the type."""
+_GREATEST = {"INT64": 2**63 - _GRID, "NUMERIC": 10**28}
+"""Numbers up to these have bounds; greater ones would be near the end of the type. Values of other
+types have none, BIGNUMERIC included, which the embedded BigQuery cannot compare with a constant."""
 _LONGEST = 100
 """How many characters the name of a tenant may have as a bound: a statement has room for that (`in_statements`)."""
 

@@ -125,7 +125,7 @@ def first_statements(plan: MergePlan, rebuild: bool) -> list[str]:
     log_ = log_ if plan.state.now else [create_statement(base.log, LOG_COLUMNS)]
     if plan.stored is None:
         return [*log_, create_statement(base.id, base.stored, base.clustering)]
-    columns, clustering = plan.stored.columns, base.clustering_anew(plan.stored.clustering)
+    columns, clustering = plan.stored.columns, plan.stored.clustering
     if rebuild or schema_plan.migration == "rebuild":
         history = changes_query(plan.whole, base, plan.rules)
         return [*log_, rebuild_statement(base, columns, clustering, history, zone)]
@@ -181,8 +181,7 @@ def _convert(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable) -> 
     zones = plan.state.zones | plan.zones
     # Where this is killed before the rows below, this row tells the zones of the new base.
     log(warehouse, plan, "converting", zones=zones)
-    clustering = plan.base.clustering_anew(stored.clustering)
-    warehouse.execute(convert_statement(plan.base, stored.columns, clustering, plan.rules.time_zone))
+    warehouse.execute(convert_statement(plan.base, stored.columns, stored.clustering, plan.rules.time_zone))
     done = _with_new_base(warehouse, plan, "converted")
     starts, landed = plan.state.starts or {}, plan.state.landed
     for start in sorted({*starts.values()}):
@@ -222,8 +221,7 @@ def _check_rebuild(warehouse: BaseWarehouse, plan: MergePlan) -> None:
 def _replace(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable, history: str) -> MergePlan:
     # A purge that started before this row stops when it sees the row: the tombstones that it would delete come back.
     log(warehouse, plan, "rebuilding")
-    clustering = plan.base.clustering_anew(stored.clustering)
-    warehouse.execute(rebuild_statement(plan.base, stored.columns, clustering, history, plan.rules.time_zone))
+    warehouse.execute(rebuild_statement(plan.base, stored.columns, stored.clustering, history, plan.rules.time_zone))
     done = _with_new_base(warehouse, plan, "rebuilt")
     log(warehouse, done, "rebuild", plan.versions)
     return done

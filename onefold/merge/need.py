@@ -81,8 +81,8 @@ def read_need(warehouse: BaseWarehouse, table: Candidate, settings: Settings) ->
 def landed_bytes(sizes: Mapping[str, StoredSize | None], state: MergeState) -> int | None:
     """Return about how many bytes landed since the last merge, the overlap of its window included; None where it is unknown.
 
-    A merge logs how many rows had landed before the time from which the next one reads. Where there are fewer rows by now,
-    partitions have expired, and nothing is known.
+    A merge logs how many rows had landed before the time from which the next one reads. Where partitions expire, or there
+    are fewer rows by now, nothing is known.
 
     Args:
         sizes: the present sizes of the versions that were merged.
@@ -97,7 +97,7 @@ def landed_bytes(sizes: Mapping[str, StoredSize | None], state: MergeState) -> i
     total = 0
     for version, size in sizes.items():
         counted = state.landed.get(version)
-        if size is None or size.size is None or counted is None or size.rows < counted.rows:
+        if size is None or size.size is None or size.expires or counted is None or size.rows < counted.rows:
             return None
         total += (size.rows - counted.rows) * size.size // max(size.rows, 1)
     return total

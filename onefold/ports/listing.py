@@ -39,11 +39,13 @@ class StoredSize:
         rows: the number of its rows.
         size: its logical bytes; None where the warehouse does not tell.
         written_at: when it was last written; None where that is unknown.
+        expires: whether its partitions expire, so that rows may be gone.
     """
 
     rows: int
     size: int | None = None
     written_at: datetime | None = None
+    expires: bool = False
 
 
 class ListingWarehouse(Protocol):

@@ -63,6 +63,22 @@ def test_the_size_of_a_table_counts_what_is_being_streamed(cloud: FakeBigQuery, 
     assert warehouse.table_size(BASE.sibling("customer_v_gone")) is None
 
 
+@pytest.mark.parametrize(
+    ("partitions", "expires"),
+    [
+        ({"type": "DAY", "field": "_landed_at", "expirationMs": "7776000000"}, True),
+        ({"type": "DAY", "field": "_landed_at"}, False),
+    ],
+)
+def test_the_size_of_a_table_tells_whether_its_partitions_expire(
+    cloud: FakeBigQuery, warehouse: BaseWarehouse, partitions: dict[str, str], expires: bool
+) -> None:
+    cloud.change("customer_v_abc", lambda stored: stored.update(numRows="90", numBytes="9000", timePartitioning=partitions))
+    found = warehouse.table_size(BASE.sibling("customer_v_abc"))
+    assert found is not None
+    assert found.expires == expires
+
+
 def test_only_a_temporary_table_expires(cloud: FakeBigQuery, warehouse: BaseWarehouse) -> None:
     before = datetime.now(UTC)
     for name in ("onefold_tmp_keys_1", "customer_onefold_tmp_"):

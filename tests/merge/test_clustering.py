@@ -34,17 +34,3 @@ def test_a_captured_base_is_clustered_as_its_versions_are(primary_key: tuple[str
 def test_a_base_whose_key_names_no_tenant_is_clustered_in_the_order_of_its_key() -> None:
     columns = captured("id").columns
     assert base_of(TABLE, columns, ["id", "database_name"]).clustering == ("id", "database_name")
-
-
-@pytest.mark.parametrize(
-    ("stored", "anew"),
-    [
-        (("source_name", "database_name", "id"), ("database_name", "id")),
-        (("database_name", "id"), ("database_name", "id")),
-        (("id", "database_name"), ("id", "database_name")),
-        ((), ()),
-    ],
-    ids=["an earlier release chose it", "this release chose it", "people chose it", "people removed it"],
-)
-def test_a_base_that_is_written_anew_keeps_what_people_chose(stored: tuple[str, ...], anew: tuple[str, ...]) -> None:
-    assert base("id").clustering_anew(stored) == anew

@@ -84,6 +84,13 @@ def test_bounds_of_numbers_enclose_them_and_are_multiples_that_tell_no_key(kind:
         assert least % 1024 == greatest % 1024 == 0
 
 
+@pytest.mark.parametrize("kind", ["BIGNUMERIC", "DATE", "TIMESTAMP", "BYTES", "BOOL"])
+def test_values_of_other_types_are_compared_by_equality_alone(kind: str) -> None:
+    keys = [Column("id", parse_type(kind))]
+    assert "least_0" not in ranges_query(keys, "SELECT * FROM rows", ())
+    assert read_ranges(keys, {"nulls_0": 0}) == {"id": ValueRange()}
+
+
 def test_numbers_at_the_end_of_their_type_have_no_bounds() -> None:
     for kind, number in (("INT64", 2**63 - 1), ("INT64", -(2**63)), ("NUMERIC", Decimal(10) ** 29 - 1)):
         assert read_ranges([Column("id", parse_type(kind))], found(number)) == {"id": ValueRange()}

@@ -63,6 +63,7 @@ def test_a_table_is_due_by_what_landed_or_by_age_and_where_that_is_unknown(
         ({"a": StoredSize(89, 4_450)}, {"a": 90}, None),  # partitions have expired
         ({"a": StoredSize(100, 5_000)}, {}, None),  # it does not tell when rows landed, or an earlier release merged it
         ({"a": StoredSize(100, None)}, {"a": 90}, None),
+        ({"a": StoredSize(100, 5_000, expires=True)}, {"a": 90}, None),  # as many old rows may be gone as new ones came
         ({"a": None}, {"a": 90}, None),
     ],
 )

@@ -70,7 +70,8 @@ class BigQueryTables(BigQueryStatements):
             return None
         buffer = table.streaming_buffer
         streamed = (buffer.estimated_rows or 0, buffer.estimated_bytes or 0) if buffer else (0, 0)
-        return StoredSize(table.num_rows + streamed[0], (table.num_bytes or 0) + streamed[1], table.modified)
+        expires = bool(table.time_partitioning and table.time_partitioning.expiration_ms)
+        return StoredSize(table.num_rows + streamed[0], (table.num_bytes or 0) + streamed[1], table.modified, expires)
 
     def read_rows(self, id_: TableId) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of a table or a view.
