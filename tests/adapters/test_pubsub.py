@@ -196,7 +196,10 @@ def test_a_change_at_a_real_source_is_published_while_capture_runs(
     announced = json.loads(created.data)
     assert f"customer_v_{announced['table']['version']}" in names(dataset)
     found = [json.loads(copied.data), json.loads(GcsObjects().read(json.loads(large.data)["records_at"]))]
-    assert [{name: message[name] for name in announced} for message in found] == [announced, announced]
+    assert {message["dataset"] for message in found} == {announced["dataset"]}
+    named = [record["metadata"]["table_version"] for message in found for record in message["records"]]
+    assert named == [announced["table"]["version"]] * 2
+    assert "table" not in found[0], "a message has rows of many tables"
     assert [[record["data"]["id"] for record in message["records"]] for message in found] == [[1], [2]]
     position = json.loads((tmp_path / "state" / "checkpoint.json").read_bytes())["place"]
     assert LogPosition(**position) == replace(end_of_log(source.connection), epoch=position["epoch"])

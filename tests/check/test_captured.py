@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -137,7 +138,8 @@ def test_a_table_is_compared_under_the_rules_of_its_columns(ruled: CapturedScene
     written = "".join(path.read_text() for path in ruled.folder.rglob("*.json"))
     assert KEY.hash("Zo\u00eb@example.org".encode()) in written
     for value in ("example.org", "1912", "471", "pin"):
-        assert value not in written
+        # Within the digits of a digest a number may stand by chance.
+        assert not re.search(rf"(?<![0-9a-f]){value}(?![0-9a-f])", written)
     ruled.source.run("UPDATE t SET pin = 1, born = '1906-12-09' WHERE id = 1")
     assert ruled.compared().outcome == "same", "neither column can be seen"
     ruled.source.run("UPDATE t SET mail = 'Zoe\u0308@example.org' WHERE id = 1", "UPDATE t SET mail = NULL WHERE id = 3")

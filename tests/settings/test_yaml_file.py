@@ -223,14 +223,14 @@ def test_a_table_is_always_merged_unless_it_is_told_when() -> None:
         ("7", "merge_when: expected always, or {landed_percent: 5, max_age_hours: 20}, got 7"),
         (
             "{landed_percent: many}",
-            "merge_when.landed_percent: expected a number of percent from 0 to 100, as 5, got 'many'",
+            "merge_when.landed_percent: expected a number of percent from 0 to 1000, as 5, got 'many'",
         ),
-        ("{landed_percent: 101}", "merge_when.landed_percent: expected a number of percent from 0 to 100, as 5, got 101"),
+        ("{landed_percent: 1001}", "merge_when.landed_percent: expected a number of percent from 0 to 1000, as 5, got 1001"),
         (
             "{max_age_hours: 745}",
             "merge_when.max_age_hours: expected a whole number of hours from 1 to 744, which are 31 days, got 745",
         ),
-        ("{landed_percent: -1}", "merge_when.landed_percent: expected a number of percent from 0 to 100, as 5, got -1"),
+        ("{landed_percent: -1}", "merge_when.landed_percent: expected a number of percent from 0 to 1000, as 5, got -1"),
         (
             "{max_age_hours: 0}",
             "merge_when.max_age_hours: expected a whole number of hours from 1 to 744, which are 31 days, got 0",
