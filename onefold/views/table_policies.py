@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from onefold.core.names import TableId, fold_hidden
+from onefold.existing.tools.dlt import VARIANT
 from onefold.schema.column_policy import ColumnPolicies, TablePolicies, UnitedPolicies, VariantPolicies
 from onefold.schema.versions import Version, table_of
 from onefold.settings.environment import Settings
@@ -27,10 +28,7 @@ def table_policies(settings: Settings, base: TableId, found: Sequence[Version]) 
     policies, rules = settings.policies or ColumnPolicies(), settings.rules_for(base)
     own = policies.of_table(base)
     if not rules.of_united:
-        # The version of a variant, a column of values that did not fit another one, has the name of this column.
-        variants = tuple(
-            (column.name, one.id) for one in found if is_of_tool(settings, base) and one.id for column in one.columns
-        )
+        variants = tuple(_variants(found, is_of_tool(settings, base)))
         return VariantPolicies(own.rules, variants) if variants else own
     # Most tenants have the same policies, which are compared once.
     columns: dict[TablePolicies, set[str]] = {}
@@ -38,3 +36,17 @@ def table_policies(settings: Settings, base: TableId, found: Sequence[Version]) 
         of_tenant = policies.of_table(table_of(base, version, rules.names))
         columns.setdefault(of_tenant, set()).update(fold_hidden(column.name) for column in version.columns)
     return UnitedPolicies(own.rules, tuple((one, frozenset(names)) for one, names in columns.items()))
+
+
+def _variants(found: Sequence[Version], is_of_tool: bool) -> Iterator[tuple[str, str]]:
+    """Yield columns with the names of their variants: columns of values that did not fit them.
+
+    The version of a variant has its name. Where onefold.yaml names a wrong tool, or none, the current view of before may
+    still show a variant in its column, so that the form of the name is enough.
+    """
+    for version in found:
+        for column in version.columns:
+            if is_of_tool and version.id:
+                yield column.name, version.id
+            if match := VARIANT.fullmatch(column.name):
+                yield match["column"], column.name

@@ -131,6 +131,21 @@ def test_a_policy_on_a_variant_holds_for_the_column_that_shows_it(
     assert "names no column" not in run("policies", "check", f"{shop.name}.events").err
 
 
+@pytest.mark.parametrize("wrong", ["tool: dtl", "tool: Airbyte"])
+def test_a_policy_on_a_variant_holds_although_the_tool_of_the_table_is_wrong(
+    run: Run, shop: EmulatedDataset, own: EmulatedDataset, wrong: str
+) -> None:
+    path, clean = Path("onefold.yaml"), made(shop, "views_clean")
+    declared = f"tables: {{{shop.name}.events: {{tool: dlt, rows: history, keys: [id]}}}}\n"
+    policies = "{id: clear, _dlt_id: clear, score: clear, score__v_double: mask}"
+    path.write_text(f"{declared}policies:\n  {shop.name}.events: {policies}\n")
+    assert run("refresh", f"{shop.name}.*").code == 0
+    path.write_text(path.read_text().replace("tool: dlt", wrong))
+    assert run("refresh", f"{shop.name}.events", "--accept-settings").code == 1
+    assert own.rows("events_current") == [(1, "2.5", "b")], "it is the view of before"
+    assert [row[1] for row in clean.rows("events")] == [None]
+
+
 def test_without_a_key_an_order_or_a_dataset_the_table_is_named_with_what_to_do(run: Run, shop: EmulatedDataset) -> None:
     run("discover", shop.name, "--output", "onefold.yaml")
     skipped = run("refresh", f"{shop.name}.*")

@@ -74,15 +74,16 @@ def upgraded(folder: Path, file: str) -> Plan:
 
 UPDATED = re.compile(
     r'google_logging_metric\.pulled\[.*|google_monitoring_alert_policy\.(late_pulls\[.*|log\["pulled table failed"\])|'
-    r"google_logging_project_sink\.tables"
+    r'google_logging_project_sink\.tables|google_cloudfunctions2_function\.function\["sink_records"\]'
 )
-"""What is updated in place: what names the job that pulls tables, which was called `extract`, and the sink, whose filter has
-each pattern once."""
+"""What is updated in place: what names the job that pulls tables, which was called `extract`, the sink of the log, whose
+filter has each pattern once, and `sink_records`, which publishes the rows of a table that does not take them."""
 NEW = re.compile(
-    r'module\.schedules\["pull"\]\..*|google_monitoring_alert_policy\.log\["(?:pulled database failed|merges are late)"\]'
+    r'module\.schedules\["pull"\]\..*|google_monitoring_alert_policy\.log\["(?:pulled database failed|merges are late)"\]|'
+    r'google_pubsub_topic_iam_member\.publisher\["sink_records change-records"\]'
 )
 """Schedules of pulls, of which one for all databases of a source takes the place of one for each, and keeps nothing;
-and alerts that are new."""
+alerts that are new; and the right to publish these rows."""
 
 
 def not_left_alone(plan: Plan) -> dict[str, Any]:

@@ -90,7 +90,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("triggers.tf", "    max_delivery_attempts = 100\n", "    max_delivery_attempts = 5\n", "google_pubsub_subscription.push"),
         mutant("events.tf", '["OBJECT_FINALIZE"]', '["OBJECT_DELETE"]', "google_storage_notification.events"),
         # Sizes.
-        mutant("functions.tf", "concurrency = 4\n      instances   = 20", "concurrency = 400\n      instances   = 20", FUNCTION),
+        mutant("functions.tf", "concurrency = 4\n      instances   = var.sink_instances", "concurrency = 400\n      instances   = var.sink_instances", FUNCTION),
         mutant("captures.tf", "initial_delay_seconds = 120", "initial_delay_seconds = 1", "google_cloud_run_v2_worker_pool.capture"),
         mutant("network.tf", "source_ranges = [var.subnetwork_range]", 'source_ranges = ["0.0.0.0/0"]', "google_compute_firewall.batches"),
         mutant("network.tf", "private_ip_google_access = true", "private_ip_google_access = false", "google_compute_subnetwork.batches"),
@@ -126,7 +126,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("pulls.tf", "    ignore_changes = [access]\n", "", "google_bigquery_dataset.full"),
         mutant("triggers.tf", 'ttl = "" #', 'ttl = "86400s" #', "google_pubsub_subscription.push"),
         mutant("topics.tf", "message_retention_duration = local.week\n  ack", 'message_retention_duration = "600s"\n  ack', "google_pubsub_subscription.dead_letter"),
-        mutant("functions.tf", 'memory      = "1Gi"\n      concurrency = 4\n      instances   = 20', 'memory      = "128Mi"\n      concurrency = 4\n      instances   = 20', FUNCTION),
+        mutant("functions.tf", 'memory      = "1Gi"\n      concurrency = 4\n      instances   = var.sink_instances', 'memory      = "128Mi"\n      concurrency = 4\n      instances   = var.sink_instances', FUNCTION),
         mutant("pulls.tf", '"/[^A-Za-z0-9]/", "_")}{monitored', '"/[^A-Za-z0-9]/", "-")}{monitored', f"{ALERT}.late_pulls"),
         mutant("alerts.tf", 'period = "3600s"', 'period = "86400s"', f"{ALERT}.log"),
         mutant("alerts.tf", 'per_series_aligner = "ALIGN_MAX"', 'per_series_aligner = "ALIGN_MIN"', f"{ALERT}.waiting"),

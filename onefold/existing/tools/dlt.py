@@ -24,7 +24,7 @@ _LOAD = "_dlt_load_id"
 _ADDED = ("_dlt_id", _LOAD, "_dlt_parent_id", "_dlt_root_id", "_dlt_list_idx", "_dlt_valid_from", "_dlt_valid_to")
 _JOINED = ("_dlt_id", "_dlt_parent_id", "_dlt_root_id", "_dlt_list_idx")
 """A table of a list joins its parent by these columns: `_dlt_parent_id` is the `_dlt_id` of the parent."""
-_VARIANT = re.compile(r"(?P<column>.+)__v_[a-z_]+")
+VARIANT = re.compile(r"(?P<column>.+)__v_[a-z_]+")
 
 
 def recognise(table: ExistingTable) -> Recognised | None:
@@ -77,7 +77,7 @@ def variants_of(table: ExistingTable) -> dict[str, tuple[str, ...]]:
     """Return the columns that hold values of another type: `score__v_double` those of `score`."""
     found: dict[str, tuple[str, ...]] = {}
     for name in table.columns.names:
-        match = _VARIANT.fullmatch(name)
+        match = VARIANT.fullmatch(name)
         if match and table.has(match["column"]):
             found[match["column"]] = (*found.get(match["column"], ()), name)
     return found
