@@ -52,8 +52,8 @@ def plain_modes(
     for name in sorted(set(tables) - left_out):
         otherwise: PlainMode | None = "tool" if name in of_tools else "direct" if name in declared else None
         mode = _mode(metadata.get(name, Struct(())), otherwise)
-        # A base has no change metadata, so a table of its name that has them came from the source.
-        is_ours = name.startswith(_OWN_PREFIXES) or (mode in ("direct", "tool") and _is_base_or_log(name, tables))
+        # A base has no change metadata and none of a tool's columns: a table of its name that has them is another's.
+        is_ours = name.startswith(_OWN_PREFIXES) or (mode == "direct" and _is_base_or_log(name, tables))
         is_usable = not names.split(name) and not names.exclusion_reason(name) and not problems_of_name("table", name)
         if mode and is_usable and not is_ours:
             found[name] = mode

@@ -7,7 +7,7 @@ version `1r0f0b3ce0`, so no pattern of names can describe it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from onefold.core.errors import NotFound
 from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
@@ -62,7 +62,7 @@ class LabelledNames(VersionedNames):
     def resolved(self, labels: Mapping[str, Mapping[str, str]]) -> LabelledNames:
         found = {table: labelled for table, given in labels.items() if (labelled := labelled_version(given))}
         rest = tuple(table for table, given in labels.items() if LABEL_BASE in given and table not in found)
-        return LabelledNames(include=self.include, exclude=self.exclude, tables=found, incomplete=rest)
+        return replace(self, tables=found, incomplete=rest)
 
     def name(self, base: str, version: str) -> str:
         """Return the name of the table that holds a version.
@@ -89,11 +89,11 @@ class LabelledNames(VersionedNames):
         return tuple(skipped for table in tables if (skipped := self._skipped(table, set())))
 
     def _skipped(self, table: str, known: set[str]) -> SkippedTable | None:  # noqa: ARG002 no pattern to compare with
-        if table in self.incomplete:
+        if table in self.incomplete and table not in self.declared:
             return SkippedTable(table, table, f"it has the label {LABEL_BASE}, and no valid label {LABEL_VERSION}")
         found = self._match(table)
         reason = self.exclusion_reason(found[0], table) if found else None
         return SkippedTable(table, found[0], reason) if found and reason else None
 
     def _match(self, table: str) -> tuple[str, str] | None:
-        return self.tables.get(table)
+        return None if table in self.declared else self.tables.get(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from onefold.core.names import problems_of_name
@@ -42,11 +42,13 @@ class VersionedNames:
         pattern: the regular expression, without anchors; it has to match the whole name.
         include: regular expressions; where there are any, a base name has to match one of them.
         exclude: regular expressions; a table is skipped whose base name or own name matches one of them.
+        declared: tables that settings declare under their own names, which are no versions whatever they are named.
     """
 
     pattern: str = DEFAULT_PATTERN
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    declared: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     @property
     def by_labels(self) -> bool:
@@ -185,6 +187,8 @@ class VersionedNames:
         return tuple(skipped for table in tables if (skipped := self._skipped(table, known)))
 
     def _skipped(self, table: str, known: set[str]) -> SkippedTable | None:
+        if table in self.declared:
+            return None
         if found := self._match(table):
             reason = self.exclusion_reason(found[0], table)
             return SkippedTable(table, found[0], reason) if reason else None
@@ -218,7 +222,7 @@ class VersionedNames:
         return (loose["base"], loose["version"]) if loose else None
 
     def _match(self, table: str) -> tuple[str, str] | None:
-        match = compiled(self.pattern).fullmatch(table)
+        match = None if table in self.declared else compiled(self.pattern).fullmatch(table)
         if not match or problems_of_name("table", match["base"]) or problems_of_name("version", match["version"]):
             return None
         return match["base"], match["version"]

@@ -109,7 +109,10 @@ def with_settings(listed: DatasetTables, settings: Settings) -> DatasetTables:
     found = {}
     for name, table in listed.tables.items():
         rules = settings.rules_for(listed.place.sibling(name))
-        found[name] = replace(table, key=rules.keys or table.key, order_by=rules.order_by, declared_rows=rules.rows)
+        found[name] = replace(
+            table, key=rules.keys or table.key, order_by=rules.order_by, declared_rows=rules.rows,
+            has_declared_key=bool(rules.keys),
+        )  # fmt: skip
     return replace(listed, tables=found)
 
 

@@ -67,8 +67,10 @@ def _settings(one: Discovered) -> Iterator[str]:
         yield f"rows: {found.rows}" + (check and f"{check}this: history, or current where each key has one row")
     if found.rows == "history" and found.key:
         yield f"keys: {_listed(found.key)}" + (check and f"{check}these")
-        if found.order_by and found.tool == "plain":
-            yield f"order_by: {_listed(found.order_by)}"
+    if found.rows == "history" and found.order_by and found.tool == "plain":
+        yield f"order_by: {_listed(found.order_by)}" + (
+            check and f"{check}this: the latest row of a key has the greatest value"
+        )
 
 
 def _is_of_tool(one: Discovered) -> bool:

@@ -53,6 +53,7 @@ class ExistingTable:
         written_at: when it was last written; None where that is not known.
         order_by: the columns that say which row of a key is the latest, as onefold.yaml declares them.
         declared_rows: what the rows are, as onefold.yaml declares it; None where only the metadata tell.
+        has_declared_key: whether the key is that of onefold.yaml, and not one that the table itself declares.
     """
 
     name: str
@@ -67,6 +68,7 @@ class ExistingTable:
     written_at: datetime | None = None
     order_by: tuple[str, ...] = ()
     declared_rows: Rows | None = None
+    has_declared_key: bool = False
 
     def has(self, *names: str) -> bool:
         """Return whether the table has all of these columns, in any spelling."""

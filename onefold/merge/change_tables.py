@@ -223,7 +223,13 @@ def check_has_changes(table: TableId, found: Iterable[ChangeTable], rules: Table
             error in a merge of many tables.
     """
     found = list(found)
-    if any(is_current_already(one.version.columns) for one in found):
+    current = [one.version.columns for one in found if is_current_already(one.version.columns)]
+    if any(metadata_of(columns).get("is_deleted") for columns in current):
+        raise NotFound(
+            f"{table} has no key at the source, so Datastream's merge mode appends all of its changes, and they cannot be "
+            "merged: give it a key at the source, or have the stream write in append-only mode"
+        )
+    if current:
         raise NotFound(
             f"{table} is current already, with one row for each key: there is nothing to merge. Datastream keeps it so; "
             "`onefold current` writes a view without the metadata"
@@ -254,4 +260,5 @@ def key_is_missing(source: ChangeTable, keys: Sequence[str]) -> Iterator[str]:
     added = fold_case(source.added or "")
     for key in keys:
         if fold_case(key) != added and not source.version.schema.has(key):
-            yield f"{source.id} has no column {key} for the key; `retire` the version in onefold.yaml, or name other keys"
+            advice = "`retire` the version in onefold.yaml, or name other keys" if source.version.id else "name other keys"
+            yield f"{source.id} has no column {key} for the key; {advice}"

@@ -88,6 +88,8 @@ def plan_refresh(
         check_shown(warehouse, base.sibling(names.name(base.table, version)), version, found, created)
     versions = active_versions(found, settings.rules_for(base))
     if not versions and (prune or not (found and stored and kind.outlives_versions)):
+        if settings.rules_for(base).tool and not prune:
+            raise NoVersions(f"there is no table {base}: correct its name in onefold.yaml, or remove the entry")
         return _plan_removal(base, stored, prune, len(found), names, take_over)
     return _plan_view(kind, stored, found, versions, read_at, take_over)
 

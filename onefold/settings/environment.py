@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from onefold.core.errors import InvalidSettings
@@ -16,10 +16,11 @@ from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.plain_table import DEFAULT_DATASET, PlainTable
 from onefold.schema.table_rules import TableRules
-from onefold.settings.batches import FOLDER, BatchSettings, batch_problems, read_batch_settings
+from onefold.settings.batches import BatchSettings, batch_problems, read_batch_settings
 from onefold.settings.captures import CaptureSettings
 from onefold.settings.config_file import config_path, config_problems
 from onefold.settings.events import EventSettings, event_problems, read_event_settings
+from onefold.settings.places import folder_problems, topic_problems
 from onefold.settings.registry import RegistrySettings, read_registry_settings, registry_problems
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
 from onefold.settings.variables import BIGQUERY_EMULATOR, CAPTURES, LAB_PROJECT, unknown_variables
@@ -27,7 +28,6 @@ from onefold.settings.view_templates import template_problems, view_name_problem
 from onefold.settings.yaml_file import TablesFile, captures_of_text, read_tables_file
 from onefold.settings.yaml_unite import united_names, united_rules
 
-_TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
 _LAST_PORT = 65535
 
 
@@ -106,7 +106,19 @@ class Settings:
 
     def names_in(self, dataset: str | None) -> VersionedNames:
         """Return the naming of versioned tables in a dataset."""
-        return self.dataset_names.get(dataset or "", self.names)
+        names, declared = self.dataset_names.get(dataset or "", self.names), self._declared
+        of_dataset = declared.get(dataset or "", frozenset()) | declared.get("", frozenset())
+        return replace(names, declared=of_dataset) if of_dataset else names
+
+    @cached_property
+    def _declared(self) -> Mapping[str, frozenset[str]]:
+        """The tables whose keys or tool are declared, by dataset; those of any dataset under an empty name."""
+        found: dict[str, frozenset[str]] = {}
+        for name, rules in self.tables.items():
+            if rules.tool or rules.keys:
+                dataset, _, table = name.rpartition(".")
+                found[dataset] = found.get(dataset, frozenset()) | {table}
+        return found
 
     def with_listed(self, dataset: str, labels: Mapping[str, Mapping[str, str]]) -> Settings:
         """Return the settings with a naming that knows the tables of a dataset by their labels.
@@ -257,8 +269,8 @@ def _variable_problems(environ: Mapping[str, str], settings: Settings) -> Iterat
         variable = "ONEFOLD_PROJECT" if environ.get("ONEFOLD_PROJECT") else "GOOGLE_CLOUD_PROJECT"
         yield from (Problem(text, file=variable) for text in problems_of_name("project", settings.project))
     yield from template_problems(settings)
-    yield from _topic_problems(settings)
-    yield from _folder_problems(settings)
+    yield from topic_problems(settings)
+    yield from folder_problems(settings)
 
 
 def _is_port(text: str) -> bool:
@@ -281,20 +293,3 @@ def _dataset_problems(environ: Mapping[str, str], settings: Settings) -> Iterato
     if environ.get("ONEFOLD_DATASETS") and not settings.datasets:
         advice = "make it empty to allow none, or unset it to allow all of the project"
         yield Problem(f"ONEFOLD_DATASETS names no dataset; {advice}")
-
-
-def _topic_problems(settings: Settings) -> Iterator[Problem]:
-    for purpose in ("table_created", "schema_changes", "change_records", "dead_letter"):
-        topic = getattr(settings, f"topic_{purpose}")
-        if topic and not _TOPIC.fullmatch(topic):
-            variable = f"ONEFOLD_TOPIC_{purpose.upper()}"
-            advice = "write its name, or projects/PROJECT/topics/NAME"
-            yield Problem(f"{variable} {topic!r} is not a topic; {advice}")
-
-
-def _folder_problems(settings: Settings) -> Iterator[Problem]:
-    folders = {"ONEFOLD_LARGE_RECORDS": settings.large_records, "ONEFOLD_PULLED_FILES": settings.pulled_files}
-    for variable, folder in folders.items():
-        if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
-            advice = "write gs://bucket/folder, or file:///folder on a laptop"
-            yield Problem(f"{variable} {folder!r} is not a folder: {advice}")

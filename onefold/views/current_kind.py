@@ -53,7 +53,7 @@ from onefold.views.current_text import (
     left_out,
     remembered_keys,
 )
-from onefold.views.direct_rows import DirectText, check_direct, with_version
+from onefold.views.direct_rows import DirectText, check_direct, no_order, with_version
 from onefold.views.windows import ALL_ROWS
 from onefold.views.within_limits import build_within_limits
 
@@ -163,7 +163,8 @@ class CurrentKind:
             )
 
     def warnings(self, _query: str) -> tuple[str, ...]:
-        return ()
+        plain, rules = self.settings.plain_table(self.base), self.settings.rules_for(self.base)
+        return no_order(self.base, rules.order_by) if plain and plain.mode == "direct" else ()
 
     def before_write(self) -> None:
         """Hide in the clean view what the policies hide of new versions, before the current view shows it."""

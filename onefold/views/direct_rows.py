@@ -70,6 +70,15 @@ def check_direct(
         raise SchemaConflict(problems)
 
 
+def no_order(table: TableId, order_by: Sequence[str]) -> tuple[str, ...]:
+    """Return the warning about a table without versions whose rows have no order; none where columns give one."""
+    warning = (
+        f"{table}: no `order_by` in onefold.yaml says which row of a key is the latest: where a key has several rows, the "
+        "view shows any one of them, always the same"
+    )
+    return () if order_by else (warning,)
+
+
 def order_problems(table: TableId, columns: Sequence[Column], order_by: Sequence[str]) -> Iterator[str]:
     """Yield the reasons why rows cannot be ordered by some columns.
 

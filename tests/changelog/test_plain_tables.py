@@ -9,7 +9,9 @@ from onefold.changelog.plain_tables import is_current_already, may_be_plain, pla
 from onefold.core.versioned_names import VersionedNames
 from onefold.schema.columns import Column
 from onefold.schema.plain_table import PlainMode
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Scalar, Struct, Type
+from onefold.settings.environment import Settings
 
 APPEND_ONLY = metadata_type(METADATA_FIELDS)
 MERGED = metadata_type({"uuid": STRING, "source_timestamp": Scalar("INT64")})
@@ -82,3 +84,20 @@ def test_one_table_is_judged_by_its_columns_first() -> None:
 
 def test_a_table_of_the_merge_mode_is_current_already() -> None:
     assert [is_current_already([Column(METADATA, one)]) for one in (MERGED, WITHOUT_KEY, APPEND_ONLY)] == [True, True, False]
+
+
+def test_a_declared_table_is_no_version_whatever_its_name_is() -> None:
+    tables = {"shop.report_v_2": TableRules(tool="Fivetran"), "hand_v_3": TableRules(keys=("id",))}
+    names = Settings(tables=tables).names_in("shop")
+    assert [names.split(name) for name in ("report_v_2", "hand_v_3")] == [None, None]
+    assert names.base_name_hint("report_v_2") is None
+    assert names.skipped(["hand_v_3", "report_v_2"]) == ()
+    assert names.split("customer_v_2") == ("customer", "2")
+    assert Settings(tables=tables).names_in("other").split("report_v_2") == ("report", "2")
+    found = plain_modes(["report_v_2", "hand_v_3"], {}, names, ["report_v_2", "hand_v_3"], ["report_v_2"])
+    assert found == {"report_v_2": "tool", "hand_v_3": "direct"}
+
+
+def test_a_tools_table_may_be_named_like_a_base() -> None:
+    tables = ["sales", "sales_base"]
+    assert plain_modes(tables, {}, NAMES, tables, tables) == {"sales": "tool", "sales_base": "tool"}

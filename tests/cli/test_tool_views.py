@@ -199,3 +199,25 @@ def test_tables_shows_all_views_and_those_of_a_table_that_is_gone_are_pruned(
     assert run("plan", f"{shop.name}.*").out.endswith("2 up to date, 0 to change, 2 left over\n")
     assert run("refresh", f"{shop.name}.*", "--prune", "--yes").code == 0
     assert names(own) == {"orders_current", "customers_current"}
+
+
+def test_a_declared_table_that_is_named_like_a_version_gets_its_own_view_and_a_history_by_hand_its_order(
+    run: Run, shop: EmulatedDataset, own: EmulatedDataset
+) -> None:
+    fivetran = {"id": "INT64", "_fivetran_synced": "TIMESTAMP", "_fivetran_deleted": "BOOL"}
+    shop.land("report_v_2", fivetran, f"1, {_AT}, FALSE", f"2, {_AT}, TRUE")
+    by_hand = {"id": "INT64", "v": "STRING", "updated_at": "TIMESTAMP"}
+    shop.land("h", by_hand, "1, 'old', TIMESTAMP '2026-11-01'", "1, 'new', TIMESTAMP '2026-11-02'")
+    path = drafted(run, shop)
+    path.write_text(path.read_text() + f'\n  "{shop.name}.gone":\n    tool: Fivetran\n    rows: current\n')
+    done = run("refresh", f"{shop.name}.*")
+    assert done.code == 0, done.err
+    assert own.rows("report_v_2_current") == [(1,)]
+    assert [row[:2] for row in own.rows("h_current")] == [(1, "new")]
+    assert names(shop) == {*THEIRS, "report_v_2", "h"}
+    named = run("refresh", f"{shop.name}.report_v_2")
+    assert named.code == 0, named.err
+    assert "correct its name in onefold.yaml" in run("refresh", f"{shop.name}.gone").err
+    path.write_text(path.read_text() + f"policies:\n  {shop.name}.report_v_2:\n    id: hide\n")
+    checked = run("policies", "check", f"{shop.name}.*")
+    assert "has no table" not in checked.out + checked.err

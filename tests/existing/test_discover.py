@@ -127,3 +127,11 @@ def test_a_draft_has_tool_rows_and_keys_and_a_comment_for_what_nothing_tells(tmp
     assert '  # "shop.plain":\n  #   keys: [COLUMN]' in text
     assert "# current: Fivetran, SOFT_DELETE: current." in text
     assert text.count("# check this: history, or current where each key has one row") == 2
+
+
+def test_the_draft_of_a_history_by_hand_has_the_order_and_asks_for_the_key(tmp_path: Path) -> None:
+    tables = {"h": ExistingTable("h", schema({"id": "INT64", "v": "STRING", "updated_at": "TIMESTAMP"}))}
+    path = tmp_path / "onefold.yaml"
+    path.write_text(draft("shop", discover(DatasetTables(discover_place("p"), tables))))
+    assert read_tables_file(path).tables["shop.h"].order_by == ("updated_at",)
+    assert "# keys: [COLUMN]" in path.read_text()

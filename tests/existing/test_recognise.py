@@ -70,7 +70,7 @@ def test_a_table_without_any_tool_s_columns_is_plain_and_a_guess(noise: dict[str
             "shop_raw__stream_orders",
             {"_airbyte_raw_id": "STRING", "_airbyte_extracted_at": "TIMESTAMP", "_airbyte_data": "STRING"},
         ),
-        ("orders_tmp_0_x", {"__op": "STRING"}),
+        ("orders_tmp_0_2f1c8e6a_0b7d_4c55_9a3e_7d1f0c9b8a64_1764115200000", {"__op": "STRING"}),
     ],
 )
 def test_what_a_tool_keeps_for_itself_is_not_for_people(name: str, columns: dict[str, str]) -> None:
@@ -164,3 +164,23 @@ def test_an_entry_point_that_is_no_tool_is_named(monkeypatch: pytest.MonkeyPatch
             recognise(ExistingTable("t", schema(SOURCE)))
     finally:
         tools.cache_clear()
+
+
+def test_a_backup_beside_a_flattened_table_is_no_table_of_the_sinks_upserts() -> None:
+    columns = schema({"id": "INT64", "__op": "STRING"})
+    found = recognise(ExistingTable("fl", columns, siblings=frozenset({"fl", "fl_tmp_backup"})))
+    assert (found.form, found.rows) == ("flattened", "history")
+
+
+def test_a_later_generation_of_airbyte_comes_before_the_position_in_the_log() -> None:
+    columns = {"_airbyte_raw_id": "STRING", "_airbyte_extracted_at": "TIMESTAMP", "_airbyte_generation_id": "INT64"}
+    log = {"_ab_cdc_log_file": "STRING", "_ab_cdc_log_pos": "INT64"}
+    found = recognise(ExistingTable("orders", schema({**columns, **log}), ("id",)))
+    assert found.order[0].column == "_airbyte_generation_id"
+
+
+def test_a_history_by_hand_stays_one_when_onefold_yaml_names_its_key() -> None:
+    columns = schema({"id": "INT64", "v": "STRING", "updated_at": "TIMESTAMP"})
+    found = recognise(ExistingTable("h", columns, ("id",), has_declared_key=True))
+    assert (found.form, found.rows, found.key, found.order_by) == ("history by hand", "history", ("id",), ("updated_at",))
+    assert recognise(ExistingTable("h", columns, ("id",))).rows == "current"

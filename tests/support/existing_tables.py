@@ -115,7 +115,7 @@ DOCUMENTED = (
         declared=(),
         key=(),
         clustering=("_airbyte_extracted_at",),
-        order=("_ab_cdc_lsn", "_airbyte_extracted_at"),
+        order=("_airbyte_generation_id", "_ab_cdc_lsn", "_airbyte_extracted_at"),
         deleted=True,
         landed=True,
     ),
@@ -242,7 +242,7 @@ DOCUMENTED = (
         {"__op": "STRING", "__deleted": "STRING"},
         "likely",
         deleted=True,
-        siblings=frozenset({"orders_tmp_0_x"}),
+        siblings=frozenset({"orders_tmp_0_2f1c8e6a_0b7d_4c55_9a3e_7d1f0c9b8a64_1764115200000"}),
     ),
     Documented(
         "PeerDB",

@@ -13,6 +13,7 @@ from onefold.existing.tool import Tool
 
 _TOOL = "Airbyte"
 _AT = "_airbyte_extracted_at"
+_GENERATION = "_airbyte_generation_id"
 _MOST_CLUSTERED = 3
 
 
@@ -34,7 +35,8 @@ def recognise(table: ExistingTable) -> Recognised | None:
         _TOOL, "deduplicated" if is_current else "append", "current" if is_current else "history",
         "likely" if table.clustering else "guess", _why(table, clustered),
         key_of(table, otherwise=clustered if is_whole else ()),
-        _order(table), _deleted(table), landed=column(_AT), lost=_lost(table), metadata=added,
+        (*by_value(*table.present(_GENERATION)), *_order(table)),
+        _deleted(table), landed=column(_AT), lost=_lost(table), metadata=added,
         notes=tuple(notes),
     )  # fmt: skip
 
@@ -48,7 +50,10 @@ def _why(table: ExistingTable, clustered: tuple[str, ...]) -> str:
 
 
 def _order(table: ExistingTable) -> tuple[Term, ...]:
-    """Return the order of the log of the source; without one, that of extraction."""
+    """Return the order within a generation: that of the log of the source; without one, that of extraction.
+
+    A refresh begins a generation, and may read from another server, whose log has other positions.
+    """
     if table.has("_ab_cdc_lsn"):
         # SQL Server writes an LSN as text of hexadecimal sections of one width, PostgreSQL as a number.
         serial = table.present("_ab_cdc_event_serial_no")

@@ -53,7 +53,8 @@ def _without_key() -> Recognised:
         _TOOL, "merge, without a key", "history", "certain",
         f"{METADATA} has is_deleted, which the merge mode writes for tables without a primary key",
         order=(order,), deleted=deleted, metadata=(METADATA,),
-        notes=("changes are appended, and no key tells which row they change: declare `keys`, or a key at the source",),
+        notes=("changes are appended, and no deletion tells which row is gone, so there is no current view: give the table "
+               "a key at the source, or have the stream write in append-only mode",),
     )  # fmt: skip
 
 

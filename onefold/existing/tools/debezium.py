@@ -3,7 +3,7 @@
 Sources: Debezium, "New Record State Extraction" (`__op`, `__deleted` as the texts true and false, add.fields),
 https://debezium.io/documentation/reference/stable/transformations/event-flattening.html; the pages of its connectors, "Data
 change events" (op c, u, d, r, t; a change of the key is a deletion and a creation); Confluent, "BigQuery Sink Connector",
-upsert and delete (intermediate tables `*_tmp_*`),
+upsert and delete (intermediate tables `*_tmp_*`; their names: BigQuerySinkTask.start),
 https://docs.confluent.io/kafka-connectors/bigquery/current/kafka_connect_bigquery_config.html, 2026-11.
 """
 
@@ -19,7 +19,8 @@ from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Field, Struct
 
 _TOOL = "Debezium"
-_INTERMEDIATE = re.compile(r".+_tmp_.+")
+_INTERMEDIATE = re.compile(r"(?P<table>.+)_tmp_[0-9]+_[0-9a-f]{8}(?:[_-][0-9a-f]{4}){3}[_-][0-9a-f]{12}_[0-9]+")
+"""A table of the sink's upserts: the table, the number of the task, a UUID and a time in milliseconds."""
 _POSITIONS = ("lsn", "commit_lsn", "change_lsn", "event_serial_no", "scn", "pos", "row")
 """Fields of `source`: of PostgreSQL, SQL Server (text of fixed width), Oracle (digits as text) and MySQL."""
 
@@ -32,9 +33,9 @@ def recognise(table: ExistingTable) -> Recognised | None:
     if not table.present("__op", "__deleted"):
         return None
     if _INTERMEDIATE.fullmatch(table.name):
-        return Recognised(_TOOL, "intermediate", "own", "likely", "its name has _tmp_, as tables of the sink's upserts")
-    # The sink merges `<table>_tmp_<...>` into the table, which then has one row for each key.
-    is_upsert = any(name.startswith(f"{table.name}_tmp_") for name in table.siblings)
+        return Recognised(_TOOL, "intermediate", "own", "likely", "its name is that of a table of the sink's upserts")
+    # The sink merges its intermediate tables into the table, which then has one row for each key.
+    is_upsert = any(_is_intermediate(name, table.name) for name in table.siblings)
     added = table.beginning("__")
     return Recognised(
         _TOOL, "flattened, upsert" if is_upsert else "flattened", "current" if is_upsert else "history", "likely",
@@ -42,6 +43,11 @@ def recognise(table: ExistingTable) -> Recognised | None:
         key_of(table), _flat_order(table), _flat_deletion(table), metadata=added,
         notes=() if table.has("__deleted") else ("without __deleted a deletion is not written, unless it is rewritten",),
     )  # fmt: skip
+
+
+def _is_intermediate(name: str, table: str) -> bool:
+    found = _INTERMEDIATE.fullmatch(name)
+    return found is not None and found["table"] == table
 
 
 def _envelope(table: ExistingTable, row: Struct) -> Recognised:

@@ -19,14 +19,15 @@ def recognise(table: ExistingTable) -> Recognised:
             "plain", "declared history", "history", "certain", "onefold.yaml declares its key and its order", key_of(table),
             by_value(*table.present(*table.order_by)), landed=column(landed) if landed else "",
         )  # fmt: skip
-    if table.key:
+    # A key that the table itself declares is that of its rows; one in onefold.yaml may be that of a history.
+    if table.key and not (growing and table.has_declared_key):
         return Recognised("plain", "current", "current", "guess", "it declares a key, and no tool's columns", key_of(table))
     # A key is never guessed: a check of duplicates by a wrong one would find nothing but that it is wrong.
     likely = table.present("id", f"{table.name}_id")[:1]
-    notes = (f"if {likely[0]} is the key, declare it in onefold.yaml",) if likely else ()
+    notes = (f"if {likely[0]} is the key, declare it in onefold.yaml",) if likely and not table.key else ()
     if growing:
         return Recognised(
-            "plain", "history by hand", "history", "guess", f"no tool's columns; {growing[0]} may grow", (),
+            "plain", "history by hand", "history", "guess", f"no tool's columns; {growing[0]} may grow", key_of(table),
             by_value(*growing), landed=column(landed) if landed else "", notes=(*notes, "nothing tells deletions"),
         )  # fmt: skip
     return Recognised("plain", "unknown", "current", "guess", "no tool's columns, and no key is declared", notes=notes)

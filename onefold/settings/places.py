@@ -1,0 +1,34 @@
+"""The topics and the folders that variables name, and what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onefold.core.problems import Problem
+from onefold.settings.batches import FOLDER
+
+if TYPE_CHECKING:
+    from onefold.settings.environment import Settings
+
+_TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
+
+
+def topic_problems(settings: Settings) -> Iterator[Problem]:
+    """Yield the problems of the variables that name topics."""
+    for purpose in ("table_created", "schema_changes", "change_records", "dead_letter"):
+        topic = getattr(settings, f"topic_{purpose}")
+        if topic and not _TOPIC.fullmatch(topic):
+            variable = f"ONEFOLD_TOPIC_{purpose.upper()}"
+            advice = "write its name, or projects/PROJECT/topics/NAME"
+            yield Problem(f"{variable} {topic!r} is not a topic; {advice}")
+
+
+def folder_problems(settings: Settings) -> Iterator[Problem]:
+    """Yield the problems of the variables that name folders."""
+    folders = {"ONEFOLD_LARGE_RECORDS": settings.large_records, "ONEFOLD_PULLED_FILES": settings.pulled_files}
+    for variable, folder in folders.items():
+        if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
+            advice = "write gs://bucket/folder, or file:///folder on a laptop"
+            yield Problem(f"{variable} {folder!r} is not a folder: {advice}")
