@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from onefold.changelog.metadata import LANDED_AT, METADATA
 from onefold.core.names import TableId
 from onefold.schema.columns import Column, Schema
-from onefold.schema.types import Scalar, Struct
+from onefold.schema.types import STRING, Scalar, Struct
 
 _BY_SOURCE = f"TIMESTAMP_MILLIS({METADATA}.source_timestamp)"
+_LOADED_BY_TOOLS = ("_airbyte_extracted_at", "_fivetran_synced", "_PEERDB_SYNCED_AT", "_sdc_batched_at")
+_DLT_LOAD = "_dlt_load_id"
 
 
 @dataclass(frozen=True)
@@ -57,15 +59,19 @@ class Product:
 def loaded_at(columns: Sequence[Column]) -> str | None:
     """Return the expression for the time at which a row came; None where the columns do not tell it.
 
-    Datastream writes no time of landing; its rows have the time of the change at the source, in milliseconds.
+    Datastream writes no time of landing; its rows have the time of the change at the source, in milliseconds. Rows of dlt
+    have the second at which their load began, as text.
 
     Examples:
-        >>> loaded_at([Column("_landed_at", Scalar("TIMESTAMP"))])
-        '_landed_at'
+        >>> [loaded_at([Column(name, Scalar("TIMESTAMP"))]) for name in ("_landed_at", "_fivetran_synced", "id")]
+        ['_landed_at', '_fivetran_synced', None]
     """
     schema = Schema(columns)
-    if schema.get(LANDED_AT) == Column(LANDED_AT, Scalar("TIMESTAMP")):
-        return LANDED_AT
+    for name in (LANDED_AT, *_LOADED_BY_TOOLS):
+        if schema.get(name) == Column(name, Scalar("TIMESTAMP")):
+            return name
+    if schema.get(_DLT_LOAD) == Column(_DLT_LOAD, STRING):
+        return f"TIMESTAMP_MICROS(CAST(SAFE_CAST({_DLT_LOAD} AS NUMERIC) * 1000000 AS INT64))"
     metadata = schema.get(METADATA)
     time = metadata.type.get("source_timestamp") if metadata and isinstance(metadata.type, Struct) else None
     return _BY_SOURCE if time and time.type == Scalar("INT64") else None

@@ -43,7 +43,7 @@ def read_export(warehouse: Any, datasets: Iterable[str], settings: Settings) -> 
     warnings: list[str] = []
     for dataset in dict.fromkeys(datasets):
         contents = read_contents(warehouse, dataset, settings)
-        tables = list(summaries(warehouse, dataset, contents, settings))
+        tables = list(summaries(warehouse, dataset, contents, settings.with_plain(dataset, contents.plain)))
         warnings += contents.warnings
         warnings += (
             f"{view.id} is not exported: {view.reason}"

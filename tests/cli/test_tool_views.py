@@ -221,3 +221,18 @@ def test_a_declared_table_that_is_named_like_a_version_gets_its_own_view_and_a_h
     path.write_text(path.read_text() + f"policies:\n  {shop.name}.report_v_2:\n    id: hide\n")
     checked = run("policies", "check", f"{shop.name}.*")
     assert "has no table" not in checked.out + checked.err
+
+
+def test_dbt_gets_a_model_with_its_key_for_each_view(run: Run, shop: EmulatedDataset) -> None:
+    made(shop, "onefold")
+    drafted(run, shop)
+    assert run("refresh", f"{shop.name}.*").code == 0
+    written = run("export", "dbt", shop.name, "--output", "dbt")
+    assert written.code == 0, written.err
+    models = {path.stem for path in Path("dbt").rglob("*.sql")}
+    assert {f"{name}_current" for name in ("orders", "customers", "events")} <= {
+        name.rpartition("__")[2] or name for name in models
+    }
+    described = "".join(path.read_text() for path in Path("dbt").rglob("*.yml"))
+    assert "unique" in described
+    assert "loaded_at_field" in described
