@@ -46,6 +46,7 @@ class CleanKind:
         settings: those of the installation.
         closing: whether a clean view that exists is closed where there is no current view, instead of staying as it is.
             Without policies it is closed in any case, and where it reads something else than the current view.
+        refused: whether the warehouse refused the view over the current view as it is. Then a view that exists is closed.
     """
 
     outlives_versions: ClassVar[bool] = True
@@ -54,6 +55,7 @@ class CleanKind:
     base: TableId
     settings: Settings
     closing: bool = False
+    refused: bool = False
 
     @property
     def id(self) -> TableId:
@@ -120,6 +122,9 @@ class CleanKind:
         if source is None or not source.is_view:
             return self._without_source(stored)
         self._check_policies(stored)
+        if self.refused and stored:
+            reason = f"{self.source} cannot be read as it is: `onefold refresh` writes it, and this view again"
+            return self._closed(stored, reason)
         try:
             return self._over(source, found, stored)
         except (SchemaConflict, LimitExceeded) as error:

@@ -9,8 +9,9 @@ with its columns.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from onefold.core.errors import AccessDenied
+from onefold.core.errors import AccessDenied, PolicyTagsDenied, Rejected
 from onefold.core.log import LogSeverity
 from onefold.core.names import TableId
 from onefold.ports.warehouse import Warehouse
@@ -59,7 +60,8 @@ def keeps_clean(warehouse: Warehouse, base: TableId, settings: Settings, say: Sa
 def tighten_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> None:
     """Write the clean view over the current view as it is, for all versions, where there is a clean view.
 
-    Where there is no current view, the clean view is closed until there is one.
+    Where there is no current view, the clean view is closed until there is one; and where the warehouse refuses the text, as
+    it does over a current view that reads a column which is gone, until that is written.
 
     Args:
         warehouse: where the views are.
@@ -69,10 +71,16 @@ def tighten_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> No
     Raises:
         OnefoldError: as `onefold.refresh.write.refresh`. The current view must not be written then: the clean view could
             show what the policies hide.
+        PolicyTagsDenied: likewise; a closed view would be refused, too.
     """
     if _exists(warehouse, base, settings):
-        kind = CleanKind(warehouse, base, settings, closing=True)
-        refresh(kind, announce=keep if settings.topic_schema_changes else None)
+        kind, announce = CleanKind(warehouse, base, settings, closing=True), keep if settings.topic_schema_changes else None
+        try:
+            refresh(kind, announce=announce)
+        except PolicyTagsDenied:
+            raise
+        except Rejected:
+            refresh(replace(kind, refused=True), announce=announce)
 
 
 def without_policies(view: TableId) -> str:

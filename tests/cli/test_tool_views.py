@@ -131,7 +131,7 @@ def test_a_policy_on_a_variant_holds_for_the_column_that_shows_it(
     assert "names no column" not in run("policies", "check", f"{shop.name}.events").err
 
 
-@pytest.mark.parametrize("wrong", ["tool: dtl", "tool: Airbyte"])
+@pytest.mark.parametrize("wrong", ["tool: dtl, rows: history", "tool: Airbyte, rows: history", "order_by: [nosuch]"])
 def test_a_policy_on_a_variant_holds_although_the_tool_of_the_table_is_wrong(
     run: Run, shop: EmulatedDataset, own: EmulatedDataset, wrong: str
 ) -> None:
@@ -140,7 +140,7 @@ def test_a_policy_on_a_variant_holds_although_the_tool_of_the_table_is_wrong(
     policies = "{id: clear, _dlt_id: clear, score: clear, score__v_double: mask}"
     path.write_text(f"{declared}policies:\n  {shop.name}.events: {policies}\n")
     assert run("refresh", f"{shop.name}.*").code == 0
-    path.write_text(path.read_text().replace("tool: dlt", wrong))
+    path.write_text(path.read_text().replace("tool: dlt, rows: history", wrong))
     assert run("refresh", f"{shop.name}.events", "--accept-settings").code == 1
     assert own.rows("events_current") == [(1, "2.5", "b")], "it is the view of before"
     assert [row[1] for row in clean.rows("events")] == [None]
@@ -236,3 +236,23 @@ def test_dbt_gets_a_model_with_its_key_for_each_view(run: Run, shop: EmulatedDat
     described = "".join(path.read_text() for path in Path("dbt").rglob("*.yml"))
     assert "unique" in described
     assert "loaded_at_field" in described
+
+
+def test_a_column_that_is_gone_keeps_no_policy_from_being_tightened(
+    run: Run, shop: EmulatedDataset, own: EmulatedDataset
+) -> None:
+    clean, synced = made(shop, "views_clean"), {"_fivetran_synced": "TIMESTAMP"}
+    made(shop, "keys")
+    assert run("policies", "key", shop.name).code == 0
+    shop.land("people", {"id": "INT64", "mail": "STRING", "secret": "STRING", **synced}, f"1, 'a@x', 's', {_AT}")
+    path = Path("onefold.yaml")
+    declared = f"tables: {{{shop.name}.people: {{tool: Fivetran, rows: current}}}}\npolicies:\n  {shop.name}.people: "
+    path.write_text(f"{declared}{{id: clear, phone: hash, mail: hash}}\n")
+    assert run("refresh", f"{shop.name}.people").code == 0
+    shop.run(f"DROP TABLE {shop.quoted('people')}")
+    shop.land("people", {"id": "INT64", "mail": "STRING", **synced}, f"1, 'a@x', {_AT}")
+    path.write_text(f"{declared}{{id: clear, mail: drop}}\n")
+    done = run("refresh", f"{shop.name}.people", "--accept-settings")
+    assert done.code == 0, done.err
+    assert own.rows("people_current") == [(1, "a@x")]
+    assert clean.rows("people") == [(1,)]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import pytest
 from support.clean_shop import policies
 from support.fake_bigquery import FakeBigQuery
 from support.rest import PROJECT
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.core.errors import Rejected
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView, ViewDraft
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
+from onefold.views.clean import clean_warnings
 from onefold.views.clean_kind import CleanKind
 from onefold.views.clean_refresh import tighten_clean
 
@@ -67,6 +71,27 @@ def test_tightening_does_not_note_a_version_that_the_current_view_lacks() -> Non
     tighten_clean(warehouse, BASE, SETTINGS)
     assert not refresh(CleanKind(warehouse, BASE, SETTINGS), version="b2").shortcut
     assert refresh(CleanKind(warehouse, BASE, SETTINGS), version="a1").shortcut
+
+
+def test_a_view_is_closed_where_its_tightened_text_is_refused_and_is_opened_by_the_next_refresh() -> None:
+    cloud, warehouse = shop(("id", "INT64"), ("note", "STRING"))
+    refresh(CleanKind(warehouse, BASE, SETTINGS))
+    stricter = replace(SETTINGS, policies=policies(id="clear", note="mask"))
+    cloud.fail("patch", 400, "invalidQuery", "Name gone not found inside v")
+    tighten_clean(warehouse, BASE, stricter)
+    closed = stored(warehouse)
+    assert "customer_current cannot be read as it is: `onefold refresh`" in "".join(clean_warnings(closed.query))
+    assert SETTINGS.current_view_of(BASE).quoted not in closed.query
+    refresh(CleanKind(warehouse, BASE, stricter))
+    assert clean_warnings(stored(warehouse).query) == ()
+
+
+def test_a_view_that_is_refused_closed_as_well_is_an_error_so_that_the_current_view_is_not_written() -> None:
+    cloud, warehouse = shop(("id", "INT64"), ("note", "STRING"))
+    refresh(CleanKind(warehouse, BASE, SETTINGS))
+    cloud.fail("patch", 400, "invalidQuery", "Name gone not found inside v", times=2)
+    with pytest.raises(Rejected, match="Name gone"):
+        tighten_clean(warehouse, BASE, replace(SETTINGS, policies=policies(id="clear", note="mask")))
 
 
 def test_without_a_clean_view_nothing_is_tightened() -> None:
