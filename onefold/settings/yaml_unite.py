@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 _OWN = ("*__views_clean", "*__views_full", "*__keys")
 """The datasets that Onefold writes, besides those that settings name."""
+_NO_TOOL = "no tool writes a united table: name the tool of the table in each dataset, and take this out"
+_NOT_UNITED = {
+    "version_column": "no column for versions here: `dataset_column` of `unite` holds the dataset of each row: take it out",
+    "tool": _NO_TOOL,
+    "rows": _NO_TOOL,
+}
+"""The rules that a united table cannot have, and what to do."""
 
 
 def unite_problems(content: Mapping[str, Any]) -> Iterator[Problem]:
@@ -41,9 +48,8 @@ def unite_problems(content: Mapping[str, Any]) -> Iterator[Problem]:
         if table and name in seen:
             yield Problem(f"{name} is written by an entry before, too: name another dataset with `into`", at)
         seen.add(name)
-        if "version_column" in ((content.get("tables") or {}).get(name) or {}):
-            advice = "no column for versions here: `dataset_column` of `unite` holds the dataset of each row: take it out"
-            yield Problem(advice, ("tables", name, "version_column"))
+        own = (content.get("tables") or {}).get(name) or {}
+        yield from (Problem(advice, ("tables", name, key)) for key, advice in _NOT_UNITED.items() if key in own)
 
 
 def read_unite(value: Any) -> tuple[UnitedTable, ...]:
@@ -77,7 +83,8 @@ def united_rules(rules: TableRules, united: UnitedTable | None) -> TableRules:
     """
     if united is None:
         return rules
-    rules = replace(rules, version_column=united.dataset_column, of_united=True)
+    # The tool of a rule for tables of that name in any dataset is that of each tenant's table.
+    rules = replace(rules, version_column=united.dataset_column, of_united=True, tool=None, rows=None)
     return replace(rules, keys=rules.whole_key(rules.keys))
 
 

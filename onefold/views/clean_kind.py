@@ -32,6 +32,7 @@ from onefold.settings.environment import Settings
 from onefold.views.clean import RENDERER, clean_columns, clean_query, clean_warnings, closed_query, waiting_columns
 from onefold.views.table_policies import is_of_tool, table_policies
 from onefold.views.tool_rows import tool_versions
+from onefold.views.united_tools import check_no_tool
 
 _OTHER_POLICIES = SettingChange("policies", "those of the view", "those of the settings")
 
@@ -136,13 +137,15 @@ class CleanKind:
         """Return the view over a current view.
 
         Raises:
-            SchemaConflict: the policies drop every column.
+            SchemaConflict: the policies drop every column, or the current view of a united table shows one of another tool.
             LimitExceeded: the text is too long.
         """
+        covered = sorted(covered_versions(source.query, self.base.table, self.settings.names_in(self.base.dataset)))
+        if self.settings.rules_for(self.base).of_united:  # an earlier release wrote such views
+            check_no_tool(self.base, [version for version in found if version.id in covered], self.settings)
         landed = all_landed(source.columns, [version.columns for version in found], stored.query if stored else "")
         policies = table_policies(self.settings, self.base, found)
         treatments = [treat(column, landed[fold_case(column.name)], policies) for column in source.columns]
-        covered = sorted(covered_versions(source.query, self.base.table, self.settings.names_in(self.base.dataset)))
         head = settings_comment(self.settings.rules_for(self.base))
         # A version is noted only if the view that is read has it, so that no message about it takes a shortcut before that.
         noted = f"{COVERS}{' '.join(covered)}\n" if covered else ""

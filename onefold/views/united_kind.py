@@ -2,7 +2,8 @@
 
 The rows of the tables are changes in all datasets, or in none: rows that are current already are shown as they are. Where
 there are more tables than a query may read, the view reads the base only, into which they are merged in groups. It shows
-then what the last merge has read.
+then what the last merge has read. Tables of tools such as Fivetran are refused: the rows do not say it in one way which are
+gone.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from onefold.views.already_current import AlreadyCurrentKind
 from onefold.views.current_kind import CurrentKind
 from onefold.views.current_text import AlreadyCurrentText, CurrentText, base_comment, keys_comment
 from onefold.views.direct_rows import DirectText
+from onefold.views.united_tools import check_no_tool
 
 _SHOWN = 5
 
@@ -40,9 +42,11 @@ class UnitedCurrentKind(AlreadyCurrentKind):
         """Return the view as it has to be.
 
         Raises:
+            SchemaConflict: another tool writes some of the tables, and so deleted or old rows would be shown.
             LimitExceeded: there are too many tables for a query, and no base.
             OnefoldError: as `CurrentKind.build`.
         """
+        check_no_tool(self.base, found, self.settings)
         try:
             return super().build(found, versions, stored)
         except LimitExceeded as error:

@@ -97,9 +97,10 @@ unite:
   - {datasets: 'tenant_*', table: stock}
   - {datasets: 'shop_*', table: stock}
 datasets: {united: {include: [a]}}
-tables: {united.stock: {version_column: v}}
+tables: {united.stock: {version_column: v, tool: Fivetran, rows: current}}
 """
     own = "`datasets` has rules for the versioned tables of united: expected a dataset of its own"
+    no_tool = "no tool writes a united table: name the tool of the table in each dataset, and take this out"
     assert sorted(located_problems_of(text)) == [
         "2: unite[0].datasets: expected a pattern of datasets, as tenant_*, got 'tenant-a'",
         f"2: unite[0].into: {own}",
@@ -111,6 +112,8 @@ tables: {united.stock: {version_column: v}}
         f"4: unite[2].into: {own}",
         f"5: unite[3].into: {own}",
         "5: unite[3]: united.stock is written by an entry before, too: name another dataset with `into`",
+        f"7: tables.united.stock.rows: {no_tool}",
+        f"7: tables.united.stock.tool: {no_tool}",
         "7: tables.united.stock.version_column: no column for versions here: `dataset_column` of `unite` holds the dataset "
         "of each row: take it out",
     ]

@@ -156,6 +156,52 @@ def test_changes_and_other_rows_are_not_one_table(cloud: FakeBigQuery) -> None:
     assert "the rows are changes in tenant_a, tenant_b, tenant_c, and they are not in tenant_d" in str(current.error)
 
 
+FIVETRAN = {"id": "INT64", "_fivetran_deleted": "BOOL", "_fivetran_synced": "TIMESTAMP"}
+AIRBYTE = {"id": "INT64", "_airbyte_raw_id": "STRING", "_airbyte_extracted_at": "TIMESTAMP", "_ab_cdc_deleted_at": "STRING"}
+
+
+@pytest.mark.parametrize(("tool", "columns"), [("Fivetran", FIVETRAN), ("Airbyte", AIRBYTE)])
+@pytest.mark.parametrize("declared", ["", "  tenant_a.orders: {{tool: {tool}, rows: current}}\n"])
+def test_tables_of_other_tools_get_the_unified_view_and_no_current_one_that_would_show_deleted_rows(
+    cloud: FakeBigQuery, tool: str, columns: dict[str, str], declared: str
+) -> None:
+    for tenant in TENANTS:
+        cloud.datasets[tenant] = {}
+        cloud.land("orders", columns, dataset=tenant)
+    text = f"{UNITE}tables:\n  united.orders: {{keys: [id]}}\n{declared.format(tool=tool)}"
+    results = brought_up(cloud, configured(text))
+    assert results["unified"].error is None
+    error = str(results["current"].error)
+    assert f"{PROJECT}.tenant_a.orders ({tool}), {PROJECT}.tenant_b.orders ({tool})" in error
+    assert "`current: false` of tables.united.orders" in error
+    assert "orders_current" not in cloud.datasets["united"]
+    alone = brought_up(cloud, configured(f"{UNITE}tables: {{united.orders: {{current: false}}}}"))
+    assert [one.error for one in alone.values()] == [None, None, None]
+
+
+def test_a_declared_tool_counts_also_where_the_columns_tell_none(cloud: FakeBigQuery) -> None:
+    text = f"{UNITE}tables: {{united.orders: {{keys: [id]}}, orders: {{tool: Stitch, rows: current}}}}"
+    assert f"{PROJECT}.tenant_c.orders (Stitch)" in str(brought_up(cloud, configured(text))["current"].error)
+
+
+def test_a_tenant_with_another_tool_may_be_retired(cloud: FakeBigQuery) -> None:
+    cloud.land("orders", FIVETRAN, dataset="tenant_d")
+    assert "tenant_d.orders (Fivetran)" in str(brought_up(cloud, configured())["current"].error)
+    retired = configured(f"{UNITE}tables: {{united.orders: {{keys: [id], retire: [tenant_d]}}}}")
+    assert brought_up(cloud, retired)["current"].error is None
+
+
+def test_a_clean_view_over_a_current_view_of_before_that_shows_another_tool_is_closed(cloud: FakeBigQuery) -> None:
+    cloud.schema_of = lambda _: [rest_field("id", STRING)]
+    everything = configured(f"{KEYED}policies: {{'*': {{'*': clear}}}}")
+    brought_up(cloud, everything)
+    assert "v.`id`" in text_of(cloud, "orders", "united__views_clean")
+    cloud.datasets["tenant_c"] = {}
+    cloud.land("orders", FIVETRAN, dataset="tenant_c")
+    assert brought_up(cloud, everything)["current"].error is not None
+    assert "v.`id`" not in text_of(cloud, "orders", "united__views_clean")
+
+
 def test_more_tables_than_a_query_may_read_are_refused_with_what_to_do(
     cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
