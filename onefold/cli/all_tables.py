@@ -11,7 +11,7 @@ import click
 
 from onefold.cli.common import ERROR, OK, Failure, print_lines, say, work_on_each
 from onefold.cli.output import echo_json
-from onefold.core.errors import KeyUnknown, NoCurrentView, NotFound
+from onefold.core.errors import KeyUnknown, NoCurrentView, NoOwnDataset, NothingToMerge, NoVersions
 from onefold.core.names import TableId
 from onefold.core.text import shown_list
 
@@ -23,11 +23,13 @@ class TableOutcome:
     table: the table.
     outcome: a word for it, such as `merged`.
     details: more fields of its entry in the JSON.
+    lacks_dataset: whether it was skipped because the dataset of its base and its view does not exist.
     """
 
     table: TableId
     outcome: str
     details: tuple[tuple[str, Any], ...] = ()
+    lacks_dataset: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return {"table": str(self.table), "outcome": self.outcome, **dict(self.details)}
@@ -52,7 +54,7 @@ def run_for_many(
 ) -> int:
     """Work on tables one after the other, print what became of them, and return the exit code.
 
-    A table that fails, whose key is unknown, or that the settings exclude, does not stop the others.
+    A table that fails, or is skipped, does not stop the others.
 
     Args:
         dataset: the dataset, for the summary.
@@ -67,18 +69,28 @@ def run_for_many(
     else:
         counts = Counter("failed" if isinstance(result, Failure) else result.outcome for result in results)
         print_lines(f"{dataset}: {', '.join(f'{count:,} {name}' for name, count in counts.items())}")
-    return ERROR if any(isinstance(result, Failure) for result in results) else OK
+    return code_of(results)
+
+
+def code_of(results: Sequence[TableOutcome | Failure]) -> int:
+    """Return the exit code: an error where a table failed, or where nothing could be done for want of a dataset."""
+    outcomes = [result for result in results if isinstance(result, TableOutcome)]
+    is_blocked = any(one.lacks_dataset for one in outcomes) and all(one.outcome == "skipped" for one in outcomes)
+    return ERROR if is_blocked or len(outcomes) < len(results) else OK
 
 
 def unless_skipped(work: Callable[[TableId], TableOutcome]) -> Callable[[TableId], TableOutcome]:
-    """Return `work`, for which a table is skipped, and no failure, whose key is unknown or that the settings exclude."""
+    """Return `work`, for which a table is skipped, and no failure, that is known to have nothing to work on.
+
+    Its key is unknown, the settings exclude it, its rows are no changes, it has no rows yet, or its views have no dataset.
+    """
 
     def skipping(table: TableId) -> TableOutcome:
         try:
             return work(table)
-        except (KeyUnknown, NoCurrentView, NotFound) as error:
+        except (KeyUnknown, NoCurrentView, NothingToMerge, NoVersions, NoOwnDataset) as error:
             say("yellow", f"Skipped: {error}")
-            return TableOutcome(table, "skipped", (("reason", str(error)),))
+            return TableOutcome(table, "skipped", (("reason", str(error)),), isinstance(error, NoOwnDataset))
 
     return skipping
 

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.cli.all_tables import TableOutcome, entry, refuse_for_many, run_for_many, unless_skipped
+from onefold.cli.all_tables import TableOutcome, code_of, entry, refuse_for_many, run_for_many, unless_skipped
 from onefold.cli.common import (
-    ERROR,
     OK,
-    Failure,
     accept_settings,
     announcing,
     as_json,
@@ -176,7 +174,7 @@ def _show_many(warehouse: Any, settings: Settings, dataset: str, match: str | No
     results = work_on_each([*needs], unless_skipped(work), None)
     if as_json:
         echo_json([entry(one) for one in results])
-    return ERROR if any(isinstance(one, Failure) for one in results) else OK
+    return code_of(results)
 
 
 def _needs(warehouse: Any, settings: Settings, dataset: str, match: str | None) -> dict[TableId, MergeNeed]:

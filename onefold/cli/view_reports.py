@@ -13,7 +13,7 @@ from onefold.cli.common import Failure, each, say
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json, is_quiet, output_console
 from onefold.cli.warehouse import with_near_name
-from onefold.core.errors import NotFound, NoVersions
+from onefold.core.errors import NoOwnDataset, NotFound, NoVersions
 from onefold.core.names import TableId
 from onefold.core.versioned_names import SkippedTable
 from onefold.ports.warehouse import StoredView
@@ -94,7 +94,7 @@ def work_on(
     """Work on the views of one table, or of all tables of a dataset and of those whose versions are gone, as a message does.
 
     A table without versions is an error where the command names it. Among all tables of a dataset it is a plan that does
-    nothing, with the reason as its warning.
+    nothing, with the reason as its warning. So is a table whose views have no dataset, which is skipped among others.
 
     Args:
         warehouse: where the tables are.
@@ -110,21 +110,24 @@ def work_on(
 
     Raises:
         NotFound: the dataset has neither versioned nor plain change tables, nor views of former ones.
+        NoOwnDataset: nothing can be done, because the dataset of the views does not exist.
     """
     from onefold.views.table_views import KINDS, TableViews
 
     settings = settings.with_plain(checked.dataset.dataset or "", checked.plain)
     views = TableViews(warehouse, settings, lambda kind, _: work(kind), _no_note if silent else _note)
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    lacking: list[str] = []
 
     def work_on_table(base: TableId) -> None:
         has_versions, is_united = False, settings.rules_for(base).of_united
         for result in views.bring_up_to_date(base, former=base in checked.left_over_current):
             has_versions = has_versions or result.kind == "unified"
             is_only = result.kind == "unified" or (result.kind == "current" and (not has_versions or is_united))
-            if result.skipped and is_only and not silent:
-                say("yellow", f"Skipped: {result.skipped}")
             made = _reported(result, warehouse, checked, settings)
+            lacking.extend([result.skipped] if result.lacks_dataset else [])
+            if result.skipped and is_only and not made and not silent:
+                say("yellow", f"Skipped: {result.skipped}")
             if isinstance(made, Failure):
                 if not silent:
                     made.show()
@@ -143,7 +146,19 @@ def work_on(
             raise
     for base in left_over if not checked.named.table else ():
         work_on_table(base)
-    return [made for kind in KINDS for made in found[kind]]
+    results = [made for kind in KINDS for made in found[kind]]
+    _check_possible(checked, results, lacking)
+    return results
+
+
+def _check_possible(checked: Checked, results: Sequence[Any], lacking: Sequence[str]) -> None:
+    """Check that something could be done.
+
+    Raises:
+        NoOwnDataset: nothing could, because the dataset of the views does not exist.
+    """
+    if lacking and not results:
+        raise NoOwnDataset(f"no view of {checked.dataset.dataset} can be written: {lacking[0]}")
 
 
 def _note(severity: str, text: str, event: str) -> None:  # noqa: ARG001 a line of the log has an event
@@ -165,6 +180,8 @@ def _reported(result: ViewResult, warehouse: Any, checked: Checked, settings: Se
             return None if result.base in checked.left_over_current and not made.stored else made
     if isinstance(result.error, NotFound) and checked.near:
         return Failure(result.base, _unknown(result, warehouse, checked, settings))
+    if result.lacks_dataset and checked.named.table:
+        return Failure(result.base, NoOwnDataset(result.skipped))
     if result.error:
         return Failure(result.base, with_near_name(result.error))
     plan = result.plan

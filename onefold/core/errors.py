@@ -178,6 +178,10 @@ class NoVersions(NotFound):
     """A table has no version that a view could read: all were dropped or are retired."""
 
 
+class NothingToMerge(NotFound):
+    """A table that has nothing to merge now: no table or row to read yet, or rows that are no changes."""
+
+
 class ViewNameTaken(OnefoldError):
     """The name of a view belongs to a table, or to a view that Onefold did not create."""
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from onefold.changelog.metadata import LANDED_AT, METADATA, has_metadata, is_pulled, metadata_of, metadata_problems
 from onefold.changelog.plain_tables import is_current_already
-from onefold.core.errors import NotFound, SchemaConflict
+from onefold.core.errors import NothingToMerge, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.core.versioned_names import VersionedNames
 from onefold.merge.merge_state import MergeState
@@ -97,13 +97,13 @@ def find_changes(warehouse: BaseWarehouse, table: TableId, rules: TableRules) ->
         rules: the settings of the table, with the form of the names of versions.
 
     Raises:
-        NotFound: there is neither.
+        NothingToMerge: there is neither.
     """
     versions = read_change_versions(warehouse, table, rules.names)
     if not versions:
         near = near_name(table.table, warehouse.list_bases(table.dataset or "", rules.names))
         advice = near or f", {rules.names.described_versions(table.table)}"
-        raise NotFound(f"there is neither a change table {table} nor a version of it{advice}: correct the name")
+        raise NothingToMerge(f"there is neither a change table {table} nor a version of it{advice}: correct the name")
     return change_tables(table, versions, rules)
 
 
@@ -144,12 +144,12 @@ def changes_in_use(table: TableId, found: Sequence[ChangeTable], rules: TableRul
         rules: the settings of the table.
 
     Raises:
-        NotFound: all versions are retired.
+        NothingToMerge: all versions are retired.
     """
     by_id = {source.version.id: source for source in found}
     sources = [by_id[version.id] for version in active_versions((source.version for source in found), rules)]
     if not sources:
-        raise NotFound(f"all versions of {table} are retired in onefold.yaml: there is nothing to merge")
+        raise NothingToMerge(f"all versions of {table} are retired in onefold.yaml: there is nothing to merge")
     return sources
 
 
@@ -219,23 +219,23 @@ def check_has_changes(table: TableId, found: Iterable[ChangeTable], rules: Table
         rules: the settings of the table.
 
     Raises:
-        NotFound: services write the rows without change metadata, or Datastream keeps one row for each key. Neither is an
-            error in a merge of many tables.
+        NothingToMerge: services write the rows without change metadata, or Datastream keeps one row for each key. Neither is
+            an error in a merge of many tables.
     """
     found = list(found)
     current = [one.version.columns for one in found if is_current_already(one.version.columns)]
     if any(metadata_of(columns).get("is_deleted") for columns in current):
-        raise NotFound(
+        raise NothingToMerge(
             f"{table} has no key at the source, so Datastream's merge mode appends all of its changes, and they cannot be "
             "merged: give it a key at the source, or have the stream write in append-only mode"
         )
     if current:
-        raise NotFound(
+        raise NothingToMerge(
             f"{table} is current already, with one row for each key: there is nothing to merge. Datastream keeps it so; "
             "`onefold current` writes a view without the metadata"
         )
     if are_direct((one.version for one in found), rules):
-        raise NotFound(
+        raise NothingToMerge(
             f"{table} has nothing to merge: no version in use has {METADATA}, by which a row is a change. Its current view "
             "shows the latest rows"
         )

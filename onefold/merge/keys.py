@@ -17,7 +17,7 @@ from typing import Any
 from onefold.changelog.declared_keys import same_columns, source_key
 from onefold.changelog.metadata import CAPTURE_FIELDS, DATABASE_NAME, SOURCE_NAME, metadata_of, metadata_sql
 from onefold.changelog.position import sequence_sql
-from onefold.core.errors import NotFound, SchemaConflict
+from onefold.core.errors import NothingToMerge, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.core.text import shown_list
 from onefold.merge.base_table import POSITION
@@ -63,7 +63,7 @@ def captured_keys(
     Raises:
         SchemaConflict: tenants have no key, do not agree, or have another key than the base; the error names all of them. Or
             the declared key is not that of the base.
-        NotFound: no version declares a key, and no row has landed.
+        NothingToMerge: no version declares a key, and no row has landed.
     """
     captured = [one for one in changes if is_captured(one.version.columns) and not one.added]
     if not captured:
@@ -193,14 +193,14 @@ def agreed_key(table: TableId, keys: PrimaryKeys, base_keys: Sequence[str] = ())
 
     Raises:
         SchemaConflict: tenants have no key or do not agree; the error names all of them.
-        NotFound: no row has landed.
+        NothingToMerge: no row has landed.
 
     Examples:
         >>> agreed_key(TableId("p", "d", "customer"), {Tenant("s", "a"): ("id",), Tenant("s", "b"): ("ID",)})
         ('id',)
     """
     if not keys:
-        raise NotFound(f"{table}: no row has landed yet that tells its key: wait for the first, or {_BY_HAND}")
+        raise NothingToMerge(f"{table}: no row has landed yet that tells its key: wait for the first, or {_BY_HAND}")
     tenants = _by_key(keys)
     keyless = tenants.pop(frozenset(), [])
     problems = [_keyless(table, keyless)] if keyless else []

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from onefold.core.errors import KeyUnknown, NoCurrentView, NotFound
+from onefold.core.errors import KeyUnknown, NoCurrentView, NoOwnDataset, NothingToMerge, NoVersions
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
 from onefold.merge.plan import MergePlan
@@ -60,7 +60,8 @@ def refresh_current(
         sleep: pauses for so many seconds between two tries.
 
     Raises:
-        NotFound: there is neither a change table nor a version of one.
+        NoVersions: there is neither a change table nor a version of one.
+        NoOwnDataset: there is no dataset for the view.
         InvalidInput: nobody named the keys, or the base was made with other keys.
         NoCurrentView: the settings exclude the table.
         SchemaConflict: everything that keeps the table from having a latest state.
@@ -72,9 +73,9 @@ def refresh_current(
     kind = kind_of(warehouse, table, settings, tuple(keys))
     try:
         return _brought_up_to_date(kind, announce, sleep)
-    except NotFound as error:
+    except (NoVersions, NothingToMerge) as error:
         bases = set(warehouse.list_bases(table.dataset or "", settings.names_in(table.dataset))) - {table.table}
-        raise NotFound(f"there is no change table {table}{near_name(table.table, bases)}, and {error}") from error
+        raise NoVersions(f"there is no change table {table}{near_name(table.table, bases)}, and {error}") from error
 
 
 def plan_current(warehouse: BaseWarehouse, table: TableId, keys: Sequence[str], settings: Settings) -> CurrentView:
@@ -119,6 +120,7 @@ def _brought_up_to_date(
 
     Raises:
         KeyUnknown: nobody knows the key.
+        NoOwnDataset: there is no dataset for the view.
         OnefoldError: a view could not be written.
     """
 
@@ -130,7 +132,7 @@ def _brought_up_to_date(
         if result.error:
             raise result.error
     if results[0].plan is None:
-        raise KeyUnknown(results[0].skipped)
+        raise (NoOwnDataset if results[0].lacks_dataset else KeyUnknown)(results[0].skipped)
     return _done(results[0].plan, kind)
 
 
@@ -138,10 +140,10 @@ def _done(plan: ViewPlan, kind: CurrentKind) -> CurrentView:
     """Return what a refresh did.
 
     Raises:
-        NotFound: there was nothing to write.
+        NoVersions: there was nothing to write.
     """
     if plan.view is None:
-        raise NotFound(f"there is no version of {kind.base}: correct the name")
+        raise NoVersions(f"there is no version of {kind.base}: correct the name")
     base = base_table(kind.settings.rules_for(kind.base).base_place(kind.base))
     reads_base = f"FROM {base.quoted} " in plan.view.query and not left_out(plan.view.query)
     return CurrentView(plan.view.id, kind.base, plan.view.query, plan.action, base if reads_base else None, plan)

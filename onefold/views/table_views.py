@@ -51,6 +51,7 @@ class ViewResult:
         plan: what was done; None where nothing was.
         error: why the view failed.
         skipped: why the table has no such view.
+        lacks_dataset: whether that is because the dataset of the view does not exist.
     """
 
     kind: Kind
@@ -58,6 +59,7 @@ class ViewResult:
     plan: ViewPlan | None = None
     error: OnefoldError | None = None
     skipped: str = ""
+    lacks_dataset: bool = False
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,6 @@ class TableViews:
         try:
             return ViewResult(kind, base, work())
         except (KeyUnknown, NoCurrentView, NoCleanViews, NoOwnDataset) as error:
-            return ViewResult(kind, base, skipped=str(error))
+            return ViewResult(kind, base, skipped=str(error), lacks_dataset=isinstance(error, NoOwnDataset))
         except OnefoldError as error:
             return ViewResult(kind, base, error=error)

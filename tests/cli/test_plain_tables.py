@@ -101,11 +101,11 @@ def test_current_says_of_a_table_of_the_merge_mode_that_it_is_current_already(ru
     assert "is current already" in merged.err
 
 
-def test_without_the_dataset_a_named_table_is_an_error_and_others_are_skipped(run: Run, mydb: EmulatedDataset) -> None:
-    named = run("current", f"{mydb.name}.orders")
-    assert named.code == 1
-    assert f"CREATE SCHEMA `{mydb.name}__onefold`" in named.err
-    assert run("current", f"{mydb.name}.*").code == 0
+def test_without_the_dataset_a_command_is_an_error_that_says_what_creates_it(run: Run, mydb: EmulatedDataset) -> None:
+    for words in (("current", "orders"), ("refresh", "orders"), ("current", "*"), ("merge", "*"), ("refresh", "*")):
+        ended = run(words[0], f"{mydb.name}.{words[1]}")
+        assert ended.code == 1, words
+        assert f"CREATE SCHEMA `{mydb.name}__onefold`" in ended.err, words
     assert names(mydb) == THEIRS
 
 
