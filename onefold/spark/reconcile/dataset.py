@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.batches.arguments import DatasetArguments, ReconcileArguments
 from onefold.batches.values import Uri
-from onefold.core.errors import KeyUnknown, NotFound, OnefoldError, TryAgain
+from onefold.core.errors import KeyUnknown, NothingToMerge, OnefoldError, TryAgain
 from onefold.core.log import LogSeverity, log
 from onefold.core.names import TableId
 from onefold.core.retry import CONFLICT_BACKOFF
@@ -158,7 +158,7 @@ def _report(need: MergeNeed, merge: Callable[[TableId], JobReport]) -> MergedTab
     name = table.table
     try:
         done = _merged(name, need, merge)
-    except (KeyUnknown, NotFound) as error:
+    except (KeyUnknown, NothingToMerge) as error:
         done = MergedTableReport(name, "skipped", reasons=tuple(str(error).splitlines()))
     except OnefoldError as error:
         done = MergedTableReport(name, "failed", reasons=tuple(str(error).splitlines()))

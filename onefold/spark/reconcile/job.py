@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from onefold.batches.arguments import UNAVAILABLE_VALUE, ReconcileArguments
-from onefold.core.errors import InvalidInput, NotFound
+from onefold.core.errors import InvalidInput, NothingToMerge
 from onefold.core.names import fold_case
 from onefold.spark.io.base_folder import BaseFolder
 from onefold.spark.io.base_output import BaseOutput, StagedFiles, StoredFiles, open_output
@@ -56,7 +56,7 @@ def reconcile(spark: SparkSession, arguments: ReconcileArguments, warehouse: Job
 
     Raises:
         InvalidInput: the arguments, or the files and tables that they name, have errors. Nothing was written.
-        NotFound: the window holds no change. Nothing was written.
+        NothingToMerge: the window holds no change. Nothing was written.
         TryAgain: an error that may pass.
     """
     if not arguments.keys and warehouse is not None:
@@ -86,7 +86,7 @@ def _winners_in_memory(plan: JobPlan, *, may_be_empty: bool = False) -> Iterator
     """Give the winners, completed with the values that the log lacks.
 
     Raises:
-        NotFound: there is no change.
+        NothingToMerge: there is no change.
     """
     changes = _changes(plan)
     with in_memory() as store:
@@ -135,7 +135,7 @@ def _staged(plan: JobPlan, output: BaseOutput) -> tuple[Winners, StagedFiles]:
 
 def _check_any(winners: Winners) -> None:
     if not winners.changes:
-        raise NotFound("there is no change in the window: nothing was written")
+        raise NothingToMerge("there is no change in the window: nothing was written")
 
 
 def _write(plan: JobPlan, output: BaseOutput) -> JobReport:

@@ -213,17 +213,18 @@ def test_a_view_that_cannot_be_written_after_its_merge_is_no_table_that_is_up_to
 def test_an_error_of_any_class_is_one_of_its_table_alone(
     spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    many = Many(dataset, "odd", "a", "b")
+    many = Many(dataset, "odd", "a", "b", "c")
     prepared = BigQueryBases._prepared
+    errors = {"odd_a": RuntimeError("Java is gone"), "odd_c": NotFound("a query on local: the base is gone")}
 
     def fail_one(self: BigQueryBases, plan: Any, *arguments: Any) -> Any:
-        if plan.base.table.table == "odd_a":
-            raise RuntimeError("Java is gone")
+        if error := errors.get(plan.base.table.table):
+            raise error
         return prepared(self, plan, *arguments)
 
     monkeypatch.setattr(BigQueryBases, "_prepared", fail_one)
     report = many.run(spark)
-    assert many.outcomes(report) == {"a": "failed", "b": "merged"}
+    assert many.outcomes(report) == {"a": "failed", "b": "merged", "c": "failed"}
     assert report.tables[0].reasons == ("RuntimeError: Java is gone",)
 
 
