@@ -145,13 +145,13 @@ def measure(stage: str, rows: int, server: Server, environ: dict[str, str]) -> M
     """
     folder = Path(tempfile.mkdtemp(prefix=f"many_{stage}_"))
     folder.chmod(0o777)
-    ours, theirs = _spawn.Pipe(duplex=False)
-    process = _spawn.Process(target=_work, args=(stage, Scene(rows, folder, server, environ), theirs))
+    receiver, sender = _spawn.Pipe(duplex=False)
+    process = _spawn.Process(target=_work, args=(stage, Scene(rows, folder, server, environ), sender))
     process.start()
-    theirs.close()
+    sender.close()
     found = Measured(stage, rows)
     with suppress(EOFError):  # it failed before it began, which its exit code says
-        ours.recv()
+        receiver.recv()
     started = time.perf_counter()
     while process.is_alive():
         found.samples.append((time.perf_counter() - started, resident(process.pid or 0)))

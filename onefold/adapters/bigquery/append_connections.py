@@ -25,7 +25,7 @@ from onefold.core.names import TableId
 _TIMEOUT = 30.0
 """Seconds for the answers to all requests that were sent together."""
 MAX_IDLE = 25
-"""Idle connections. A project has 1,000 in a region, and BigQuery ends those that are idle for ten minutes."""
+"""Idle connections. A project has 5,000 in a region, and BigQuery ends those that are idle for ten minutes."""
 
 
 class ConnectionBroken(Exception):
