@@ -107,7 +107,15 @@ def methods() -> dict[str, set[str]]:
 
 def read(function: str) -> set[str]:
     """Return the variables that a function's code reads through the settings."""
-    checking = ("environment.py", "batches.py", "registry.py", "events.py", "view_templates.py", "yaml_unite.py")
+    checking = (
+        "environment.py",
+        "places.py",
+        "batches.py",
+        "registry.py",
+        "events.py",
+        "view_templates.py",
+        "yaml_unite.py",
+    )
     settings = {ROOT / "onefold" / "settings" / name for name in checking}
     asked = set().union(*(attributes(tree(path), "settings") for path in modules(function) - settings))
     waiting, found = list(asked), set()
