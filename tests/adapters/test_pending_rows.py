@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
+from google.api_core.exceptions import RetryError
 from support.fake_pending_streams import FakePendingStreams
 
 from onefold.adapters.bigquery.pending_rows import MAX_ROWS, PendingRows
@@ -16,6 +17,7 @@ from onefold.schema.types import parse_type
 
 TABLE = TableId("p", "fraud_models", "score_v_abc")
 ROW = {"id": 1, "name": "Zoë", "at": "2026-05-03 12:00:00+00:00", "data": "AAE=", "_day": "2026-05-03"}
+ERRORS = [None, RetryError("the client's own retries", None)]  # type: ignore[no-untyped-call]
 LANDED = {"id": 1, "name": "Zoë", "at": datetime(2026, 5, 3, 12, tzinfo=UTC), "data": b"\x00\x01", "_day": date(2026, 5, 3)}
 
 
@@ -39,15 +41,19 @@ def test_rows_of_a_file_are_visible_after_the_commit(fake: FakePendingStreams) -
     assert fake.rows("score_v_abc") == [LANDED, {**LANDED, "id": 2, "name": None}]
 
 
+@pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("fault", ["create", "append", "rows", "finalize", "refuse"])
-def test_before_the_commit_every_fault_leaves_the_rows_to_a_load_job(fake: FakePendingStreams, fault: str) -> None:
-    fake.fail = fault
+def test_before_the_commit_every_fault_leaves_the_rows_to_a_load_job(
+    fake: FakePendingStreams, fault: str, error: Exception | None
+) -> None:
+    fake.fail, fake.error = fault, error
     assert PendingRows(fake, fake).append(TABLE, [ROW]) is None
     assert fake.rows("score_v_abc") == []
 
 
-def test_a_commit_whose_answer_was_lost_is_looked_up(fake: FakePendingStreams) -> None:
-    fake.fail, fake.after = "commit", True
+@pytest.mark.parametrize("error", ERRORS)
+def test_a_commit_whose_answer_was_lost_is_looked_up(fake: FakePendingStreams, error: Exception | None) -> None:
+    fake.fail, fake.after, fake.error = "commit", True, error
     assert PendingRows(fake, fake).append(TABLE, [ROW]) is not None
     assert fake.rows("score_v_abc") == [LANDED]
 

@@ -2,7 +2,8 @@
 
 It honours: streams of a table; rows that are appended at an offset, once each, and decoded by the descriptor of the request;
 streams that are finished take no rows, and only they are committed, once; rows are visible when their stream is committed.
-`fail` names the method whose next call ends with an error; `after` says whether it has done its work before.
+`fail` names the method whose next call ends with an error; `after` says whether it has done its work before; `error` is that
+of the client's own retries. A call without `retry=None` would be tried again by the client for up to 20 minutes.
 It does not: know quotas, permissions, or more than one request of a connection.
 """
 
@@ -36,6 +37,7 @@ class FakePendingStreams:
         self.streams: dict[str, Stream] = {}
         self.fail: str | None = None
         self.after = False
+        self.error: Exception | None = None
         self.is_lost = False
         """Whether no stream can be looked at."""
 
@@ -46,7 +48,9 @@ class FakePendingStreams:
         """The visible rows of a table."""
         return [row for one in self.streams.values() if one.table == table and one.committed for row in one.rows]
 
-    def create_write_stream(self, *, parent: str, write_stream: types.WriteStream, timeout: float) -> types.WriteStream:
+    def create_write_stream(
+        self, *, parent: str, write_stream: types.WriteStream, retry: None, timeout: float
+    ) -> types.WriteStream:
         self._may_fail("create")
         assert write_stream.type_ == types.WriteStream.Type.PENDING
         name = f"{parent}/streams/{len(self.streams)}"
@@ -54,7 +58,7 @@ class FakePendingStreams:
         return types.WriteStream(name=name)
 
     def append_rows(
-        self, requests: Iterator[types.AppendRowsRequest], *, timeout: float, metadata: Any
+        self, requests: Iterator[types.AppendRowsRequest], *, retry: None, timeout: float, metadata: Any
     ) -> Iterator[types.AppendRowsResponse]:
         self._may_fail("append")
         (request,) = requests
@@ -71,13 +75,13 @@ class FakePendingStreams:
         stream.rows += [decoder.row(data) for data in request.proto_rows.rows.serialized_rows]
         yield types.AppendRowsResponse(append_result=types.AppendRowsResponse.AppendResult(offset=0))
 
-    def finalize_write_stream(self, *, name: str, timeout: float) -> types.FinalizeWriteStreamResponse:
+    def finalize_write_stream(self, *, name: str, retry: None, timeout: float) -> types.FinalizeWriteStreamResponse:
         self._may_fail("finalize")
         self.streams[name].is_finished = True
         return types.FinalizeWriteStreamResponse(row_count=len(self.streams[name].rows))
 
     def batch_commit_write_streams(
-        self, request: types.BatchCommitWriteStreamsRequest, *, timeout: float
+        self, request: types.BatchCommitWriteStreamsRequest, *, retry: None, timeout: float
     ) -> types.BatchCommitWriteStreamsResponse:
         if not self.after:
             self._may_fail("commit")
@@ -89,7 +93,7 @@ class FakePendingStreams:
         self._may_fail("commit")
         return types.BatchCommitWriteStreamsResponse(commit_time=stream.committed)
 
-    def get_write_stream(self, *, name: str, timeout: float) -> types.WriteStream:
+    def get_write_stream(self, *, name: str, retry: None, timeout: float) -> types.WriteStream:
         if self.is_lost:
             raise api.ServiceUnavailable("as it was told to")  # type: ignore[no-untyped-call]
         return types.WriteStream(name=name, commit_time=self.streams[name].committed)
@@ -97,4 +101,4 @@ class FakePendingStreams:
     def _may_fail(self, method: str) -> None:
         if self.fail == method:
             error = api.ResourceExhausted if method == "create" else api.ServiceUnavailable
-            raise error("as it was told to")
+            raise self.error or error("as it was told to")

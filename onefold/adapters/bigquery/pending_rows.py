@@ -25,6 +25,7 @@ from onefold.schema.types import Scalar
 MAX_ROWS = 9_000_000
 """Bytes of rows in the one request, which has to stay below 10 MB in all."""
 _SECONDS = 60.0
+"""For each call. The client's own retries are off: where the quota of streams is used up it would try for 20 minutes."""
 _JSON = Scalar("JSON")
 
 
@@ -37,17 +38,21 @@ class Tables(Protocol):
 class WriteClient(Protocol):
     """The methods of `BigQueryWriteClient` that the writer needs."""
 
-    def create_write_stream(self, *, parent: str, write_stream: types.WriteStream, timeout: float) -> types.WriteStream: ...
+    def create_write_stream(
+        self, *, parent: str, write_stream: types.WriteStream, retry: None, timeout: float
+    ) -> types.WriteStream: ...
 
-    def append_rows(self, requests: Iterator[types.AppendRowsRequest], *, timeout: float, metadata: Any) -> Any: ...
+    def append_rows(
+        self, requests: Iterator[types.AppendRowsRequest], *, retry: None, timeout: float, metadata: Any
+    ) -> Any: ...
 
-    def finalize_write_stream(self, *, name: str, timeout: float) -> types.FinalizeWriteStreamResponse: ...
+    def finalize_write_stream(self, *, name: str, retry: None, timeout: float) -> types.FinalizeWriteStreamResponse: ...
 
     def batch_commit_write_streams(
-        self, request: types.BatchCommitWriteStreamsRequest, *, timeout: float
+        self, request: types.BatchCommitWriteStreamsRequest, *, retry: None, timeout: float
     ) -> types.BatchCommitWriteStreamsResponse: ...
 
-    def get_write_stream(self, *, name: str, timeout: float) -> types.WriteStream: ...
+    def get_write_stream(self, *, name: str, retry: None, timeout: float) -> types.WriteStream: ...
 
 
 class PendingRows:
@@ -69,7 +74,7 @@ class PendingRows:
         parent = f"projects/{table.project}/datasets/{table.dataset}/tables/{table.table}"
         try:
             stream = self._written(parent, serialized, proto)
-        except api.GoogleAPICallError:
+        except api.GoogleAPIError:
             return None  # as the quota of streams: nothing of the stream is visible
         return LoadedJob(stream, len(rows)) if stream and self._is_committed(parent, stream) else None
 
@@ -89,10 +94,10 @@ class PendingRows:
         """Return the name of a finished stream with all rows; None where BigQuery has not taken all of them.
 
         Raises:
-            GoogleAPICallError: an error, before anything is visible.
+            GoogleAPIError: an error, before anything is visible.
         """
         pending = types.WriteStream(type_=types.WriteStream.Type.PENDING)
-        stream = self._client.create_write_stream(parent=parent, write_stream=pending, timeout=_SECONDS).name
+        stream = self._client.create_write_stream(parent=parent, write_stream=pending, retry=None, timeout=_SECONDS).name
         request = types.AppendRowsRequest(
             write_stream=stream,
             offset=0,
@@ -103,10 +108,10 @@ class PendingRows:
             ),
         )
         routing = ("x-goog-request-params", f"write_stream={urllib.parse.quote(stream, safe='')}")
-        answers = list(self._client.append_rows(iter([request]), timeout=_SECONDS, metadata=[routing]))
+        answers = list(self._client.append_rows(iter([request]), retry=None, timeout=_SECONDS, metadata=[routing]))
         if len(answers) != 1 or answers[0].error.code:
             return None
-        written = self._client.finalize_write_stream(name=stream, timeout=_SECONDS).row_count
+        written = self._client.finalize_write_stream(name=stream, retry=None, timeout=_SECONDS).row_count
         return stream if written == len(rows) else None
 
     def _is_committed(self, parent: str, stream: str) -> bool:
@@ -116,11 +121,11 @@ class PendingRows:
             TryAgain: neither the commit nor the look at the stream was answered clearly.
         """
         request = types.BatchCommitWriteStreamsRequest(parent=parent, write_streams=[stream])
-        with suppress(api.GoogleAPICallError):
-            answer = self._client.batch_commit_write_streams(request, timeout=_SECONDS)
+        with suppress(api.GoogleAPIError):
+            answer = self._client.batch_commit_write_streams(request, retry=None, timeout=_SECONDS)
             return not answer.stream_errors
-        with suppress(api.GoogleAPICallError):
-            if self._client.get_write_stream(name=stream, timeout=_SECONDS).commit_time:
+        with suppress(api.GoogleAPIError):
+            if self._client.get_write_stream(name=stream, retry=None, timeout=_SECONDS).commit_time:
                 return True
         # The commit may still take place: a load job of the same rows could write them twice.
         raise TryAgain(
