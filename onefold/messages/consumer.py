@@ -127,17 +127,25 @@ def consume_parts(
         message_log = MessageLog(adapter)
         message_log.fields["message_id"] = part.id
         try:
-            handle(part, message_log)
-        except OnefoldError as error:
-            if not isinstance(error, TryAgain):
-                _not_handled(part, error, message_log, publisher, topics.dead_letter)
-                continue
-            _log_again(error, message_log)
-            again.append(Message(part.data))
-        except Exception as error:  # noqa: BLE001 a bug that concerns one part keeps that part only
+            _handle_part(part, handle, message_log, publisher, topics.dead_letter)
+        except Exception as error:  # noqa: BLE001 an error that may pass, or a bug, keeps its part only
             _log_again(error, message_log)
             again.append(Message(part.data))
     _publish_again(again, len(parts), publisher, topics.again)
+
+
+def _handle_part(part: Delivery, handle: Handle, message_log: MessageLog, publisher: Publisher, topic: str | None) -> None:
+    """Handle a part, or dead-letter it.
+
+    Raises:
+        TryAgain: an error that may pass, also of the topic of dead letters.
+    """
+    try:
+        handle(part, message_log)
+    except TryAgain:
+        raise
+    except OnefoldError as error:
+        _not_handled(part, error, message_log, publisher, topic)
 
 
 def _publish_again(messages: list[Message], parts: int, publisher: Publisher, topic: str | None) -> None:

@@ -112,6 +112,15 @@ def test_a_table_that_is_invalid_is_dead_lettered_alone(handler: MemoryHandler, 
     assert json.loads(letter.data) == {"dataset": "shop", "table": named}
 
 
+def test_while_the_topic_of_dead_letters_takes_no_message_only_what_is_invalid_is_tried_again(
+    handler: MemoryHandler,
+) -> None:
+    handler.publisher.errors["dead-letter"] = TryAgain("503")
+    handler.handle(together(("a`b", "abc"), ("customer", "abc"), ("items", "abc")))
+    assert views(handler) == {"customer", "items"}
+    assert again(handler) == [table_message("shop", "a`b", "abc")]
+
+
 def test_while_no_table_can_be_refreshed_the_whole_message_is_delivered_again(handler: MemoryHandler) -> None:
     fail(handler, TryAgain("503"), *TABLES)
     with pytest.raises(TryAgain, match="3 of 3 parts"):
