@@ -211,6 +211,10 @@ class TryAgain(OnefoldError):
     """An error that may pass; a retry, or another delivery of the message, may succeed."""
 
 
+class Postponed(TryAgain):
+    """Rows of a table were not written for a reason that need not be the table's own, such as the end of a connection."""
+
+
 class ViewChanged(TryAgain):
     """Somebody else wrote the view between the read and the write."""
 

@@ -50,10 +50,14 @@ class RowWriter(Protocol):
             Rejected: the table may not be read.
         """
 
+    def opened(self, id_: TableId) -> TableWriter | None:
+        """Return a table that `open` returned before and whose columns are remembered, without a call; None for others."""
+
     def append_each(self, batches: Sequence[tuple[TableWriter, Sequence[Row]]]) -> list[Appended]:
         """Append rows to several tables of one dataset, which `open` returned, and return what became of each table's rows.
 
-        The error of one table does not keep the rows of others from being appended.
+        The error of one table does not keep the rows of others from being appended. `Postponed` is an error that need not
+        be the table's own.
         """
 
 

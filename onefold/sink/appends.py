@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from onefold.core.errors import InvalidRecord, OnefoldError, TryAgain
+from onefold.core.errors import InvalidRecord, OnefoldError, Postponed, TryAgain
 from onefold.core.names import TableId
 from onefold.messages.change_records import ChangeMessage
 from onefold.ports.rows import Appended, Row, RowErrors, RowWriter, TableWriter
@@ -57,10 +57,26 @@ def append_messages(messages: Sequence[ChangeMessage], landing: RowWriter, now: 
         landing: the tables.
         now: the time of landing of all rows.
     """
-    built = [_built(message, landing, now) for message in messages]
+    parts: dict[bool, list[ChangeMessage]] = {True: [], False: []}
+    for message in messages:
+        parts[landing.opened(_id_of(message, landing)) is not None].append(message)
+    # The columns of tables that are not known are read one after the other, which may take long.
+    landed = {**_appended(parts[True], landing, now), **_appended(parts[False], landing, now)}
+    return [landed[one.versioned_table] for one in messages]
+
+
+def _appended(messages: Sequence[ChangeMessage], landing: RowWriter, now: datetime) -> dict[str, LandingResult]:
+    """Append rows, and return what became of them by table. Where columns cannot be read now, no further ones are read."""
+    built: list[_Rows | LandingResult] = []
+    outage: OnefoldError | None = None
+    for message in messages:
+        one = LandingResult(message, error=outage) if outage else _built(message, landing, now)
+        outage = one.error if isinstance(one, LandingResult) and isinstance(one.error, Postponed) else None
+        built.append(one)
     ready = [one for one in built if isinstance(one, _Rows)]
     outcomes = iter(landing.append_each([(one.table, list(one.rows.values())) for one in ready]))
-    return [one.after(next(outcomes)) if isinstance(one, _Rows) else one for one in built]
+    done = [one.after(next(outcomes)) if isinstance(one, _Rows) else one for one in built]
+    return {one.message.versioned_table: one for one in done}
 
 
 def _built(message: ChangeMessage, landing: RowWriter, now: datetime) -> _Rows | LandingResult:
@@ -85,9 +101,17 @@ def _opened(message: ChangeMessage, landing: RowWriter) -> TableWriter:
 
     Raises:
         TryAgain: the table does not exist yet.
+        Postponed: its columns cannot be read now.
     """
-    id_ = TableId(landing.project, message.dataset, message.versioned_table)
-    table = landing.open(id_)
+    id_ = _id_of(message, landing)
+    try:
+        table = landing.open(id_)
+    except TryAgain as error:
+        raise Postponed(str(error)) from error
     if table is None:
         raise TryAgain(f"expected a table {id_}, got none yet: its rows are delivered again until capture has made it")
     return table
+
+
+def _id_of(message: ChangeMessage, landing: RowWriter) -> TableId:
+    return TableId(landing.project, message.dataset, message.versioned_table)

@@ -12,12 +12,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from onefold.core.errors import InvalidMessage, InvalidRecord, InvalidSettings, OnefoldError, Rejected, TryAgain
+from onefold.core.errors import (
+    InvalidMessage,
+    InvalidRecord,
+    InvalidSettings,
+    OnefoldError,
+    Postponed,
+    Rejected,
+    TryAgain,
+)
 from onefold.messages.change_records import (
     TOPIC,
     ChangeMessage,
     ChangeMessages,
     change_message,
+    encode_record,
+    message_of_tables,
     parse_change_messages,
     parse_stored_message,
 )
@@ -54,13 +64,11 @@ class RecordHandler:
         message_log.fields |= {"dataset": messages.dataset, **_version(messages)}
         self._check_allowed(messages)
         landed = append_messages([self._stored(one) for one in messages.tables], self.landing, self.now())
-        errors = [one.error for one in landed if one.error]
-        if errors and len(errors) == len(landed) and not messages.unnamed:
-            raise next((error for error in errors if isinstance(error, TryAgain)), errors[0])
+        _check_divided(messages, landed)
+        # Before the letters: rows that come twice disappear when they are merged, and letters that come twice do not.
+        self._publish(self.settings.topic_change_records or TOPIC, list(_again(landed)))
         letters = [one for table in landed for one in _letters_of(table, delivery.id)]
         self._publish(self.settings.topic_dead_letter, [*letters, *_unnamed_letters(messages, delivery.id)])
-        again = [one for one in landed if isinstance(one.error, TryAgain)]
-        self._publish(self.settings.topic_change_records or TOPIC, [_alone(one.message) for one in again])
         log_landed(message_log, messages, landed)
 
     def _check_allowed(self, messages: ChangeMessages) -> None:
@@ -119,6 +127,33 @@ class _RetryingPublisher:
             return self.publisher.publish(topic, messages)
         except Rejected as error:
             raise TryAgain(f"rows that do not fit or did not land could not be published to {topic}: {error}") from error
+
+
+def _check_divided(messages: ChangeMessages, landed: Sequence[LandingResult]) -> None:
+    """Check that what is left of a message is less than the message.
+
+    Raises:
+        TryAgain: no table has taken rows, and all were postponed, or none was: the whole message is delivered again.
+        Rejected: no table can ever take rows.
+    """
+    errors = [one.error for one in landed if one.error]
+    if messages.unnamed or len(errors) < len(landed):
+        return
+    if len({isinstance(error, Postponed) for error in errors}) == 1:
+        error = next((error for error in errors if isinstance(error, TryAgain)), errors[0])
+        raise error
+
+
+def _again(landed: Sequence[LandingResult]) -> Iterator[Message]:
+    """Yield messages of the rows that are to be tried again: of each table with an error of its own, and of all others."""
+    own = [one.message for one in landed if isinstance(one.error, TryAgain) and not isinstance(one.error, Postponed)]
+    yield from map(_alone, own)
+    postponed = [one.message for one in landed if isinstance(one.error, Postponed)]
+    if len(postponed) == 1:
+        yield _alone(postponed[0])
+    elif postponed:
+        records = (encode_record(record) for message in postponed for record in message.records)
+        yield Message(message_of_tables(postponed[0].dataset, records))
 
 
 def _version(messages: ChangeMessages) -> dict[str, str]:

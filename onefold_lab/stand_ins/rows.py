@@ -41,6 +41,9 @@ class EmulatedRowWriter:
         columns = self._warehouse.read_columns(id_)
         return EmulatedTableWriter(id_, columns, self._warehouse.client) if columns else None
 
+    def opened(self, id_: TableId) -> EmulatedTableWriter | None:  # noqa: ARG002 the emulator's columns are read each time
+        return None
+
     def append_each(self, batches: Sequence[tuple[TableWriter, Sequence[Row]]]) -> list[Appended]:
         return [appended(table, rows) for table, rows in batches]
 

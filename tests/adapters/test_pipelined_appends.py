@@ -12,7 +12,7 @@ from support.sink import Shop
 
 import onefold.adapters.bigquery.append_connections
 from onefold.adapters.bigquery.storage_write import StorageTableWriter
-from onefold.core.errors import Rejected, TryAgain
+from onefold.core.errors import Postponed, Rejected, TryAgain
 from onefold.core.names import TableId
 
 
@@ -99,7 +99,7 @@ def test_where_connections_end_again_and_again_the_rest_is_left_to_another_deliv
     for _ in range(100):
         shop.api.problems.put(grpc.StatusCode.INVALID_ARGUMENT)
     outcomes = shop.landing.append_each([(table, [{"id": 1}]) for table in tables])
-    assert {type(outcome) for outcome in outcomes} == {TryAgain, Rejected}
+    assert {type(outcome) for outcome in outcomes} == {Postponed, Rejected}
     assert sum(type(outcome) is Rejected for outcome in outcomes) <= 3, "only that of a request which was alone is final"
     assert shop.api.connections < 10
 
@@ -108,5 +108,5 @@ def test_where_nothing_answers_no_table_waits_longer_than_the_others(shop: Shop,
     monkeypatch.setattr(onefold.adapters.bigquery.append_connections, "_TIMEOUT", 0.05)
     shop.api.silent.set()
     outcomes = shop.landing.append_each([(table, [{"id": 1}]) for table in many(shop, "one", "two", "three")])
-    assert [type(outcome) for outcome in outcomes] == [TryAgain] * 3
+    assert [type(outcome) for outcome in outcomes] == [Postponed] * 3
     assert shop.api.connections == 1

@@ -16,7 +16,7 @@ from support.sink import COLUMNS, Shop
 import onefold.adapters.bigquery.append_connections
 import onefold.adapters.bigquery.pipelined_appends
 from onefold.adapters.bigquery.storage_write import StorageTableWriter
-from onefold.core.errors import OnefoldError, Rejected, TryAgain
+from onefold.core.errors import OnefoldError, Postponed, Rejected, TryAgain
 from onefold.core.names import TableId
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
@@ -155,13 +155,13 @@ def test_the_largest_row_that_is_sent_is_one_that_bigquery_takes(shop: Shop, tab
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
-        (grpc.StatusCode.UNAVAILABLE, TryAgain),
-        (grpc.StatusCode.INTERNAL, TryAgain),
-        (grpc.StatusCode.ABORTED, TryAgain),
-        (grpc.StatusCode.RESOURCE_EXHAUSTED, TryAgain),
-        (grpc.StatusCode.DEADLINE_EXCEEDED, TryAgain),
+        (grpc.StatusCode.UNAVAILABLE, Postponed),
+        (grpc.StatusCode.INTERNAL, Postponed),
+        (grpc.StatusCode.ABORTED, Postponed),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, Postponed),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, Postponed),
         (grpc.StatusCode.PERMISSION_DENIED, TryAgain),
-        (grpc.StatusCode.UNAUTHENTICATED, TryAgain),
+        (grpc.StatusCode.UNAUTHENTICATED, Postponed),
         (grpc.StatusCode.NOT_FOUND, TryAgain),
         (grpc.StatusCode.FAILED_PRECONDITION, TryAgain),
         (grpc.StatusCode.INVALID_ARGUMENT, Rejected),

@@ -16,6 +16,7 @@ from support.sink import ADA, COLUMNS, Shop, client, lines, message, post, recor
 from werkzeug.test import Client
 
 from onefold.core.errors import TryAgain
+from onefold.core.names import TableId
 from onefold.messages.change_records import encode_record, message_of_tables
 
 
@@ -145,6 +146,46 @@ def test_a_record_that_names_no_table_is_dead_lettered_and_the_others_land(
     assert json.loads(letter.data) == {"dataset": "shop", "records": [invalid]}
     assert post(client, letter.data) == 204, "sent again, it is a message with a reason again"
     assert [found.attributes["reason"] for found in shop.letters] == [letter.attributes["reason"]] * 2
+
+
+@pytest.mark.parametrize("missing", [1, 3, 4, 9])
+def test_tables_that_are_not_visible_yet_hold_up_no_other_table(client: Client, shop: Shop, missing: int) -> None:  # noqa: F811
+    """They come first. Each of them ends the connection, and what is left after some of that is one message."""
+    for number in range(missing):
+        shop.cloud.land(f"new{number}_v_abc", COLUMNS)  # the metadata have it, and the Storage Write API does not yet
+    for number in range(20):
+        shop.create(f"old{number}_v_abc", COLUMNS)
+    waiting = [rows_of(*(row(n, f"new{n}") for n in range(missing)), *(row(n, f"old{n}") for n in range(20)))]
+    alone: list[bytes] = []
+    for data in waiting:
+        assert post(client, data) == 204
+        for again in published(shop):
+            (alone if b'"table":' in again else waiting).append(again)
+        shop.publisher.topics.pop("change-records", None)
+    assert all(landed(shop, f"old{number}") for number in range(20))
+    assert len(waiting) <= 1 + missing / 3, "the tables that were postponed stay together"
+    assert sorted(json.loads(data)["table"]["name"] for data in alone) == [f"new{number}" for number in range(missing)]
+    assert shop.letters == []
+
+
+def test_while_columns_cannot_be_read_rows_of_known_tables_land_and_the_others_stay_together(
+    client: Client,  # noqa: F811
+    shop: Shop,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def unreadable(id_: TableId) -> None:
+        asked.append(id_.table)
+        raise TryAgain("503")
+
+    post(client, rows_of(row(1)))
+    monkeypatch.setattr(shop.landing._tables, "read_columns", unreadable)
+    assert post(client, rows_of(row(2, "one"), row(3, "two"), row(4))) == 204
+    assert landed(shop, "customer") == [1, 4]
+    assert published(shop) == [rows_of(row(2, "one"), row(3, "two"))]
+    assert asked == ["one_v_abc"], "further reads would take as long"
+    assert post(client, rows_of(row(2, "one"), row(3, "two"))) == 500
 
 
 @pytest.mark.usefixtures("orders")

@@ -18,7 +18,7 @@ from google.rpc import code_pb2, status_pb2
 from onefold.adapters.bigquery.append_connections import AppendRequest, Connection, ConnectionBroken
 from onefold.adapters.bigquery.proto_rows import ProtoRows
 from onefold.adapters.google_errors import STORAGE_WRITE, ApiFailure, failure_of
-from onefold.core.errors import InvalidRecord, OnefoldError, TryAgain
+from onefold.core.errors import InvalidRecord, OnefoldError, Postponed, TryAgain
 from onefold.core.names import TableId
 from onefold.ports.rows import Appended, RowErrors
 
@@ -28,6 +28,7 @@ MAX_IN_FLIGHT = 500
 """Requests that are sent together. Google's own client for Java has at most 1,000 under way in a connection."""
 _MAX_BREAKS = 5
 """Connections that may end during the append of one message, before what remains is left to another delivery."""
+_PASSING = (ApiFailure.TRANSIENT, ApiFailure.NO_ANSWER)
 
 Part = dict[int, bytes]
 """Serialized rows of a request, by their index among the rows of their table."""
@@ -92,16 +93,16 @@ class TableRows:
         return {}
 
     def fail(self, status: status_pb2.Status) -> None:
-        """Note the error of the table, unless it has one already."""
+        """Note the error of the table, unless it has one already. One that may pass need not be the table's own."""
         error = api.from_grpc_status(status.code, status.message)  # type: ignore[no-untyped-call]
         failure = failure_of(error) or ApiFailure.TRANSIENT
         self.is_outdated = failure is ApiFailure.NOT_FOUND or _has_unknown_column(status)
-        kind = TryAgain if self.is_outdated else STORAGE_WRITE.kind(failure)
-        self.error = self.error or kind(_text(self.id, status))
+        passes = Postponed if failure in _PASSING else STORAGE_WRITE.kind(failure)
+        self.error = self.error or (TryAgain if self.is_outdated else passes)(_text(self.id, status))
 
     def postpone(self, status: status_pb2.Status) -> None:
         """Note that the rows are to be appended later, whatever another table's error was."""
-        self.error = self.error or TryAgain(_text(self.id, status))
+        self.error = self.error or Postponed(_text(self.id, status))
 
     def _serialized(self, rows: Sequence[Mapping[str, Any]]) -> Part:
         """Return the bytes of the rows that fit by index, and note why the others do not."""

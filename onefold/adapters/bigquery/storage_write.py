@@ -58,11 +58,15 @@ class StorageWrite:
     def calls(self) -> int:
         return self._calls.count + self._tables.calls
 
-    def open(self, id_: TableId) -> StorageTableWriter | None:
+    def opened(self, id_: TableId) -> StorageTableWriter | None:
         with self._lock:
             if id_ in self._opened:
                 self._opened.move_to_end(id_)
-                return self._opened[id_]
+            return self._opened.get(id_)
+
+    def open(self, id_: TableId) -> StorageTableWriter | None:
+        if known := self.opened(id_):
+            return known
         columns = self._tables.read_columns(id_)
         if columns is None:
             return None
