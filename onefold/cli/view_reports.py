@@ -74,7 +74,7 @@ def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
         near = "" if table in bases else near_name(table, bases)
         return Checked(place, named, left_out, left_over_current=current, near=near)
     left_over = tuple(base for base in left_over_tables(warehouse, dataset, settings, tables) if named.holds(base.table))
-    unknown = () if named.match else tuple(unknown_tables(settings, dataset, tables))
+    unknown = tuple(unknown_tables(settings, dataset, tables, named.holds))
     known = with_gone_plain(warehouse, dataset, with_plain_tables(warehouse, dataset, settings), tables)
     current += tuple(place.sibling(name) for name in known.plain_in(dataset) if name not in tables and named.holds(name))
     plain = {name: one for name in known.plain_in(dataset) if (one := known.plain_table(place.sibling(name)))}

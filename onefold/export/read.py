@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -53,10 +54,19 @@ def read_export(warehouse: Any, datasets: Iterable[str], settings: Settings) -> 
         )
         product = _Reader(warehouse).product(dataset, tables)
         if not product.views:
-            advice = f"`onefold refresh --dataset {dataset} --all` writes them"
-            raise NotFound(f"dataset {warehouse.project}.{dataset} has no view that Onefold keeps: {advice}")
+            place = f"{warehouse.project}.{dataset}"
+            raise NotFound(f"dataset {place} has no view that Onefold keeps: {_advice(dataset, settings)}")
         products.append(product)
     return Export(tuple(products), tuple(warnings))
+
+
+def _advice(dataset: str, settings: Settings) -> str:
+    """Return what to do about a dataset without views of its tables: it may be the one that views are written into."""
+    of_views = re.escape(settings.plain_dataset).replace(r"\{dataset\}", "(.+)")
+    owner = re.fullmatch(of_views, dataset)
+    if owner and owner[1] != dataset:
+        return f"name the dataset of the tables, `onefold export dbt {owner[1]}`"
+    return f"`onefold refresh --dataset {dataset} --all` writes them"
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,9 @@ def _is_left_over(stored: StoredView | None, base: TableId, tables: Collection[s
     return not reads_one and tables_read(stored.query).difference(kind.own_tables(base)).isdisjoint(tables)
 
 
-def unknown_tables(settings: Settings, dataset: str, tables: Collection[str]) -> Iterator[str]:
+def unknown_tables(
+    settings: Settings, dataset: str, tables: Collection[str], is_asked: Callable[[str], bool] = bool
+) -> Iterator[str]:
     """Yield a warning for each table of onefold.yaml that the dataset does not have: probably a typing mistake.
 
     A change table without versions may have settings, too, so the names of all tables are known names.
@@ -113,12 +115,13 @@ def unknown_tables(settings: Settings, dataset: str, tables: Collection[str]) ->
         settings: those of the installation.
         dataset: the dataset that is checked.
         tables: the names of all tables of the dataset.
+        is_asked: returns whether the check is about a name; by default it is about all.
     """
     names = settings.names_in(dataset)
     known = {*tables, *bases_of(tables, names), *names.united}
     for name in settings.tables:
         its_dataset, _, table = name.rpartition(".")
-        if its_dataset in ("", dataset) and table not in known:
+        if its_dataset in ("", dataset) and table not in known and is_asked(table):
             other = "" if its_dataset else f", or write DATASET.{table} for a table of another dataset"
             yield f"tables.{name} of onefold.yaml: dataset {dataset} has no table {table}: {_advice(table, known)}{other}"
 

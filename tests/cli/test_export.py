@@ -74,6 +74,15 @@ def test_a_dataset_without_views_is_an_error_that_says_how_they_are_written(run:
     assert (refused.code, f"`onefold refresh --dataset {dataset.name} --all` writes them" in refused.err) == (1, True)
 
 
+def test_the_dataset_that_views_are_written_into_names_that_of_the_tables(
+    run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ONEFOLD_PLAIN_DATASET")
+    dataset.client.create_dataset(f"{dataset.name}__onefold", exists_ok=True)
+    refused = run("export", "dbt", f"{dataset.name}__onefold", "--output", "project")
+    assert (refused.code, f"`onefold export dbt {dataset.name}`" in refused.err) == (1, True)
+
+
 def test_without_a_dataset_nothing_is_exported(run: Run) -> None:
     refused = run("export", "dbt", "--output", "project")
     assert (refused.code, "no dataset is named" in refused.err) == (1, True)

@@ -111,6 +111,8 @@ def test_a_mistyped_table_of_the_settings_is_reported(run: Run, shop: EmulatedDa
     (warning,) = run("plan", "--dataset", shop.name, "--json").json["warnings"]
     assert "did you mean customer?" in warning
     assert "did you mean customer?" in run("refresh", "--dataset", shop.name, "--all").err
+    assert "did you mean customer?" in run("refresh", f"{shop.name}.cu*").err
+    assert "custmer" not in run("refresh", f"{shop.name}.s*").err
 
 
 NAMING = ("plan", "refresh", "current", "merge", "tables", "policies init", "policies check")

@@ -20,8 +20,10 @@ from onefold.settings.sources import Source, Tls
 DRIVER = "org.mariadb.jdbc.Driver"
 DRIVER_PACKAGE = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
 _SSL_MODES = {"verify": "verify-full", "encrypt": "trust", "off": "disable"}
-
-
+_CONNECT_MILLISECONDS = 10_000
+_SILENT_MILLISECONDS = 900_000
+"""How long the driver waits for a server that sends nothing; without it a pull would wait for ever. A query whose condition
+no index serves may read for minutes before its first row."""
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 _ONLY_ENCRYPTED = 3159
 """The server takes encrypted connections only. MySQL, "Server Error Message Reference", 2026-11."""
@@ -136,12 +138,18 @@ def jdbc_options(source: Source, database: str, password: str) -> dict[str, str]
     Examples:
         >>> options = jdbc_options(Source("fraud", "db", user="u", tls=Tls("off")), "models", "secret")
         >>> options["url"]
-        'jdbc:mysql://db:3306/models?permitMysqlScheme=true&sslMode=disable&allowLocalInfile=false'
+        'jdbc:mysql://db:3306/models?permitMysqlScheme=true&sslMode=disable&allowLocalInfile=false&connectTimeout=10000&socketTimeout=900000'
 
     Raises:
         Rejected: the file of the authority cannot be read.
     """
-    words = {"permitMysqlScheme": "true", "sslMode": _SSL_MODES[source.tls.mode], "allowLocalInfile": "false"}
+    words = {
+        "permitMysqlScheme": "true",
+        "sslMode": _SSL_MODES[source.tls.mode],
+        "allowLocalInfile": "false",
+        "connectTimeout": str(_CONNECT_MILLISECONDS),
+        "socketTimeout": str(_SILENT_MILLISECONDS),
+    }
     # The certificate itself: the machines that read do not have the file.
     authority = _authority(source.tls)
     host = f"[{source.host}]" if ":" in source.host else source.host

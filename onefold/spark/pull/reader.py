@@ -19,8 +19,9 @@ from onefold.spark.pull.session import FETCH_ROWS
 
 _RESULT = StructType([StructField("result", StringType())])
 # Times in UTC, and no mode that changes what a value shows or which literals are valid. A writer that waits for Spark is not
-# cut off. The driver sets these for each connection; Spark's `sessionInitStatement` leaves out the one that asks for types.
-_SESSION = "time_zone='+00:00',sql_mode='',sql_select_limit=18446744073709551615,net_write_timeout=3600"
+# cut off. A table that somebody has locked is an error after a minute, and not after the year of MySQL's default. The driver
+# sets these for each connection; Spark's `sessionInitStatement` leaves out the one that asks for types.
+_SESSION = "time_zone='+00:00',sql_mode='',sql_select_limit=18446744073709551615,net_write_timeout=3600,lock_wait_timeout=60"
 
 
 @dataclass(frozen=True)
