@@ -12,14 +12,26 @@ from onefold.core.names import fold_case
 from onefold.core.text import reason_of
 from onefold.existing.table import ExistingTable, Recognised, by_value
 from onefold.existing.tool import Tool
-from onefold.existing.tools import airbyte, dataflow, datastream, debezium, dlt, fivetran, onefold, peerdb, plain, stitch
+from onefold.existing.tools import (
+    airbyte,
+    dataflow,
+    datastream,
+    debezium,
+    dlt,
+    fivetran,
+    onefold,
+    peerdb,
+    plain,
+    snowplow,
+    stitch,
+)
 from onefold.settings.unknown_keys import near_name
 
 GROUP = "onefold.tools"
 """The group of entry points of other distributions; each names a `Tool`."""
 _KNOWN = (
     onefold.TOOL, datastream.TOOL, dataflow.TOOL, airbyte.TOOL, fivetran.TOOL, dlt.TOOL, debezium.TOOL, peerdb.TOOL,
-    stitch.TOOL,
+    stitch.TOOL, snowplow.TOOL,
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from onefold.changelog.position import natural_sql
 from onefold.core.names import fold_case, quote
+from onefold.existing.nested_rows import NestedRows
 from onefold.schema.columns import Column, Schema
 
 ROW = "r"
@@ -121,6 +122,7 @@ class Recognised:
         metadata: the columns that the tool added.
         joined: those of them by which other tables refer to the rows, so that views keep them.
         variants: columns that hold values of another type of another column, by the other column.
+        parts: columns whose STRUCTs are rows of other tables, by the base name of each of these; views show them as tables.
         notes: what a person has to know before using the table.
     """
 
@@ -142,6 +144,7 @@ class Recognised:
     metadata: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parts: Mapping[str, tuple[NestedRows, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -173,6 +176,7 @@ class Recognised:
             "deleted": self.deleted,
             "landed": self.landed,
             "variants": {name: list(columns) for name, columns in self.variants.items()},
+            "parts": {name: [part.column for part in parts] for name, parts in self.parts.items()},
             "notes": list(self.notes),
         }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from onefold.core.errors import (
@@ -32,7 +33,7 @@ from onefold.views.clean_refresh import Say, keeps_clean
 from onefold.views.current_kind import CurrentKind
 from onefold.views.newest_load import kind_of
 from onefold.views.plain import with_plain_table
-from onefold.views.tool_kind import ToolUnifiedKind
+from onefold.views.tool_kind import ToolUnifiedKind, part_kinds
 from onefold.views.unified_kind import UnifiedKind
 
 Work = Callable[[ViewKind, str | None], ViewPlan]
@@ -96,7 +97,7 @@ class TableViews:
         if plain := self.settings.plain_table(base):
             yield from self._current(base, None, without_clean)
             if plain.mode == "tool":
-                yield from self._with_variants(base)
+                yield from self._of_tool(base)
             return
         unified = self._unified(base, version)
         error = unified.error
@@ -131,19 +132,21 @@ class TableViews:
             return ViewResult("unified", base, skipped=str(result.error))
         return result
 
-    def _with_variants(self, base: TableId) -> Iterator[ViewResult]:
-        """Yield what becomes of the unified view of a table that a tool writes, if it needs one.
+    def _of_tool(self, base: TableId) -> Iterator[ViewResult]:
+        """Yield what becomes of the unified views of a table that a tool writes: its own, if it needs one, and of its parts.
 
-        What keeps the current view from being written keeps this one from it too, and was said.
+        What keeps the current view from being written keeps these from it too, and was said.
         """
-        kind = ToolUnifiedKind(self.warehouse, base, self.settings)
+        own = ToolUnifiedKind(self.warehouse, base, self.settings)
         try:
-            is_needed = kind.is_needed()
+            kinds: list[UnifiedKind] = [own] if own.is_needed() else []
+            kinds += part_kinds(self.warehouse, base, self.settings)
         except SchemaConflict:
             return
-        result = self._result("unified", base, lambda: self.work(kind, None)) if is_needed else None
-        if result and not result.skipped:
-            yield result
+        for kind in kinds:
+            result = self._result("unified", kind.base, partial(self.work, kind, None))
+            if not result.skipped:
+                yield result
 
     def _knowing(self, base: TableId) -> TableViews | None:
         """Return the views of an installation that knows a table as a plain change table; None where it is none."""

@@ -6,12 +6,13 @@ shows all rows with all columns, where the tool has written values of a column i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from onefold.core.errors import LimitExceeded, NotFound
 from onefold.core.names import TableId
 from onefold.existing.current_query import all_rows_query, current_query, landed_versions
+from onefold.existing.nested_rows import NestedRows
 from onefold.merge.plain import check_own_dataset
 from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.built_view import BuiltView
@@ -24,6 +25,8 @@ from onefold.views.current_kind import CurrentKind
 from onefold.views.current_text import keys_comment, remembered_keys
 from onefold.views.tool_rows import ToolTable, read_tool_table, tool_versions
 from onefold.views.unified_kind import UnifiedKind
+from onefold.views.windows import Windows
+from onefold.views.within_limits import build_within_limits
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,55 @@ class ToolUnifiedKind(UnifiedKind):
         columns = read.columns(stored.columns if stored else ())
         query = all_rows_query(self.base, read.table, read.found, columns, read.rules)
         return _built(self.id, read, columns, settings_comment(read.rules) + query, stored)
+
+
+@dataclass(frozen=True)
+class PartKind(UnifiedKind):
+    """The unified view of rows that are in columns of another table: of a schema, in a wide table of events.
+
+    Attributes:
+        table: the wide table; `base` is the base name of the rows.
+    """
+
+    warehouse: BaseWarehouse
+    table: TableId
+
+    def read_versions(self) -> tuple[Version, ...]:
+        return tuple(Version(part.column, part.columns) for part in self._parts())
+
+    def build(
+        self,
+        found: Sequence[Version],  # noqa: ARG002
+        versions: Sequence[Version],
+        stored: StoredView | None,
+    ) -> BuiltView:
+        """Return the view as it has to be: the versions are the columns, which are reconciled as tables are.
+
+        Raises:
+            OnefoldError: as `UnifiedKind.build`, and as `ToolKind.build`; a key is not needed.
+        """
+        _check_place(self.warehouse, self.id, self.table, self.settings, stored)
+        reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
+        windows = Windows(parts={part.column: part.rows(self.table) for part in self._parts()})
+        rules = self.settings.rules_for(self.base)
+        return build_within_limits(self.id, self.base, versions, rules, reserved, former, windows)
+
+    def _parts(self) -> tuple[NestedRows, ...]:
+        return _read(self.warehouse, self.table, self.settings).found.parts.get(self.base.table, ())
+
+
+def part_kinds(warehouse: BaseWarehouse, table: TableId, settings: Settings) -> Iterator[PartKind]:
+    """Yield the unified views of the rows that are in columns of a table; none of a table without such columns.
+
+    They are where the current view of the table is.
+
+    Raises:
+        SchemaConflict: the tool did not write the table.
+    """
+    read, plain = read_tool_table(warehouse, table, settings), settings.plain_table(table)
+    for name in read.found.parts if read else ():
+        known = settings.with_plain(table.dataset or "", {name: plain}) if plain else settings
+        yield PartKind(warehouse, table.sibling(name), known, table)
 
 
 def _check_place(

@@ -16,6 +16,7 @@ and rows, when a table gains columns or fields in place, until the refresh that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from onefold.core.errors import LimitExceeded
 from onefold.core.names import TableId, fold_case, leaf_name, quote, quote_text
@@ -112,7 +113,7 @@ class _Writer:
 
     def of_all_rows(self) -> _Writer:
         """Return a writer of the same texts without filters of rows."""
-        return _Writer(self._base, tuple(self._targets), self._rules)
+        return _Writer(self._base, tuple(self._targets), self._rules, replace(self._windows, changes={}))
 
     def spelled(self, versions: Sequence[Version], room: int = MAX_TEXT) -> str | None:
         """Return the first form, or None as soon as it is longer than `room` characters."""
@@ -231,5 +232,6 @@ class _Writer:
 
     def _from(self, version: Version) -> str:
         condition = self._windows.condition("v.", version.id)
-        table = f"FROM {table_of(self._base, version, self._rules.names).quoted} AS v"
+        rows = self._windows.parts.get(version.id) or table_of(self._base, version, self._rules.names).quoted
+        table = f"FROM {rows} AS v"
         return f"{table} WHERE {condition}" if condition else table

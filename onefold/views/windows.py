@@ -24,9 +24,11 @@ class Windows:
     Attributes:
         changes: by version, the change tables with the times of landing from which they are read. A version that is not
             among them is read whole.
+        parts: by version, the item of FROM with its rows. A version that is not among them has those of its table.
     """
 
     changes: Mapping[str, ChangeTable] = field(default_factory=dict)
+    parts: Mapping[str, str] = field(default_factory=dict)
 
     def condition(self, row: str, version: str) -> str | None:
         """Return the condition for the rows of a version that are read; None where it is read whole.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from support.wide_events import EVENT, WIDE
+
 from onefold.existing.table import Confidence, ExistingTable, Rows, TableNote
 from onefold.schema.columns import Column, Schema
 from onefold.schema.types import parse_type
@@ -253,6 +255,7 @@ DOCUMENTED = (
         landed=True,
     ),
     Documented("PeerDB", "mirror", "current", {"_PEERDB_SYNCED_AT": "TIMESTAMP"}, "likely", landed=True),
+    Documented("Snowplow", "wide columns", "current", WIDE, key=("event_id",), landed=True, source=EVENT, declared=()),
     Documented(
         "Stitch",
         "append or upsert",
