@@ -21,6 +21,7 @@ from onefold.cli.registry_options import (
     parse_order,
     reads_registry,
     registry_option,
+    warn_of_unusable,
 )
 from onefold.cli.table_arguments import dry_run_option
 from onefold.core.errors import InvalidInput, NotFound, OnefoldError
@@ -118,6 +119,7 @@ def list_(context: click.Context, prefix: str | None, registry: str | None, orde
 
     source = open_registry(context, registry, parse_order(order))
     keys = keys_below(source, prefix or "")
+    warn_of_unusable(source)
     if as_json:
         echo_json([{"schema": key.uri, "version": str(key.version), "model": key.version.model} for key in keys])
     else:
@@ -185,6 +187,7 @@ def export(
     _check_copy(target, address_of(read_settings(context), registry))
     source = open_registry(context, registry, parse_order(order))
     index = write(source, keys_below(source, prefix or ""), target, objects_of(target, dry_run))
+    warn_of_unusable(source)
     if as_json:
         echo_json([{"schema": entry.key.uri, "added": entry.added, "sha256": entry.digest} for entry in index.entries])
     else:

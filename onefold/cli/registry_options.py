@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onefold.cli.common import read_settings
+from onefold.cli.common import read_settings, say
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.settings.environment import Settings
 
@@ -95,6 +95,12 @@ def open_registry(context: click.Context, registry: str | None, order: Sequence[
     return source
 
 
+def warn_of_unusable(source: SchemaSource | Registry) -> None:
+    """Name on the standard error what a registry that was read holds and cannot be used."""
+    for name, reason in getattr(source, "unusable", {}).items():
+        say("yellow", f"Warning: {name} cannot be used, and is left out: {reason}")
+
+
 def _api_key(context: click.Context, settings: Settings) -> str | None:
     """Return the key for a registry that is another server; None where none is named.
 
@@ -165,6 +171,7 @@ class _FolderSource:
     def __init__(self, folder: Path, order: Sequence[SchemaVer]) -> None:
         self._folder = folder
         self._order = order
+        self.unusable: dict[str, str] = {}
 
     def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
         return tuple(schema.key for schemas in self._read(below).models.values() for schema in schemas)
@@ -184,4 +191,6 @@ class _FolderSource:
     def _read(self, below: Sequence[str]) -> Registry:
         from onefold.events.registry.folder import read_folder
 
-        return read_folder(self._folder, below, self._order)
+        registry = read_folder(self._folder, below, self._order)
+        self.unusable |= registry.unusable
+        return registry

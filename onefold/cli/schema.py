@@ -12,7 +12,7 @@ import click
 from onefold.cli.common import CHANGES, OK, as_json, given, read_settings, say
 from onefold.cli.output import echo_json, output_console
 from onefold.cli.program import CommandGroup
-from onefold.cli.registry_options import address_of, open_registry, parse_order, reads_registry, table_name
+from onefold.cli.registry_options import address_of, open_registry, parse_order, reads_registry, table_name, warn_of_unusable
 from onefold.core.errors import InvalidInput
 from onefold.core.names import check_names
 from onefold.core.text import counted
@@ -161,7 +161,9 @@ def _read(model: str, registry: str | None, order: str) -> tuple[ModelKey, Regis
     context = click.get_current_context()
     address = address_of(read_settings(context), registry)
     if "://" not in address:
-        return key, read_folder(Path(address), key.parts, versions)
+        found = read_folder(Path(address), key.parts, versions)
+        warn_of_unusable(found)
+        return key, found
     return key, read_model(open_registry(context, address, versions), key, address)
 
 

@@ -257,9 +257,12 @@ def test_a_part_of_static_files_is_read_whatever_the_rest_is(run: Run, registry:
     (registry / "schemas" / "index.json").unlink()
     (registry / "schemas" / "org.broken" / "x" / "jsonschema").mkdir(parents=True)
     (registry / "schemas" / "org.broken" / "x" / "jsonschema" / "1-0-0").write_text("{")
-    assert run("schema", "list", "--registry", registry).err.count("Error: ") == 2
+    listed = run("schema", "list", "--registry", registry)
+    assert (listed.code, listed.out) == (0, "iglu:org.other/groesse/jsonschema/1-0-0\n")
+    left_out = [line.split()[1] for line in listed.err.splitlines() if line.startswith("Warning: ")]
+    uncertain = [AD_CLICK[0].replace("1-0-0", version) for version in ("1-0-0", "1-0-1", "1-1-0")]
+    assert left_out == ["iglu:org.broken/x/jsonschema/1-0-0", *uncertain]
     for prefix in ("org.other", "org.other/groesse", "org.other/groesse/jsonschema"):
         assert run("schema", "list", prefix, "--registry", registry).out == "iglu:org.other/groesse/jsonschema/1-0-0\n"
-    assert run("schema", "list", "com.acme", "--registry", registry).err.count("Error: ") == 1
     assert run("schema", "list", "org.nobody", "--registry", registry).err.count("no schemas of org.nobody") == 1
     assert run("schema", "export", "org.other", "--registry", registry, "--into", tmp_path / "copy").code == 0

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from onefold.core.errors import NotFound, Rejected
 from onefold.events.registry.index import INDEX_PATH, Index, IndexEntry, digest_of, parse_index, schema_path, schema_text
 from onefold.events.registry.json_schema import JsonSchema
+from onefold.events.registry.reader import SchemaReader
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.registry.sources import SchemaSource
-from onefold.events.registry.store import SchemaReader
 from onefold.ports.objects import NEW, ObjectWriter
 
 

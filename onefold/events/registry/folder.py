@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, SchemaInvalid
+from onefold.core.text import shown_list
 from onefold.events.registry.index import INDEX_PATH, Index, digest_of, parse_index
-from onefold.events.registry.json_schema import FORMAT, JsonSchema, parse_schema
+from onefold.events.registry.json_schema import FORMAT, JsonSchema, other_format, parse_schema
 from onefold.events.registry.registry import Registry, certain_order, check_no_order, in_order, no_such_model
-from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
+from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer, uri_of
 
 _PARTS = ("*", "*", FORMAT, "*")
 CHANGED = "is not the schema that was added: restore it, and change a schema by a new version"
@@ -23,21 +24,27 @@ class FolderScan:
 
     Attributes:
         schemas: the valid schemas, by the names of their files.
-        problems: what is wrong with the other files, each with the name of its file.
-        broken: the names of the other files, below the folder.
+        broken: what is wrong with the other files, by their names below the folder.
         changed: the keys of the schemas that were added, and whose files have another content now.
         index: the schemas that were added, in the order of addition; None where there is no index.
     """
 
     schemas: tuple[JsonSchema, ...]
-    problems: tuple[str, ...]
-    broken: tuple[str, ...]
+    broken: Mapping[str, tuple[str, ...]]
     changed: tuple[SchemaKey, ...]
     index: Index | None
 
+    @property
+    def problems(self) -> list[str]:
+        """All that is wrong with files, each with the name of its file."""
+        return [f"{name}: {problem}" for name, problems in self.broken.items() for problem in problems]
+
 
 def read_folder(folder: Path, below: Sequence[str] = (), order: Sequence[SchemaVer] = ()) -> Registry:
-    """Return the registry in a folder.
+    """Return the registry in a folder. What cannot be used is left out by name and stops nothing else.
+
+    That is a file that is no valid schema, one of another format, and, unless it is the one model that is asked for, a model
+    whose order of addition is not certain. Where an index says what was added, files that differ from it are errors.
 
     Args:
         folder: the folder that contains `schemas`.
@@ -46,23 +53,48 @@ def read_folder(folder: Path, below: Sequence[str] = (), order: Sequence[SchemaV
 
     Raises:
         NotFound: the folder has no folder `schemas`, or not the one model.
-        InvalidInput: files are not valid, or the order of addition is not certain; the error lists all problems.
+        InvalidInput: files are not what the index says, or the order of the one model is not certain; the error lists all
+            problems.
     """
     scan = scan_folder(folder, below)
     if scan.index:
         check_no_order(order, str(folder))
-    problems = list(scan.problems)
+    models, refused = _in_order(scan, order)
+    is_model = len(below) == len(_PARTS)
+    problems = list(dict.fromkeys(problem for one in refused.values() for problem in one)) if scan.index or is_model else []
+    problems += scan.problems if is_model and not models else []
+    if problems:
+        raise InvalidInput(f"{folder}: {problem}" for problem in problems)
+    if is_model and not models:
+        raise NotFound(no_such_model(str(folder), ModelKey.parse("/".join(below)), _named(folder / "schemas")))
+    unusable = {key.uri: shown_list(why, joint="; ") for key, why in refused.items()}
+    return Registry(models, str(folder), _unusable_files(scan) | _of_other_formats(folder / "schemas", below) | unusable)
+
+
+def _in_order(
+    scan: FolderScan, order: Sequence[SchemaVer]
+) -> tuple[dict[ModelKey, tuple[JsonSchema, ...]], dict[SchemaKey, tuple[str, ...]]]:
+    """Return the models in the order of their addition, and why that of other schemas is not certain."""
     models: dict[ModelKey, tuple[JsonSchema, ...]] = {}
+    refused: dict[SchemaKey, tuple[str, ...]] = {}
     for key, schemas in _by_addition(by_model(scan.schemas), scan.index):
         try:
             models[key] = _ordered(schemas, scan.index, order)
         except InvalidInput as error:
-            problems += error.problems
-    if problems:
-        raise InvalidInput(f"{folder}: {problem}" for problem in problems)
-    if len(below) == len(_PARTS) and not models:
-        raise NotFound(no_such_model(str(folder), ModelKey.parse("/".join(below)), _named(folder / "schemas")))
-    return Registry(models, str(folder))
+            refused |= dict.fromkeys((schema.key for schema in schemas), tuple(error.problems))
+    return models, refused
+
+
+def _unusable_files(scan: FolderScan) -> dict[str, str]:
+    return {uri_of(name.removeprefix("schemas/")): shown_list(why, joint="; ") for name, why in scan.broken.items()}
+
+
+def _of_other_formats(root: Path, below: Sequence[str]) -> dict[str, str]:
+    """Return why the files of other formats cannot be used."""
+    names = (*below[:2], *_PARTS[len(below[:2]) : 2], *(below[2:3] or "*"), "*")
+    found = (path.relative_to(root) for path in sorted(root.glob("/".join(names))) if path.is_file())
+    keys = ((path.as_posix(), path.parts[2]) for path in found if not _is_hidden(path))
+    return {uri_of(path): other_format(format_) for path, format_ in keys if format_ != FORMAT}
 
 
 def scan_folder(folder: Path, below: Sequence[str] = ()) -> FolderScan:
@@ -108,15 +140,13 @@ def schema_files(folder: Path) -> list[Path]:
 
 def _scan(folder: Path, files: Iterable[Path], read: Callable[[Path], JsonSchema]) -> FolderScan:
     schemas: list[JsonSchema] = []
-    problems: list[str] = []
-    broken: list[str] = []
+    broken: dict[str, tuple[str, ...]] = {}
     for path in files:
         try:
             schemas.append(read(path))
         except InvalidInput as error:
-            broken.append(path.relative_to(folder).as_posix())
-            problems += [f"{broken[-1]}: {problem}" for problem in error.problems]
-    return FolderScan(tuple(schemas), tuple(problems), tuple(broken), (), None)
+            broken[path.relative_to(folder).as_posix()] = tuple(error.problems)
+    return FolderScan(tuple(schemas), broken, (), None)
 
 
 def by_model(schemas: Sequence[JsonSchema]) -> dict[ModelKey, list[JsonSchema]]:

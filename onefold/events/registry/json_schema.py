@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,17 +13,14 @@ import jsonschema_rs
 from onefold.core.errors import InvalidName, SchemaInvalid, Violation
 from onefold.core.text import shortened, shown_list
 from onefold.events.registry.json_text import pointer, read_json, value_violations
+from onefold.events.registry.references import foreign_references, local_violations
 from onefold.events.registry.schema_key import SchemaKey, SchemaVer, part_problems
-from onefold.events.registry.subschemas import Json, resolve, same_instance, subschemas
-from onefold.events.registry.validator import NOT_VALIDATED, PATTERNS, validator_of
+from onefold.events.registry.subschemas import Json, subschemas
+from onefold.events.registry.validator import DRAFT_4, NOT_VALIDATED, PATTERNS, validator_of
 
 FORMAT = "jsonschema"
-DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 SELF_DESCRIBING = "http://iglucentral.com/schemas/com.snowplowanalytics.self-desc/schema/jsonschema/1-0-0#"
 _DIALECTS = {uri.removesuffix("#") for uri in (DRAFT_4, SELF_DESCRIBING)}
-_FRAGMENT = re.compile(r"#(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?")
-"""The whole schema, or a pointer into it, with the characters that the fragment of a URI has (RFC 3986, section 3.5)."""
-
 _REFERENCE = "refer to a schema below #/definitions"
 _ALLOWED = {
     "type": "use array, boolean, integer, null, number, object, string, or a list of different ones",
@@ -92,6 +88,11 @@ def parse_schema(source: str | bytes | Json) -> JsonSchema:
     return JsonSchema(SchemaKey(own["vendor"], own["name"], own["format"], SchemaVer.parse(own["version"])), value)
 
 
+def other_format(name: str) -> str:
+    """Return why a schema of another format than JSON Schema cannot be used."""
+    return f"the format {name} is not known: use {FORMAT}"
+
+
 def _self_violations(schema: Json) -> Iterator[Violation]:
     own = schema.get("self")
     parts = ("vendor", "name", "format", "version")
@@ -108,7 +109,7 @@ def _self_violations(schema: Json) -> Iterator[Violation]:
     for part in own.keys() - set(parts):
         yield Violation(pointer("self", part), "unknown", f"`self` has {shown_list(parts)} only")
     if own.get("format", FORMAT) != FORMAT and not part_problems("format", own["format"]):
-        yield Violation("/self/format", f"the format {own['format']} is not known", f"use {FORMAT}")
+        yield Violation("/self/format", *other_format(own["format"]).split(": ", 1))
 
 
 @functools.cache
@@ -138,7 +139,7 @@ def _rule_violations(schema: Json) -> Iterator[Violation]:
         if "id" in inner:
             yield Violation(path + "/id", "changes what references mean", "remove it: `self` identifies the schema")
         if "$ref" in inner:
-            yield from _reference_violations(rules, path, inner["$ref"])
+            yield from local_violations(rules, path, inner["$ref"])
         patterns = [("pattern", inner["pattern"])] if "pattern" in inner else []
         patterns += [(pointer("patternProperties", key)[1:], key) for key in inner.get("patternProperties", {})]
         yield from (
@@ -147,43 +148,17 @@ def _rule_violations(schema: Json) -> Iterator[Violation]:
         yield from (violation for name in inner.get("properties", {}) for violation in _name_violations(path, name))
 
 
-def _reference_violations(root: Json, path: str, reference: Any) -> Iterator[Violation]:
-    place, allowed = path + "/$ref", _REFERENCE
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        yield Violation(place, f"{shortened(str(reference))} is not in this schema", allowed)
-    elif not _FRAGMENT.fullmatch(reference) or not isinstance(resolve(root, reference), dict):
-        yield Violation(place, f"{shortened(reference)} does not exist", allowed)
-    elif _never_ends(root, reference):
-        yield Violation(
-            place, f"{shortened(reference)} leads back to itself for the same value", "refer to it from a property"
-        )
-
-
 def _compile_violations(schema: Json) -> Iterator[Violation]:
-    """Yield why the validator cannot use a schema: a reference may lead to a place that the other checks take for data."""
-    if not any("$ref" in inner for _, inner in subschemas(schema)):
+    """Yield why the validator cannot use a schema: a reference may lead to a place that the other checks take for data.
+
+    A schema that refers to others is compiled with them, by `references.referred_schemas`.
+    """
+    if foreign_references(schema) or not any("$ref" in inner for _, inner in subschemas(schema)):
         return
     try:
         validator_of(schema)
     except ValueError as error:
         yield Violation("", f"a reference leads to no valid schema: {shortened(str(error).splitlines()[0])}", _REFERENCE)
-
-
-def _never_ends(root: Json, reference: str) -> bool:
-    """Return whether a reference leads back to itself without a step into the value: it would never be decided."""
-    seen: set[str] = set()
-    waiting = [resolve(root, reference)]
-    while waiting:
-        schema = waiting.pop()
-        if isinstance(schema, dict):
-            following = schema.get("$ref")
-            if following == reference:
-                return True
-            if isinstance(following, str) and following not in seen:
-                seen.add(following)
-                waiting.append(resolve(root, following))
-            waiting += same_instance(schema)
-    return False
 
 
 def _pattern_violations(path: str, pattern: str) -> Iterator[Violation]:
@@ -208,5 +183,5 @@ def parse_key(text: str) -> SchemaKey:
     """
     key = SchemaKey.parse(text)
     if key.format != FORMAT:
-        raise InvalidName(f"{text}: the format {key.format} is not known: use {FORMAT}")
+        raise InvalidName(f"{text}: {other_format(key.format)}")
     return key

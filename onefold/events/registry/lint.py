@@ -10,6 +10,7 @@ from onefold.events.registry.folder import CHANGED, FolderScan
 from onefold.events.registry.index import Index
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.order import Rules, check_addition
+from onefold.events.registry.references import reference_violations
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,17 @@ def lint(scan: FolderScan, rules: Rules) -> LintReport:
         if f"schemas/{schemas[0].key.path}".rpartition("/")[0] not in broken:
             problems += _addition_problems(schemas, scan.index, rules)
     problems += _missing(scan)
+    problems += _unresolved(scan.schemas)
     problems += [f"schemas/{key.path}: it {CHANGED}" for key in scan.changed]
     problems += _shared_names(scan.schemas, scan.index)
     return LintReport(len(scan.schemas) + len(scan.broken), tuple(problems))
+
+
+def _unresolved(schemas: Sequence[JsonSchema]) -> Iterator[str]:
+    """Yield the references to schemas that the folder does not have."""
+    by_key = {schema.key: schema for schema in schemas}
+    for schema in schemas:
+        yield from (f"schemas/{schema.key.path}: {violation}" for violation in reference_violations(schema, by_key.get))
 
 
 def _by_name(schemas: Sequence[JsonSchema]) -> dict[tuple[str, str, str], list[JsonSchema]]:

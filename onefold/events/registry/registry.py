@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.text import shown_list
 from onefold.events.registry.json_schema import JsonSchema
-from onefold.events.registry.schema_key import ModelKey, SchemaVer
+from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,16 @@ class Registry:
     Attributes:
         models: the versions of each model, in the order of their addition.
         place: where the registry is, for errors.
+        unusable: what the registry holds and cannot be used: the reason by URI, or by path for what has none.
     """
 
     models: Mapping[ModelKey, tuple[JsonSchema, ...]]
     place: str
+    unusable: Mapping[str, str] = field(default_factory=dict)
+
+    def find(self, key: SchemaKey) -> JsonSchema | None:
+        """Return a schema; None where the registry does not have it, or cannot use it."""
+        return next((schema for schema in self.models.get(key.model_key, ()) if schema.key == key), None)
 
     def versions(self, key: ModelKey) -> tuple[JsonSchema, ...]:
         """Return the versions of a model in the order of their addition.

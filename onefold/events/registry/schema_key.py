@@ -192,6 +192,19 @@ class SchemaKey:
         return self.uri
 
 
+def uri_of(path: str) -> str:
+    """Return the URI of the schema that a path names; the path itself where it names none.
+
+    Examples:
+        >>> uri_of("com.acme/ad_click/avro/1-0-0"), uri_of("com.acme/notes")
+        ('iglu:com.acme/ad_click/avro/1-0-0', 'com.acme/notes')
+    """
+    try:
+        return SchemaKey.parse(path).uri
+    except InvalidName:
+        return path
+
+
 def _split(text: str, last: str, example: str) -> tuple[str, str, str, str]:
     """Return the four parts of a key.
 

@@ -12,9 +12,9 @@ from onefold.core.errors import InvalidInput, InvalidName, NotFound, Rejected, S
 from onefold.core.text import shortened, shown_list
 from onefold.events.registry.index import INDEX_PATH, schema_path
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
+from onefold.events.registry.reader import SchemaReader
 from onefold.events.registry.registry import Registry, certain_order, check_no_order, in_order
 from onefold.events.registry.schema_key import URI_PREFIX, ModelKey, SchemaKey, SchemaVer, part_problems
-from onefold.events.registry.store import SchemaReader
 from onefold.ports.objects import ObjectFinder
 
 _READERS = 8

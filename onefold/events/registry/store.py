@@ -9,27 +9,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from onefold.core.errors import OnefoldError, Rejected, SchemaInvalid, TryAgain, Violation
 from onefold.core.retry import Backoff
-from onefold.events.registry.index import INDEX_PATH, Index, IndexEntry, digest_of, parse_index, schema_path
+from onefold.events.registry.index import INDEX_PATH, Index, digest_of, schema_path
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
-from onefold.events.registry.schema_key import ModelKey, SchemaKey
+from onefold.events.registry.reader import SchemaReader
+from onefold.events.registry.references import reference_violations
+from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.registry.table_names import name_violations
-from onefold.ports.objects import NEW, ObjectChanged, ObjectFinder, ObjectWriter
+from onefold.ports.objects import NEW, ObjectChanged, ObjectWriter
 
 _TRIES = 30
 _CONFLICT_BACKOFF = Backoff(first=0.05, longest=4.0, jitter=True)
 """An object of Cloud Storage takes one write a second (Cloud Storage, "Quotas & limits", 2025-11)."""
-_READERS = 8
-_MAX_KNOWN = 5_000
-"""Schemas that are kept parsed; a model of 500 columns has some 100 KB."""
-
-
 AdditionCheck = Callable[[Sequence[JsonSchema], JsonSchema], Sequence[Violation]]
 """Takes all versions of a schema in the order of addition, and a new one or a patch; returns what the latter violates."""
 
@@ -44,128 +39,6 @@ class AdditionOutcome(StrEnum):
     ADDED = "added"
     UNCHANGED = "unchanged"
     PATCHED = "patched"
-
-
-@dataclass(frozen=True)
-class _State:
-    """The index as it was read, and its generation, on which its replacement depends."""
-
-    index: Index
-    generation: int
-
-
-class SchemaReader:
-    """The schemas of a registry with an index, to read."""
-
-    def __init__(self, address: str, objects: ObjectFinder) -> None:
-        self.address = address.rstrip("/")
-        self._objects = objects
-        self._known: dict[str, JsonSchema] = {}
-
-    def index(self) -> Index:
-        """Return the index; an empty one where the registry has none.
-
-        Raises:
-            InvalidInput: the index is not valid.
-            OnefoldError: the store does not answer, or refuses.
-        """
-        return self._state().index
-
-    def schema(self, entry: IndexEntry, index: Index) -> JsonSchema:
-        """Return a schema.
-
-        Args:
-            entry: an entry of the index.
-            index: the index, which may hold the text of a schema whose object is not written yet.
-
-        Raises:
-            Rejected: the object is missing, or is not the schema that was added.
-            OnefoldError: the store does not answer, or refuses.
-        """
-        known = self._known.get(entry.digest)
-        if known is not None and known.key == entry.key:
-            return known
-        schema = self._read(entry, index)
-        if len(self._known) >= _MAX_KNOWN:
-            self._known.clear()
-        self._known[entry.digest] = schema
-        return schema
-
-    def schemas(self, entries: Sequence[IndexEntry], index: Index) -> list[JsonSchema]:
-        """Return several schemas; a store that takes long for each is asked for some at the same time.
-
-        Args:
-            entries: entries of the index.
-            index: the index.
-
-        Raises:
-            OnefoldError: as `schema`.
-        """
-        with ThreadPoolExecutor(_READERS) as pool:
-            return list(pool.map(lambda entry: self.schema(entry, index), entries))
-
-    def find(self, key: SchemaKey) -> JsonSchema | None:
-        """Return a schema; None where the registry does not have it.
-
-        Raises:
-            OnefoldError: as `schema`.
-        """
-        index = self.index()
-        entry = index.find(key)
-        return self.schema(entry, index) if entry else None
-
-    def find_all(self, keys: Sequence[SchemaKey]) -> list[JsonSchema | None]:
-        """Return several schemas; None for each that the registry does not have.
-
-        Raises:
-            OnefoldError: as `schema`.
-        """
-        index = self.index()
-        by_key = {entry.key: entry for entry in index.entries}
-        found = self.schemas([by_key[key] for key in keys if key in by_key], index)
-        schemas = {schema.key: schema for schema in found}
-        return [schemas.get(key) for key in keys]
-
-    def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
-        """Return the schemas of a vendor, a name and a format in the order of addition; all of them by default.
-
-        Raises:
-            OnefoldError: as `index`.
-        """
-        return tuple(key for key in self.index().keys if key.is_below(below))
-
-    def versions(self, model: ModelKey) -> tuple[SchemaKey, ...]:
-        """Return the versions of a model in the order of addition.
-
-        Raises:
-            OnefoldError: as `index`.
-        """
-        return tuple(key for key in self.list_keys() if key.model_key == model)
-
-    def place(self, path: str) -> str:
-        """Return the address of an object of the registry."""
-        return f"{self.address}/{path}"
-
-    def _state(self) -> _State:
-        place = self.place(INDEX_PATH)
-        found = self._objects.find(place)
-        return _State(parse_index(found.data, place), found.generation) if found else _State(Index(), NEW)
-
-    def _read(self, entry: IndexEntry, index: Index) -> JsonSchema:
-        place = self.place(schema_path(entry.key))
-        text: str | bytes | None = index.pending_text(entry.key)
-        if text is None:
-            found = self._objects.find(place)
-            text = found.data if found else None
-        if text is None:
-            raise Rejected(f"{place} is missing, and the index has it: restore it, schemas are never deleted")
-        try:
-            schema = parse_schema(text)
-        except SchemaInvalid as error:
-            raise Rejected(f"{place} is not the schema that was added: {error}; restore it") from error
-        if (schema.key, digest_of(schema)) != (entry.key, entry.digest):
-            raise Rejected(f"{place} is not the schema that was added: restore it, and change a schema by a new version")
-        return schema
 
 
 class RegistryStore(SchemaReader):
@@ -195,7 +68,7 @@ class RegistryStore(SchemaReader):
             SchemaInvalid: the schema breaks rules; the error lists all violations.
             OnefoldError: the store does not answer, or refuses.
         """
-        return self._checked(schema, self._state().index)
+        return self._checked(schema, self.state().index)
 
     def add(self, schema: JsonSchema) -> AdditionOutcome:
         """Add a schema at the end of the order. It may be repeated: what is there already is left as it is.
@@ -218,7 +91,7 @@ class RegistryStore(SchemaReader):
         raise TryAgain(f"{schema.key}: others added schemas during each of {_TRIES} tries; try again ({last})") from last
 
     def _add(self, schema: JsonSchema) -> AdditionOutcome:
-        state = self._state()
+        state = self.state()
         # What an earlier process left is finished first: the index holds the text of one schema only.
         self._publish(state.index)
         outcome = self._checked(schema, state.index)
@@ -242,6 +115,7 @@ class RegistryStore(SchemaReader):
         same = [entry for entry in index.entries if _is_of_same_name(entry.key, schema.key)]
         existing = self.schemas(same, index)
         violations = [*name_violations(index.keys, schema.key), *self._check_addition(existing, schema)]
+        violations += reference_violations(schema, lambda key: schema if key == schema.key else self.find_in(index, key))
         if violations:
             raise SchemaInvalid(violations)
         return AdditionOutcome.PATCHED if entry else AdditionOutcome.ADDED
@@ -278,7 +152,7 @@ class RegistryStore(SchemaReader):
             found = self._objects.find(place)
             if found and found.data == text.encode():
                 return
-            index = self._state().index
+            index = self.state().index
             if index.pending != (key, text):
                 return
             try:

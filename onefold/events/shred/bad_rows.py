@@ -11,7 +11,7 @@ Kind = Literal["unreadable", "invalid", "unknown_schema", "newer_version", "does
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """unreadable: the record is not an event of its input form.
 invalid: a value that its schema, or the event, does not allow.
-unknown_schema: the registry had no schema of this vendor, name and format at the start of the run.
+unknown_schema: the registry had no schema of this vendor, name and format at the start of the run, or cannot use it.
 newer_version: the registry had the schema, and not this version of it.
 does_not_fit: a column cannot hold the value exactly.
 no_table: the warehouse would refuse the table of the schema."""

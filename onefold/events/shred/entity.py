@@ -49,7 +49,7 @@ class Entity:
         document = json.loads(schema.text)
         columns = table.columns[len(ENVELOPE) :]
         self._key = schema.key
-        self._validator = validator_of(document)
+        self._validator = validator_of(document, {uri: json.loads(text) for uri, text in schema.others.items()})
         self._rows: CsvRows | ParquetRows
         self.table = place
         self.is_valid = self._validator.is_valid

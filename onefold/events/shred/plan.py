@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, get_args
 
-from onefold.core.errors import LimitExceeded
+from onefold.core.errors import LimitExceeded, SchemaInvalid
+from onefold.core.text import shown_list
 from onefold.events.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable, PropertySource
 from onefold.events.registry.columns import ModelColumn, ModelTable, RecoveryTable
 from onefold.events.registry.ddl import bigquery_columns, build_table, create_own, create_recovery, named_types
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.leaves import Path
+from onefold.events.registry.references import referred_schemas
 from onefold.events.registry.registry import Registry
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.registry.table_names import EventTableName, table_names
@@ -61,12 +64,14 @@ class PlannedSchema:
         text: the schema as JSON.
         table: the place of its table in the plan; None where it has no table.
         problem: why it has no table; empty where it has one.
+        others: the texts of the schemas that it refers to, by URI: the validator looks nowhere else.
     """
 
     key: SchemaKey
     text: str
     table: int | None
     problem: str = ""
+    others: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,7 @@ class ShredPlan:
         input: the form of the records.
         tables: the tables; the first one is `events`.
         schemas: the schemas by URI.
+        unusable: why schemas that the registry holds cannot be used, by URI.
         started_at: the time of a self-describing event that does not say its own; None where each one has to.
     """
 
@@ -86,12 +92,14 @@ class ShredPlan:
     tables: tuple[PlannedTable, ...]
     schemas: Mapping[str, PlannedSchema]
     started_at: datetime | None = None
+    unusable: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan_shred(registry: Registry, format: FileFormat, input: InputForm, started_at: datetime | None = None) -> ShredPlan:  # noqa: A002
     """Return the plan of a run.
 
-    A schema whose table the warehouse would refuse has no table, and its events become bad rows with the reason.
+    A schema whose table the warehouse would refuse has no table, and its events become bad rows with the reason. So do the
+    events of a schema that refers to what the registry does not have: its columns stay, and nothing can validate its data.
 
     Args:
         registry: the registry as it is at the start.
@@ -99,16 +107,18 @@ def plan_shred(registry: Registry, format: FileFormat, input: InputForm, started
         input: the form of the records.
         started_at: the time of a self-describing event that does not say its own, with its zone; None where each one has to.
     """
-    plan = _Planner(format)
+    plan = _Planner(format, registry)
     names = table_names(registry.models)
     for model, versions in registry.models.items():
         plan.add(names[model], versions)
-    return ShredPlan(format, input, tuple(plan.tables), plan.schemas, started_at)
+    return ShredPlan(format, input, tuple(plan.tables), plan.schemas, started_at, plan.unusable)
 
 
 class _Planner:
-    def __init__(self, format_: FileFormat) -> None:
+    def __init__(self, format_: FileFormat, registry: Registry) -> None:
         self._format = format_
+        self._registry = registry
+        self.unusable = dict(registry.unusable)
         self.tables = [PlannedTable(EVENTS, EVENTS, "", "", event_columns(format_), EVENTS)]
         self.schemas: dict[str, PlannedSchema] = {}
 
@@ -142,7 +152,13 @@ class _Planner:
 
     def _place(self, versions: Sequence[JsonSchema], table: PlannedTable) -> None:
         for schema in versions:
-            self.schemas[schema.key.uri] = PlannedSchema(schema.key, schema.canonical, len(self.tables))
+            try:
+                others = referred_schemas(schema, self._registry.find)
+            except SchemaInvalid as error:
+                self.unusable[schema.key.uri] = shown_list(error.problems, joint="; ")
+                continue
+            texts = {uri: json.dumps(document) for uri, document in others.items()}
+            self.schemas[schema.key.uri] = PlannedSchema(schema.key, schema.canonical, len(self.tables), others=texts)
         self.tables.append(table)
 
     def _refuse(self, versions: Sequence[JsonSchema], problem: str) -> None:

@@ -25,6 +25,7 @@ class ShredReport:
         removed: unfinished runs that were removed because of their age.
         set_aside: files that cannot be read and are left out until somebody replaces them, with the reasons.
         found_unreadable: those of them that this run has found.
+        unusable: the schemas of the registry that cannot be used, with the reasons; their events are bad.
     """
 
     run: str | None
@@ -38,6 +39,7 @@ class ShredReport:
     removed: tuple[str, ...] = ()
     set_aside: Mapping[str, str] = field(default_factory=dict)
     found_unreadable: tuple[str, ...] = ()
+    unusable: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the report as one line of JSON."""
@@ -45,11 +47,12 @@ class ShredReport:
         return json.dumps(body, ensure_ascii=False)
 
     def summary(self) -> str:
-        """Return the report for people: what is set aside, each table, bad rows by kind, then one line with all counts."""
+        """Return the report for people: what is left out, each table, bad rows by kind, then one line with all counts."""
         lines = [f"set aside: {file}: {reason}" for file, reason in self.set_aside.items()]
         if not self.inputs:
             read = f"{self.output}: no new files, so no run; {counted(self.taken, 'file')} read by earlier runs"
             return "\n".join([*lines, read])
+        lines += [f"schema that cannot be used: {schema}: {reason}" for schema, reason in self.unusable.items()]
         lines += [f"{table}: {counted(rows, 'row')}" for table, rows in self.tables.items()]
         lines += [f"bad, {kind}: {counted(count, 'event')}" for kind, count in self.bad.items()]
         what = "dry run, nothing written" if self.dry_run else f"run {self.run}"

@@ -82,6 +82,9 @@ class Shredder:
             key = SchemaKey.parse(uri)
         except InvalidName as error:
             return EventProblem("invalid", str(error))
+        if reason := self._plan.unusable.get(uri):
+            text = f"the registry has {uri}, which cannot be used: {reason}; then shred the bad row again"
+            return EventProblem("unknown_schema", text)
         if key.path.rpartition("/")[0] in self._names:
             return EventProblem(
                 "newer_version", f"the registry had no {uri} at the start of the run: shred the bad row again"

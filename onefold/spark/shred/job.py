@@ -52,7 +52,7 @@ def shred(spark: SparkSession, arguments: ShredArguments, read_registry: Callabl
         return report
     started = datetime.now(UTC)
     plan = plan_shred(read_registry(), arguments.format, arguments.input, started)
-    return _Job(spark, arguments, output, plan, started).run(files, report)
+    return _Job(spark, arguments, output, plan, started).run(files, replace(report, unusable=plan.unusable))
 
 
 @dataclass(frozen=True)

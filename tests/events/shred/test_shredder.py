@@ -226,3 +226,25 @@ def test_a_multiple_is_judged_by_its_digits(format_: FileFormat, step: float, nu
     assert (outcome.bad is None) is valid
     if outcome.bad:
         assert f"/price: {number} is not a multiple of {step}" in outcome.bad.reasons[0]
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_schema_of_the_registry_that_a_schema_refers_to_validates_its_data(format_: FileFormat) -> None:
+    visit = parsed({"type": "object", "properties": {"page": {"$ref": PAGE.key.uri}}}, name="visit")
+    made = plan(visit, PAGE, format_=format_)
+    row = cells(made, shred(made, entity(visit, page={"url": "a"})))
+    assert row["page"] == '{"url":"a"}'
+    bad = shred(made, entity(visit, page={"url": 5})).bad
+    assert bad is not None
+    assert (bad.kind, bad.reasons) == ("invalid", (f'{visit.key}: /page/url: 5 is not of type "string"',))
+
+
+def test_a_schema_that_refers_to_what_no_registry_has_is_not_used_and_stops_no_other() -> None:
+    visit = parsed({"type": "object", "properties": {"page": {"$ref": PAGE.key.uri}}}, name="visit")
+    made = plan(visit, CLICK)
+    bad = shred(made, entity(visit)).bad
+    assert bad is not None
+    assert bad.kind == "unknown_schema"
+    assert f"cannot be used: /properties/page/$ref: no registry has {PAGE.key.uri}" in bad.reasons[0]
+    assert [name for name, _ in made.tables[1].columns][-1] == "page"
+    assert shred(made, entity(CLICK, id=1)).bad is None
