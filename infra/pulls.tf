@@ -48,10 +48,12 @@ locals {
   pull_shards = merge([
     for name, pull in var.pulls : {
       for number, databases in chunklist(pull.databases, pull.databases_per_batch) : "${name} ${number + 1}" => {
-        source = name
+        of = length(databases) == 1 ? "${name}/${databases[0]}" : "${length(databases)} databases of ${name}"
         arguments = merge(
           { source = name, databases = databases },
           pull.parallel == null ? {} : { parallel = pull.parallel },
+        )
+        files = merge(
           pull.gzip ? { compress = "gzip" } : {},
           pull.stream_below == 0 ? {} : { stream-below = pull.stream_below },
         )
@@ -62,24 +64,20 @@ locals {
     for key, shard in local.pull_shards : {
       for window, schedule in local.pull_windows : "${key} ${window}" => {
         name        = "${var.prefix}onefold-pull-${window}-${replace(key, " ", "-")}"
-        description = "Pulls ${length(shard.arguments.databases) == 1 ? "${shard.source}/${shard.arguments.databases[0]}" : "${length(shard.arguments.databases)} databases of ${shard.source}"}: ${window}."
+        description = "Pulls ${shard.of}: ${window}."
         schedule    = schedule
-        message     = jsonencode({ job = "pull", arguments = merge(shard.arguments, { window = window }) })
+        message     = jsonencode({ job = "pull", arguments = merge(shard.arguments, shard.files, { window = window }) })
       }
     }
   ]...)
-  # One batch for each database checks all of its tables: the numbers of rows, and the next chunk of each.
+  # One batch checks all tables of the same databases: the numbers of rows, and the next chunk of each.
   check_schedules = {
-    for key, pulled in local.checked : key => {
-      name        = "${var.prefix}onefold-check-${substr(sha256(key), 0, 12)}"
-      description = "Checks ${pulled.source}/${pulled.database} against its source."
+    for key, shard in local.pull_shards : key => {
+      name        = "${var.prefix}onefold-check-${replace(key, " ", "-")}"
+      description = "Checks ${shard.of} against the source."
       schedule    = var.check_schedule
-      message = jsonencode({
-        job       = "check"
-        dataset   = pulled.dataset
-        arguments = { source = pulled.source, database = pulled.database }
-      })
-    }
+      message     = jsonencode({ job = "check", arguments = shard.arguments })
+    } if var.check_schedule != null
   }
 }
 
@@ -329,14 +327,26 @@ resource "google_bigquery_dataset_access" "full" {
 locals {
   # Batches of the job's former name count for one release.
   pull_lines = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-(pull|extract)-\""
-  # The name of a metric has 100 characters at most (LogMetric, https://cloud.google.com/logging/docs/reference/v2/rest/v2/projects.metrics,
-  # read 2026), and that of a dataset up to 1,024.
-  pulled_metrics = {
-    for key, pulled in local.pulled : key => "${var.prefix}onefold/pulled/${
-      length(pulled.dataset) <= 80 ? pulled.dataset : "${substr(pulled.dataset, 0, 71)}_${substr(sha256(pulled.dataset), 0, 8)}"
-    }"
+  # A line of a table that was loaded, or had nothing to load, in each form, and where the name of its dataset is.
+  pulled_line = "\"severity\": \"INFO\".*\"event\": \"table_pulled\", \"dataset\": \"([^\"]+)\""
+  pulled_forms = {
+    for name, form in {
+      pulled = { filter = "jsonPayload.event=\"table_pulled\" AND jsonPayload.severity=\"INFO\"", dataset = "EXTRACT(jsonPayload.dataset)" }
+      pulled_message = {
+        filter  = "jsonPayload.message=~${jsonencode(local.pulled_line)}"
+        dataset = "REGEXP_EXTRACT(jsonPayload.message, ${jsonencode(local.pulled_line)})"
+      }
+      pulled_text = {
+        filter  = "textPayload=~${jsonencode(local.pulled_line)}"
+        dataset = "REGEXP_EXTRACT(textPayload, ${jsonencode(local.pulled_line)})"
+      }
+    } : name => form if local.has_pulls
   }
-  pulled_line = { for key, pulled in local.pulled : key => "\\\"severity\\\": \\\"INFO\\\".*\\\"event\\\": \\\"table_pulled\\\", \\\"dataset\\\": \\\"${pulled.dataset}\\\"" }
+  # A runtime logs all lines in one of these forms, and only its metric has values.
+  pulled_datasets = join(" or ", [
+    for metric in values(google_logging_metric.pulled) :
+    "increase(logging_googleapis_com:user_${replace(metric.name, "/[^A-Za-z0-9]/", "_")}{monitored_resource=\"cloud_dataproc_batch\"}[${var.late_pull_minutes}m])"
+  ])
   pull_alerts = local.has_pulls ? {
     "pulled table failed" = {
       filter = "${local.pull_lines} AND ((jsonPayload.event=\"table_pulled\" AND jsonPayload.severity=\"ERROR\") OR jsonPayload.message=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\" OR textPayload=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\")"
@@ -349,42 +359,49 @@ locals {
       tell   = "No table of a database could be pulled; the other databases of the batch were. The log of the batch says why. The next pull reads on from where the last one that succeeded ended."
     }
     "table differs from its source" = {
-      filter = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-check-\" AND (jsonPayload.event=~\"^(check_failed|table_unchecked)$\" OR jsonPayload.message=~\"check_failed|table_unchecked\" OR textPayload=~\"check_failed|table_unchecked\")"
+      filter = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-check-\" AND (jsonPayload.event=~\"^(check_failed|table_unchecked|database_not_checked)$\" OR jsonPayload.message=~\"check_failed|table_unchecked|database_not_checked\" OR textPayload=~\"check_failed|table_unchecked|database_not_checked\")"
       labels = { batch = "EXTRACT(resource.labels.batch_id)" }
-      tell   = "A check found rows that differ between a pulled table and its source, or could not check a table. The table _checks of the dataset has the findings; onefold check --fix repairs the rows."
+      tell   = "A check found rows that differ between a pulled table and its source, or could not check a table or a database. The table _checks of the dataset has the findings; onefold check --fix repairs the rows."
     }
   } : {}
 }
 
-# Counts, for each dataset, the tables that were loaded, or that had nothing to load: a table that is loaded full is skipped but
-# once a day.
+# Counts, by dataset, the tables that were loaded, or that had nothing to load: a table that is loaded full is skipped but once a
+# day. A metric and an alert for each dataset would end at the 500 that a project may have
+# (https://cloud.google.com/logging/quotas, https://cloud.google.com/monitoring/quotas, read 2026).
 resource "google_logging_metric" "pulled" {
-  for_each = local.pulled
+  for_each = local.pulled_forms
 
-  name        = local.pulled_metrics[each.key]
-  description = "Onefold: tables that were pulled into ${each.value.dataset}."
-  filter      = "${local.pull_lines} AND ((jsonPayload.event=\"table_pulled\" AND jsonPayload.severity=\"INFO\" AND jsonPayload.dataset=\"${each.value.dataset}\") OR jsonPayload.message=~\"${local.pulled_line[each.key]}\" OR textPayload=~\"${local.pulled_line[each.key]}\")"
+  name        = "${var.prefix}onefold/${each.key}"
+  description = "Onefold: tables that were pulled, by dataset."
+  filter      = "${local.pull_lines} AND ${each.value.filter}"
 
   metric_descriptor {
     metric_kind = "DELTA"
     value_type  = "INT64"
+
+    labels {
+      key        = "dataset"
+      value_type = "STRING"
+    }
   }
+  label_extractors = { dataset = each.value.dataset }
 }
 
-# One for each dataset: that the tables of another source are loaded says nothing about these.
+# Every dataset counts: that the tables of another one are loaded says nothing about it.
 resource "google_monitoring_alert_policy" "late_pulls" {
-  for_each = local.pulled
+  count = local.has_pulls ? 1 : 0
 
-  display_name          = "${var.prefix}Onefold: pulled tables of ${each.value.dataset} are late"
+  display_name          = "${var.prefix}Onefold: pulled tables are late"
   combiner              = "OR"
   severity              = "ERROR"
   notification_channels = local.channels
 
   conditions {
-    display_name = "no table of ${each.value.dataset} was pulled for ${var.late_pull_minutes} minutes"
+    display_name = "tables of fewer than ${length(local.pulled)} datasets were pulled within ${var.late_pull_minutes} minutes"
 
     condition_prometheus_query_language {
-      query                     = "(sum(increase(logging_googleapis_com:user_${replace(google_logging_metric.pulled[each.key].name, "/[^A-Za-z0-9]/", "_")}{monitored_resource=\"cloud_dataproc_batch\"}[${var.late_pull_minutes}m])) or vector(0)) < 1"
+      query                     = "(count(sum by (dataset) (${local.pulled_datasets}) >= 1) or vector(0)) < ${length(local.pulled)}"
       duration                  = "300s"
       evaluation_interval       = "60s"
       disable_metric_validation = true
@@ -396,7 +413,7 @@ resource "google_monitoring_alert_policy" "late_pulls" {
   }
 
   documentation {
-    content = "No table of ${each.value.source}/${each.value.database} was pulled: the schedule is paused, batches do not start, the password is wrong, or the source does not answer. The batches onefold-pull-… say which. Nothing is lost: the next pull reads on from where the last one ended."
+    content = "No table of some dataset was pulled: the schedule is paused, batches do not start, a password is wrong, or a source does not answer. The batches onefold-pull-… say which. Nothing is lost: the next pull reads on from where the last one ended. The datasets that were pulled are those of the query sum by (dataset) (${local.pulled_datasets})."
   }
 
   depends_on = [google_project_service.api]

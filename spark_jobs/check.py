@@ -1,4 +1,4 @@
-"""The batch that checks the tables of a database against their source. See docs/reference/checks.md.
+"""The batch that checks the tables of one or several databases against their source. See docs/reference/checks.md.
 
 Exit codes: 0 no difference, or all of them repaired; 1 an error, wrong usage included; 2 differences, or tables that could
 not be checked. With ONEFOLD_DIFFERENCES=log differences end with 0, since Dataproc calls every other code a failure: a
@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from onefold.batches.source_arguments import CheckArguments
+from onefold.batches.source_arguments import CheckArguments, CheckDatabasesArguments, parse_check
+from onefold.check.databases import check_databases
 from onefold.settings.environment import Settings, load_settings
 from onefold.spark.job import run_job, show, summary
 from onefold.spark.pull.session import open_session_with_driver
@@ -28,22 +29,30 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     """Run the job with a command line, log its errors, and return its exit code."""
-    return run_job("check", argv, lambda: run(CheckArguments.parse(argv)))
+    return run_job("check", argv, lambda: run(parse_check(argv)))
 
 
-def run(arguments: CheckArguments) -> int:
+def run(arguments: CheckArguments | CheckDatabasesArguments) -> int:
     """Check the tables, print the report as JSON, and return the exit code."""
+    settings = load_settings(os.environ)
+    if isinstance(arguments, CheckArguments):
+        one = _check(arguments, settings)
+        show(one)
+        return ended(one, settings)
+    report = check_databases(arguments, lambda asked: _check(asked, settings), summary)
+    show(report)
+    return report.exit_code(lambda database: ended(database, settings))
+
+
+def _check(arguments: CheckArguments, settings: Settings) -> CheckReport:
     # BigQuery's clients are not needed where the arguments are wrong.
     from onefold.adapters.pubsub_rest import RestPublisher
     from onefold.spark.check.job import check
     from onefold.spark.pull.places import destination_of, source_of
 
-    settings = load_settings(os.environ)
     source_of(settings, arguments.source, arguments.database)
     destination_of(settings)
-    report = check(arguments, settings, os.environ, _reader_of(arguments), RestPublisher, summary)
-    show(report)
-    return ended(report, settings)
+    return check(arguments, settings, os.environ, _reader_of(arguments), RestPublisher, summary)
 
 
 def ended(report: CheckReport, settings: Settings) -> int:

@@ -7,15 +7,21 @@ from dataclasses import dataclass
 
 from onefold.batches.arguments import CompareArguments, DatasetArguments, ReconcileArguments
 from onefold.batches.shred_arguments import ShredArguments
-from onefold.batches.source_arguments import CheckArguments, DatabasesArguments, PullArguments
+from onefold.batches.source_arguments import (
+    CheckArguments,
+    CheckDatabasesArguments,
+    PullArguments,
+    PullDatabasesArguments,
+)
 
 Arguments = (
     ReconcileArguments
     | DatasetArguments
     | CompareArguments
     | PullArguments
-    | DatabasesArguments
+    | PullDatabasesArguments
     | CheckArguments
+    | CheckDatabasesArguments
     | ShredArguments
 )
 Form = type[Arguments]
@@ -29,7 +35,7 @@ class Job:
     of_table: Form | None = None
     of_dataset: Form | None = None
     of_folders: Form | None = None
-    of_databases: Form | None = None
+    of_databases: type[PullDatabasesArguments] | type[CheckDatabasesArguments] | None = None
 
     @property
     def forms(self) -> tuple[Form, ...]:
@@ -40,8 +46,8 @@ class Job:
 
 JOBS: Mapping[str, Job] = {
     "reconcile": Job(ReconcileArguments, DatasetArguments),
-    "pull": Job(PullArguments, PullArguments, of_databases=DatabasesArguments),
-    "check": Job(CheckArguments, CheckArguments),
+    "pull": Job(PullArguments, PullArguments, of_databases=PullDatabasesArguments),
+    "check": Job(CheckArguments, CheckArguments, of_databases=CheckDatabasesArguments),
     "compare": Job(CompareArguments),
     "shred": Job(of_folders=ShredArguments),
 }

@@ -48,7 +48,7 @@ def count_lines(report: Report) -> Iterator[str]:
         >>> list(count_lines({"loaded": 1, "tables": [{"table": "score", "outcome": "loaded", "rows": 5, "files": 1}]}))
         ['score: rows 5, files 1', 'loaded 1']
     """
-    for one in report.get("datasets", ()):  # of a pull of several databases
+    for one in report.get("datasets", ()):  # of a job on several databases
         yield from (f"{one['dataset']}: {line}" for line in count_lines(one))
     tables = report.get("tables", ())
     if isinstance(tables, Mapping):

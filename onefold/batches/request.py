@@ -62,8 +62,8 @@ class BatchRequest:
         Raises:
             InvalidInput: the arguments are wrong.
         """
-        is_named = JOBS[present_name(self.job)].of_databases is not None and names_databases(self.words)
-        return DatabasesArguments.parse(self.words) if is_named else None
+        form = JOBS[present_name(self.job)].of_databases
+        return form.parse(self.words) if form and names_databases(self.words) else None
 
     @property
     def form(self) -> Form:

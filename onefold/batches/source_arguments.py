@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from onefold.batches.declaration import Argument, JobArguments, Parallel
 from onefold.batches.values import between, is_dataset, not_empty
@@ -54,8 +54,31 @@ class SourceArguments(JobArguments):
 
 
 @dataclass(frozen=True)
-class PullArguments(SourceArguments):
-    """Pull the tables of a database of a source in onefold.yaml into files, and load these into BigQuery."""
+class DatabasesArguments(JobArguments):
+    """Read tables of several databases of a source. A database that fails does not stop the others."""
+
+    source: SourceName
+    databases: Annotated[tuple[str, ...], Argument("its databases", "D")]
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The dataset of the tables of each database."""
+        return tuple(dataset_of(self.source, database) for database in self.databases)
+
+    def conflicts(self) -> Iterator[str]:
+        datasets = self.datasets
+        if twice := {dataset for dataset in datasets if datasets.count(dataset) > 1}:
+            yield f"--databases: more than one has the dataset {shown_list(sorted(twice))}: name each dataset's once"
+
+    @property
+    def shared(self) -> Mapping[str, Any]:
+        """The arguments that are those of each database."""
+        return {name: value for name, value in vars(self).items() if name != "databases"}
+
+
+@dataclass(frozen=True)
+class PullOptions(JobArguments):
+    """How tables are pulled."""
 
     job: ClassVar[str] = "pull"
 
@@ -91,77 +114,51 @@ class PullArguments(SourceArguments):
 
 
 @dataclass(frozen=True)
-class DatabasesArguments(JobArguments):
+class PullArguments(PullOptions, SourceArguments):
+    """Pull the tables of a database of a source in onefold.yaml into files, and load these into BigQuery."""
+
+
+@dataclass(frozen=True)
+class PullDatabasesArguments(PullOptions, DatabasesArguments):
     """Pull the tables of several databases of a source in onefold.yaml into files, and load these into BigQuery.
 
     A database that fails does not stop the others.
     """
 
-    job: ClassVar[str] = "pull"
-
-    source: SourceName
-    databases: Annotated[tuple[str, ...], Argument("its databases", "D")]
-    window: PullWindow
-    tables: Patterns = ()
-    at: RequestTime = None
-    parallel: Parallel = 4
-    compress: Compression = None
-    stream_below: StreamBelow = 0
-
     @property
     def pulls(self) -> tuple[PullArguments, ...]:
         """The arguments of the pull of each database."""
-        shared = {name: value for name, value in vars(self).items() if name != "databases"}
-        return tuple(PullArguments(database=database, **shared) for database in self.databases)
-
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        """The dataset of the tables of each database."""
-        return tuple(pull.dataset for pull in self.pulls)
-
-    def conflicts(self) -> Iterator[str]:
-        datasets = self.datasets
-        if twice := {dataset for dataset in datasets if datasets.count(dataset) > 1}:
-            yield f"--databases: more than one would be pulled into {shown_list(sorted(twice))}: name each dataset's once"
-
-    def asked_at(self, now: datetime) -> Self:
-        """Return the arguments with one time of the request for all databases.
-
-        Raises:
-            InvalidInput: the request is dated in the future.
-        """
-        return replace(self, at=self.pulls[0].asked_at(now))
-
-
-def names_databases(words: Sequence[str]) -> bool:
-    """Return whether the words of a command line are those of `DatabasesArguments`.
-
-    Examples:
-        >>> names_databases(["--source=fraud", "--databases=a,b"]), names_databases(["--source=fraud", "--database=a"])
-        (True, False)
-    """
-    return any(word.partition("=")[0] == "--databases" for word in words)
-
-
-def parse_pull(words: Sequence[str]) -> PullArguments | DatabasesArguments:
-    """Return the arguments of a pull, of one database or of several.
-
-    Raises:
-        InvalidInput: everything that is wrong with them.
-    """
-    return DatabasesArguments.parse(words) if names_databases(words) else PullArguments.parse(words)
+        return tuple(PullArguments(database=database, **self.shared) for database in self.databases)
 
 
 @dataclass(frozen=True)
-class CheckArguments(SourceArguments):
+class CheckOptions(JobArguments):
+    """How tables are checked."""
+
+    job: ClassVar[str] = "check"
+
+    tables: Patterns = ()
+    rows: Annotated[int, Argument("about the rows of a chunk", "N", check=between(1, 10_000_000))] = 100_000
+    padding_minutes: Annotated[
+        int, Argument("the age from which rows of pulled tables are compared", "N", check=between(0, 525_600))
+    ] = 60
+    whole: Annotated[bool, Argument("all chunks, from the first to the last", otherwise="the next one")] = False
+    fix: Annotated[bool, Argument("pull the rows of findings again, and write tombstones for those that are gone")] = False
+    parallel: Parallel = 4
+
+    @property
+    def padding(self) -> timedelta:
+        """The age from which rows of pulled tables are compared."""
+        return timedelta(minutes=self.padding_minutes)
+
+
+@dataclass(frozen=True)
+class CheckArguments(CheckOptions, SourceArguments):
     """Compare the tables of a database of a source in onefold.yaml with their views.
 
     The numbers of rows are compared, and every value of the next chunk of each table.
     """
 
-    job: ClassVar[str] = "check"
-
-    tables: Patterns = ()
     captured: Annotated[
         str | None,
         Argument(
@@ -174,16 +171,9 @@ class CheckArguments(SourceArguments):
     tenant: Annotated[str | None, Argument("the source_name of captured rows", "NAME", otherwise="that of the source")] = (
         None
     )
-    rows: Annotated[int, Argument("about the rows of a chunk", "N", check=between(1, 10_000_000))] = 100_000
-    padding_minutes: Annotated[
-        int, Argument("the age from which rows of pulled tables are compared", "N", check=between(0, 525_600))
-    ] = 60
     settle_seconds: Annotated[
         int, Argument("how long a difference of such a table has to last", "N", check=between(0, 86_400))
     ] = 120  # longer than capture, sink and view take for a change
-    whole: Annotated[bool, Argument("all chunks, from the first to the last", otherwise="the next one")] = False
-    fix: Annotated[bool, Argument("pull the rows of findings again, and write tombstones for those that are gone")] = False
-    parallel: Parallel = 4
 
     @property
     def dataset(self) -> str:
@@ -195,14 +185,50 @@ class CheckArguments(SourceArguments):
         """The `source_name` of the rows."""
         return self.tenant or self.source
 
-    @property
-    def padding(self) -> timedelta:
-        """The age from which rows of pulled tables are compared."""
-        return timedelta(minutes=self.padding_minutes)
-
     def conflicts(self) -> Iterator[str]:
         if self.tenant is not None and self.captured is None:
             yield "--tenant is for captured tables: name their dataset with --captured, or leave it out"
         if self.fix and self.captured is not None:
             remedy = "start their capture with --again DATABASE.TABLE, which copies them"
             yield f"--fix is for pulled tables: to repair captured ones, {remedy}"
+
+
+@dataclass(frozen=True)
+class CheckDatabasesArguments(CheckOptions, DatabasesArguments):
+    """Compare the pulled tables of several databases of a source in onefold.yaml with their views.
+
+    A database that cannot be checked does not stop the others.
+    """
+
+    @property
+    def checks(self) -> tuple[CheckArguments, ...]:
+        """The arguments of the check of each database."""
+        return tuple(CheckArguments(database=database, **self.shared) for database in self.databases)
+
+
+def names_databases(words: Sequence[str]) -> bool:
+    """Return whether the words of a command line are those of `DatabasesArguments`.
+
+    Examples:
+        >>> names_databases(["--source=fraud", "--databases=a,b"]), names_databases(["--source=fraud", "--database=a"])
+        (True, False)
+    """
+    return any(word.partition("=")[0] == "--databases" for word in words)
+
+
+def parse_pull(words: Sequence[str]) -> PullArguments | PullDatabasesArguments:
+    """Return the arguments of a pull, of one database or of several.
+
+    Raises:
+        InvalidInput: everything that is wrong with them.
+    """
+    return PullDatabasesArguments.parse(words) if names_databases(words) else PullArguments.parse(words)
+
+
+def parse_check(words: Sequence[str]) -> CheckArguments | CheckDatabasesArguments:
+    """Return the arguments of a check, of one database or of several.
+
+    Raises:
+        InvalidInput: everything that is wrong with them.
+    """
+    return CheckDatabasesArguments.parse(words) if names_databases(words) else CheckArguments.parse(words)

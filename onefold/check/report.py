@@ -134,10 +134,17 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What became of the check of a database."""
+    """What became of the check of a database.
+
+    Attributes:
+        dataset: the dataset of the tables.
+        tables: what became of each.
+        reasons: why no table of the database was checked; empty where some were, or failed each for itself.
+    """
 
     dataset: str
     tables: tuple[TableCheck, ...]
+    reasons: tuple[str, ...] = ()
 
     def count(self, outcome: CheckOutcome) -> int:
         """Return how many tables have this outcome."""
@@ -148,14 +155,20 @@ class CheckReport:
         """Whether a table differs from its source, or could not be checked."""
         return bool(self.count("different") or self.count("failed"))
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report in the form of JSON."""
+        body: dict[str, Any] = {"dataset": self.dataset, **{name: self.count(name) for name in CHECK_OUTCOMES}}
+        body |= {"reasons": list(self.reasons)} if self.reasons else {}
+        return {**body, "tables": [table.as_dict() for table in self.tables]}
+
     def to_json(self) -> str:
         """Return the report as one line of JSON."""
-        numbers = {name: self.count(name) for name in CHECK_OUTCOMES}
-        tables = [table.as_dict() for table in self.tables]
-        return json.dumps({"dataset": self.dataset, **numbers, "tables": tables}, ensure_ascii=False)
+        return json.dumps(self.as_dict(), ensure_ascii=False)
 
     def summary(self) -> str:
         """Return the report for people: each table, then one line with all counts."""
+        if self.reasons:
+            return f"{self.dataset}: no table was checked: {'; '.join(self.reasons)}"
         return "\n".join([*(table.text for table in self.tables), f"{self.dataset}: {totals(self.tables)}"])
 
 

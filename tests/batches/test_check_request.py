@@ -9,7 +9,7 @@ import pytest
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
 from onefold.batches.request import batch_message, parse_batch_request
-from onefold.batches.source_arguments import CheckArguments
+from onefold.batches.source_arguments import CheckArguments, CheckDatabasesArguments, parse_check
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.settings.batches import BatchSettings
 
@@ -50,6 +50,18 @@ def test_a_message_starts_a_batch_as_the_account_of_the_source_with_the_driver()
     assert batch.jars == ("gs://code/v1/mariadb-java-client.jar",)
     assert batch.settings == replace(SETTINGS, service_account="reads-fraud")
     assert batch.main == "gs://code/v1/check.py"
+
+
+def test_a_message_asks_for_one_check_of_several_databases() -> None:
+    arguments = {"source": "fraud", "databases": ["models", "card-data"], "rows": 500}
+    request = parse_batch_request(batch_message("check", None, None, arguments))
+    batch = plan_batch(request, "1", SETTINGS, AllowList("p", frozenset({"fraud_models", "fraud_card_data"}), SETTINGS))
+    assert batch.settings == replace(SETTINGS, service_account="reads-fraud")
+    assert parse_check(batch.arguments) == CheckDatabasesArguments("fraud", ("models", "card-data"), rows=500)
+    with pytest.raises(InvalidMessage, match=r"^dataset fraud_card_data is not among ONEFOLD_DATASETS"):
+        plan_batch(request, "1", SETTINGS, AllowList("p", frozenset({"fraud_models"}), SETTINGS))
+    with pytest.raises(InvalidInput, match="--captured"):
+        parse_check([*batch.arguments, "--captured=shop"])
 
 
 def test_a_message_may_not_check_tables_of_another_dataset() -> None:

@@ -10,7 +10,7 @@ import pytest
 from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch, subject_labels
 from onefold.batches.request import batch_message, parse_batch_request
-from onefold.batches.source_arguments import DatabasesArguments, PullArguments, parse_pull
+from onefold.batches.source_arguments import PullArguments, PullDatabasesArguments, parse_pull
 from onefold.core.errors import InvalidInput, InvalidMessage
 from onefold.settings.batches import BatchSettings
 
@@ -115,7 +115,7 @@ def test_a_message_asks_for_one_batch_of_several_databases() -> None:
     assert batch.arguments == ("--source=fraud", "--databases=models,card-data", "--window=15m", "--parallel=8")
     assert (batch.settings.service_account, batch.settings.bucket) == (account, "pull-fraud")
     arguments = parse_pull(batch.arguments)
-    assert isinstance(arguments, DatabasesArguments)
+    assert isinstance(arguments, PullDatabasesArguments)
     assert arguments.pulls == tuple(
         PullArguments("fraud", database, "15m", parallel=8) for database in ("models", "card-data")
     )
@@ -142,7 +142,7 @@ def test_each_database_of_a_message_needs_an_allowed_dataset() -> None:
     [
         ("fraud_models", {}, "the message has the unknown field 'dataset'"),
         (None, {"databases": []}, "argument 'databases' must be text or a list of texts, and not empty"),
-        (None, {"databases": ["a-b", "a_b"]}, "--databases: more than one would be pulled into fraud_a_b"),
+        (None, {"databases": ["a-b", "a_b"]}, "--databases: more than one has the dataset fraud_a_b"),
         (None, {"databases": ","}, "--databases: expected at least one name, got none"),
         (None, {"database": "models"}, "unrecognized arguments: --database=models"),
     ],

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import pytest
 from support.iam_conditions import BUCKET, OBJECT, admits
-from support.log_filters import matches
+from support.log_filters import matches, value_at
 from support.planned import permissions, rights
 from support.terraform import Outcome, Plan
 
 from onefold.batches.request import parse_batch_request
-from onefold.batches.source_arguments import DatabasesArguments, PullArguments, parse_pull
+from onefold.batches.source_arguments import (
+    CheckDatabasesArguments,
+    PullArguments,
+    PullDatabasesArguments,
+    parse_check,
+    parse_pull,
+)
 from onefold.core.errors import NotFound
 from onefold.pull.read.databases import pull_databases
 from onefold.pull.read.pull import Threads, log_table
@@ -166,10 +173,10 @@ def test_checks_are_opt_in_and_ask_for_every_database(pulls_plan: Plan, checked_
     jobs = checked_plan.scheduled("check").values()
     requests = [parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"])) for job in jobs]
     assert {job["schedule"] for job in jobs} == {"0 */2 * * *"}
-    assert {(one.job, one.dataset, *sorted(one.words)) for one in requests} == {
-        ("check", "fraud_models", "--database=models", "--source=fraud"),
-        ("check", "fraud_card_data", "--database=card-data", "--source=fraud"),
-        ("check", "ads_clicks", "--database=clicks", "--source=ads"),
+    assert {(one.job, one.dataset) for one in requests} == {("check", None)}
+    assert {parse_check(one.words) for one in requests} == {
+        CheckDatabasesArguments("fraud", ("models", "card-data")),
+        CheckDatabasesArguments("ads", ("clicks",), parallel=16),
     }
     grants = checked_plan.of("google_bigquery_dataset_iam_member")
     readers = {(g["dataset_id"], g["role"], g["member"]) for name, g in grants.items() if name.startswith("full_check")}
@@ -181,7 +188,7 @@ def test_checks_are_opt_in_and_ask_for_every_database(pulls_plan: Plan, checked_
     found = checked_plan.of("google_monitoring_alert_policy")['log["table differs from its source"]']
     condition = found["conditions"][0]["condition_matched_log"][0]["filter"]
     assert "onefold-check-" in condition
-    assert "check_failed|table_unchecked" in condition
+    assert "check_failed|table_unchecked|database_not_checked" in condition
 
 
 def test_launch_batch_runs_each_source_as_its_account(pulls_plan: Plan) -> None:
@@ -215,22 +222,36 @@ def logged(dataset: str, severity: Literal["INFO", "ERROR"], capsys: pytest.Capt
     return capsys.readouterr().out.strip()
 
 
-def test_each_dataset_without_a_pull_opens_an_incident_of_its_own(
-    pulls_plan: Plan, capsys: pytest.CaptureFixture[str]
-) -> None:
-    alerts, metrics = pulls_plan.of("google_monitoring_alert_policy"), pulls_plan.of("google_logging_metric")
-    keys = {"fraud models": "fraud_models", "fraud card-data": "fraud_card_data", "ads clicks": "ads_clicks"}
-    assert {name for name in alerts if name.startswith("late_pulls")} == {f'late_pulls["{key}"]' for key in keys}
-    for key, dataset in keys.items():
-        query = alerts[f'late_pulls["{key}"]']["conditions"][0]["condition_prometheus_query_language"][0]["query"]
-        assert query == (
-            f"(sum(increase(logging_googleapis_com:user_onefold_pulled_{dataset}"
-            '{monitored_resource="cloud_dataproc_batch"}[60m])) or vector(0)) < 1'
-        )
-        filter_ = metrics[f'pulled["{key}"]']["filter"]
-        for other in keys.values():
-            assert [matches(filter_, entry) for entry in entries(logged(other, "INFO", capsys))] == [other == dataset] * 6
-            assert not any(matches(filter_, entry) for entry in entries(logged(other, "ERROR", capsys)))
+def dataset_in(entry: Mapping[str, Any], extractor: str) -> str:
+    """The value of a label: `EXTRACT(field)`, or `REGEXP_EXTRACT(field, "expression")` with one group."""
+    found = re.fullmatch(r"(?:REGEXP_)?EXTRACT\(([\w.]+)(?:, (\".*\"))?\)", extractor)
+    assert found
+    value = value_at(entry, tuple(found[1].split(".")))
+    if found[2] is None:
+        return str(value)
+    (group,) = re.findall(json.loads(found[2]), value)
+    return str(group)
+
+
+def test_each_pulled_table_is_counted_for_its_dataset(pulls_plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    metrics = [one for name, one in pulls_plan.of("google_logging_metric").items() if name.startswith("pulled[")]
+    for dataset in ("fraud_models", "fraud_card_data", "ads_clicks"):
+        for entry in entries(logged(dataset, "INFO", capsys)):
+            (metric,) = (one for one in metrics if matches(one["filter"], entry))
+            assert dataset_in(entry, metric["label_extractors"]["dataset"]) == dataset
+        failed = entries(logged(dataset, "ERROR", capsys))
+        assert not [one for one in metrics for entry in failed if matches(one["filter"], entry)]
+
+
+def test_fewer_datasets_than_there_are_to_pull_open_an_incident(pulls_plan: Plan) -> None:
+    (condition,) = pulls_plan.of("google_monitoring_alert_policy")["late_pulls[0]"]["conditions"]
+    forms = " or ".join(
+        f'increase(logging_googleapis_com:user_onefold_{name}{{monitored_resource="cloud_dataproc_batch"}}[60m])'
+        for name in ("pulled", "pulled_message", "pulled_text")
+    )
+    assert condition["condition_prometheus_query_language"][0]["query"] == (
+        f"(count(sum by (dataset) ({forms}) >= 1) or vector(0)) < 3"
+    )
 
 
 def test_a_table_that_failed_opens_an_incident(pulls_plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
@@ -249,7 +270,7 @@ def test_a_database_that_failed_opens_an_incident(pulls_plan: Plan, capsys: pyte
     def fails(_: PullArguments, __: Threads) -> PullReport:
         raise NotFound("no table")
 
-    pull_databases(DatabasesArguments("fraud", ("models",), "15m"), fails)
+    pull_databases(PullDatabasesArguments("fraud", ("models",), "15m"), fails)
     assert all(matches(filter_, entry) for entry in entries(capsys.readouterr().out.strip()))
     assert not any(matches(filter_, entry) for entry in entries(logged("fraud_models", "ERROR", capsys)))
 

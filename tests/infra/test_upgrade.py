@@ -73,17 +73,18 @@ def upgraded(folder: Path, file: str) -> Plan:
 
 
 UPDATED = re.compile(
-    r'google_logging_metric\.pulled\[.*|google_monitoring_alert_policy\.(late_pulls\[.*|log\["pulled table failed"\])|'
+    r'google_monitoring_alert_policy\.log\["(?:pulled table failed|table differs from its source)"\]|'
     r'google_logging_project_sink\.tables|google_cloudfunctions2_function\.function\["sink_records"\]'
 )
 """What is updated in place: what names the job that pulls tables, which was called `extract`, the sink of the log, whose
 filter has each pattern once, and `sink_records`, which publishes the rows of a table that does not take them."""
 NEW = re.compile(
-    r'module\.schedules\["pull"\]\..*|google_monitoring_alert_policy\.log\["(?:pulled database failed|merges are late)"\]|'
+    r'module\.schedules\["(?:pull|check)"\]\..*|google_logging_metric\.pulled\[.*|'
+    r'google_monitoring_alert_policy\.(?:late_pulls\[.*|log\["(?:pulled database failed|merges are late)"\])|'
     r'google_pubsub_topic_iam_member\.publisher\["sink_records change-records"\]'
 )
-"""Schedules of pulls, of which one for all databases of a source takes the place of one for each, and keeps nothing;
-alerts that are new; and the right to publish these rows."""
+"""Schedules of pulls and checks, metrics and alerts of pulls, of which one for many databases takes the place of one for
+each, and keeps nothing; alerts that are new; and the right to publish these rows."""
 
 
 def not_left_alone(plan: Plan) -> dict[str, Any]:

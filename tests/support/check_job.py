@@ -28,16 +28,17 @@ class CheckJob:
     scene: CheckScene
     tables: dict[str, Any]
 
-    def run(self, *words: str, **environ: str) -> Done:
-        """Let the job come to its end."""
+    def run(self, *words: str, option: str = "--database", **environ: str) -> Done:
+        """Let the job come to its end; `option` names the database."""
         create_user(self.scene.source)
         command = [sys.executable, str(ROOT / "spark_jobs" / "check.py"), "--source", CLUSTER]
-        command += ["--database", self.scene.source.name, "--padding-minutes", "0", *words]
+        command += [option, self.scene.source.name, "--padding-minutes", "0", *words]
         done = subprocess.run(
             command, cwd=self.scene.folder, env=python_environ({**self._environ(), **environ}), text=True,
             capture_output=True, timeout=_SECONDS, check=False,
         )  # fmt: skip
-        tables = json.loads(done.stdout.splitlines()[-1])["tables"] if done.stdout else []
+        report = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {"tables": []}
+        tables = report.get("datasets", [report])[0]["tables"]
         return Done(done.returncode, {table["table"]: table for table in tables}, done.stdout, done.stderr)
 
     def _environ(self) -> dict[str, str]:

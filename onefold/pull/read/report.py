@@ -139,27 +139,3 @@ class PullReport:
             return f"{self.dataset}: no table was pulled: {'; '.join(self.reasons)}"
         counts = ", ".join(f"{self.count(name)} {name}" for name in PULL_OUTCOMES)
         return "\n".join([*(table.text for table in self.tables), f"{self.dataset}: {counts}"])
-
-
-@dataclass(frozen=True)
-class DatabasesReport:
-    """What became of several databases, in the order in which they were named."""
-
-    databases: tuple[PullReport, ...]
-
-    @property
-    def exit_code(self) -> int:
-        """0 where every table was pulled or had nothing to pull, 1 where every database failed, else 2."""
-        if all(database.ok for database in self.databases):
-            return 0
-        return 1 if all(database.reasons for database in self.databases) else 2
-
-    def to_json(self) -> str:
-        """Return the report as one line of JSON."""
-        return json.dumps({"datasets": [database.as_dict() for database in self.databases]}, ensure_ascii=False)
-
-    def summary(self) -> str:
-        """Return the report for people: that of each database, and the number of those that failed."""
-        failed = sum(bool(database.reasons) for database in self.databases)
-        last = f"{counted(len(self.databases), 'database')}, {failed} failed"
-        return "\n".join([*(database.summary() for database in self.databases), last])

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onefold.batches.source_arguments import DatabasesArguments, PullArguments, parse_pull
+from onefold.batches.source_arguments import PullArguments, PullDatabasesArguments, parse_pull
 from onefold.pull.read.databases import pull_databases
 from onefold.settings.environment import load_settings
 from onefold.spark.job import run_job, show, summary
@@ -15,8 +15,9 @@ from onefold.spark.pull.places import destination_of, source_of
 from onefold.spark.pull.session import open_session_with_driver
 
 if TYPE_CHECKING:
+    from onefold.batches.databases import DatabasesReport
     from onefold.pull.read.pull import Threads
-    from onefold.pull.read.report import DatabasesReport, PullReport
+    from onefold.pull.read.report import PullReport
 
 
 def main(argv: Sequence[str]) -> int:
@@ -24,11 +25,15 @@ def main(argv: Sequence[str]) -> int:
     return run_job("pull", argv, lambda: _run(parse_pull(argv)))
 
 
-def _run(arguments: PullArguments | DatabasesArguments) -> int:
+def _run(arguments: PullArguments | PullDatabasesArguments) -> int:
     """Run the job for one database or for several, print its report, and return the exit code."""
-    report = run(arguments) if isinstance(arguments, PullArguments) else run_all(arguments)
+    if isinstance(arguments, PullArguments):
+        one = run(arguments)
+        show(one)
+        return one.exit_code
+    report = run_all(arguments)
     show(report)
-    return report.exit_code
+    return report.exit_code(lambda database: database.exit_code)
 
 
 def run(arguments: PullArguments) -> PullReport:
@@ -43,7 +48,7 @@ def run(arguments: PullArguments) -> PullReport:
     return pull(open_session_with_driver("onefold pull"), arguments, settings, loads, os.environ)
 
 
-def run_all(arguments: DatabasesArguments) -> DatabasesReport:
+def run_all(arguments: PullDatabasesArguments) -> DatabasesReport[PullReport]:
     """Pull the tables of several databases and load them, by one session."""
     # As above.
     from onefold.adapters.pubsub_rest import RestPublisher

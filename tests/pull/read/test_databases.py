@@ -10,19 +10,20 @@ from typing import Any
 
 import pytest
 
+from onefold.batches.databases import DatabasesReport
 from onefold.batches.report import count_lines
-from onefold.batches.source_arguments import DatabasesArguments, PullArguments
+from onefold.batches.source_arguments import PullArguments, PullDatabasesArguments
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.pull.read.databases import pull_databases
 from onefold.pull.read.pull import Threads
-from onefold.pull.read.report import DatabasesReport, PullReport, TableReport
+from onefold.pull.read.report import PullReport, TableReport
 
 AT = datetime(2026, 5, 3, 12, tzinfo=UTC)
 GONE = NotFound("no table of the database gone is visible to the user; it has none")
 
 
-def asked(*databases: str, **changes: Any) -> DatabasesArguments:
-    return DatabasesArguments("fraud", databases, "15m", at=AT, **changes)
+def asked(*databases: str, **changes: Any) -> PullDatabasesArguments:
+    return PullDatabasesArguments("fraud", databases, "15m", at=AT, **changes)
 
 
 def reported(arguments: PullArguments, outcome: Any = "loaded") -> PullReport:
@@ -30,7 +31,7 @@ def reported(arguments: PullArguments, outcome: Any = "loaded") -> PullReport:
     return PullReport(arguments.dataset, arguments.window, (table,))
 
 
-def pulled(found: Mapping[str, Exception | str]) -> DatabasesReport:
+def pulled(found: Mapping[str, Exception | str]) -> DatabasesReport[PullReport]:
     """The report of databases, each of which fails or has a table of the outcome."""
 
     def pull_one(arguments: PullArguments, threads: Threads) -> PullReport:
@@ -53,7 +54,7 @@ def pulled(found: Mapping[str, Exception | str]) -> DatabasesReport:
     ],
 )
 def test_the_exit_code_is_that_of_all_databases(found: Mapping[str, Exception | str], exit_code: int) -> None:
-    assert pulled(found).exit_code == exit_code
+    assert pulled(found).exit_code(lambda one: one.exit_code) == exit_code
 
 
 def test_a_database_that_fails_is_reported_and_stops_no_other(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +86,7 @@ def test_databases_are_pulled_at_the_same_time_by_the_threads_of_the_run() -> No
         both.wait(60)  # neither goes on before the other has begun
         return threads.of_tables.submit(reported, arguments).result()
 
-    assert pull_databases(asked("a", "b", parallel=2), pull_one).exit_code == 0
+    assert pull_databases(asked("a", "b", parallel=2), pull_one).exit_code(lambda one: one.exit_code) == 0
 
 
 def test_all_databases_have_the_same_time_of_the_request() -> None:
@@ -95,12 +96,12 @@ def test_all_databases_have_the_same_time_of_the_request() -> None:
         times.append(arguments.at)
         return reported(arguments)
 
-    pull_databases(DatabasesArguments("fraud", ("a", "b"), "15m"), pull_one)
+    pull_databases(PullDatabasesArguments("fraud", ("a", "b"), "15m"), pull_one)
     assert len(times) == 2
     assert times[0] == times[1] is not None
 
 
 def test_a_request_of_a_time_to_come_is_refused_for_all() -> None:
-    late = DatabasesArguments("fraud", ("a", "b"), "15m", at=datetime.now(UTC) + timedelta(days=1))
+    late = PullDatabasesArguments("fraud", ("a", "b"), "15m", at=datetime.now(UTC) + timedelta(days=1))
     with pytest.raises(InvalidInput, match="which is to come"):
         pull_databases(late, lambda arguments, _: reported(arguments))

@@ -74,7 +74,7 @@ def test_spark_finds_planted_differences_and_repairs_them(scene: CheckScene) -> 
     )
     assert 'the row id="7" of BigQuery is missing in MySQL' in sentences
 
-    fixed = job.run("--tables", "t", "--whole", "--fix")
+    fixed = job.run("--tables", "t", "--whole", "--fix", option="--databases")
     assert (fixed.code, fixed.outcomes) == (0, {"t": "fixed"}), fixed.err
     check_log(fixed, tables=set())
     assert scene.check_one().outcome == "same"
