@@ -10,7 +10,7 @@ from onefold.events.shred.bad_rows import BadEvent, EventProblem
 from onefold.events.shred.csv_values import TAB
 from onefold.events.shred.entities import check_characters, entities_of, read_text
 from onefold.events.shred.event import Event, check_id, root_maker
-from onefold.events.shred.event_fields import ENTITY_FIELDS, EVENT_FIELDS, EVENT_ID, EVENT_TIME
+from onefold.events.shred.event_fields import ENTITY_FIELDS, EVENT_FIELDS, EVENT_ID, EVENT_TIME, FORMER_FIELDS
 from onefold.events.shred.events_row import EventsRow
 from onefold.events.shred.values import DoesNotFit, shown, utc_time
 from onefold.ports.event_tables import FileFormat
@@ -47,7 +47,7 @@ class _EnrichedReader:
 
 
 class EnrichedTsvReader(_EnrichedReader):
-    """Reads lines of 131 tab separated fields, where an empty field is NULL."""
+    """Reads lines of 131 tab separated fields, or of fewer as earlier releases wrote them; an empty field is NULL."""
 
     def read(self, record: str) -> Event:
         """Return the event of a line.
@@ -57,8 +57,7 @@ class EnrichedTsvReader(_EnrichedReader):
         """
         fields = record.split(TAB)
         if len(fields) != len(EVENT_FIELDS):
-            expected = f"expected {len(EVENT_FIELDS)} tab separated fields, got {len(fields):,}"
-            raise BadEvent([EventProblem("unreadable", expected)])
+            fields += _missing_fields(len(fields))
         check_characters(record)
         problems: list[EventProblem] = []
         entities: list[tuple[str, Any]] = []
@@ -73,6 +72,19 @@ class EnrichedTsvReader(_EnrichedReader):
         except DoesNotFit:
             problems += self._rows.problems((number, text) for number, text in enumerate(fields) if text)
         return Event(root, row, entities, "\\" not in record, problems)
+
+
+def _missing_fields(count: int) -> list[str]:
+    """Return the fields that a line of an earlier release lacks, which are the last ones.
+
+    Raises:
+        BadEvent: no release wrote lines of so many fields.
+    """
+    if count not in FORMER_FIELDS:
+        former = " or ".join(map(str, FORMER_FIELDS))
+        expected = f"expected {len(EVENT_FIELDS)} tab separated fields, or {former} of earlier releases, got {count:,}"
+        raise BadEvent([EventProblem("unreadable", expected)])
+    return [""] * (len(EVENT_FIELDS) - count)
 
 
 class EnrichedJsonReader(_EnrichedReader):

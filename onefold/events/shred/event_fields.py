@@ -48,6 +48,12 @@ _TYPES: Mapping[FieldKind, tuple[str, str]] = {
 
 EVENT_FIELDS: tuple[tuple[str, FieldKind], ...] = tuple((name, _KINDS.get(name, "text")) for name in _NAMES.split())
 """Name and kind of each of the 131 fields, in the order of the tab separated form."""
+FORMER_FIELDS = (125, 108)
+"""The fields of lines that earlier releases wrote: the first ones of those of today.
+
+Source: snowplow/snowplow, 4-storage/redshift-storage/sql, migrate_0.6.0_to_0.7.0.sql (six columns more) and
+migrate_0.4.0_to_0.5.0.sql (from tr_currency on), 2026-11.
+"""
 EVENT_ID, EVENT_TIME = "event_id", "collector_tstamp"
 ENTITY_FIELDS = ("unstruct_event", "contexts", "derived_contexts")
 """The fields with self-describing JSON, in the order in which their entities become rows."""

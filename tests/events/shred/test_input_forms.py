@@ -19,7 +19,7 @@ from support.shred_scene import (
 )
 
 from onefold.events.shred.bad_rows import BadRow
-from onefold.events.shred.event_fields import EVENT_FIELDS
+from onefold.events.shred.event_fields import EVENT_FIELDS, FORMER_FIELDS
 from onefold.events.shred.plan import InputForm
 from onefold.ports.event_tables import FileFormat
 
@@ -68,6 +68,15 @@ def test_values_of_json_are_values_of_an_enriched_event() -> None:
 def test_a_boolean_is_1_and_0_or_true_and_false(form: InputForm, value: Any) -> None:
     made = plan(CLICK, format_="parquet", form=form)
     assert cells(made, shred(made, enriched(form, br_cookies=value)))["br_cookies"] is (value in ("1", "true", 1))
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+@pytest.mark.parametrize("count", FORMER_FIELDS)
+def test_a_line_of_an_earlier_release_lacks_the_last_fields(format_: FileFormat, count: int) -> None:
+    made = plan(CLICK, format_=format_, form="enriched-tsv")
+    line = enriched("enriched-tsv", app_id="a", doc_height=5, true_tstamp="2026-11-23 08:00:00").split("\t")
+    event = cells(made, shred(made, "\t".join(line[:count])))
+    assert (event["app_id"], int(event["doc_height"]), event["true_tstamp"]) == ("a", 5, None)
 
 
 EVENT_PROBLEMS: list[tuple[dict[str, Any], str, str]] = [
@@ -119,7 +128,12 @@ def test_an_enriched_event_needs_an_id_and_a_time(form: InputForm) -> None:
         ("self-describing", entity(CLICK, id=1, label="\0"), "does_not_fit", "NUL"),
         ("self-describing", '{"schema":"x","schema":"x","data":1}', "unreadable", "twice"),
         ("self-describing", {"schema": "x", "data": {}}, "invalid", "'x' is not a schema"),
-        ("enriched-tsv", "a\tb", "unreadable", "expected 131 tab separated fields, got 2"),
+        (
+            "enriched-tsv",
+            "a\tb",
+            "unreadable",
+            "131 tab separated fields, or 125 or 108 of earlier releases, got 2",
+        ),
         ("enriched-tsv", enriched("enriched-tsv", app_id="\0"), "does_not_fit", "NUL"),
         ("enriched-tsv", enriched("enriched-tsv", app_id="\ud800"), "unreadable", "surrogate"),
         ("enriched-json", "[]", "unreadable", "expected an object with the fields of an event"),
