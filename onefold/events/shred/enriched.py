@@ -12,6 +12,7 @@ from onefold.events.shred.entities import check_characters, entities_of, read_te
 from onefold.events.shred.event import Event, check_id, root_maker
 from onefold.events.shred.event_fields import ENTITY_FIELDS, EVENT_FIELDS, EVENT_ID, EVENT_TIME, FORMER_FIELDS
 from onefold.events.shred.events_row import EventsRow
+from onefold.events.shred.plan import PlannedTable
 from onefold.events.shred.values import DoesNotFit, shown, utc_time
 from onefold.ports.event_tables import FileFormat
 
@@ -24,8 +25,16 @@ _WITHOUT_VERSION = ("contexts_", "unstruct_event_")
 
 
 class _EnrichedReader:
-    def __init__(self, format_: FileFormat) -> None:
-        self._rows = EventsRow(format_)
+    def __init__(self, format_: FileFormat, table: PlannedTable) -> None:
+        """Prepare the rows of events.
+
+        Args:
+            format_: the format of the rows.
+            table: the table of the events.
+        """
+        fields = [field for (field,) in table.paths]
+        types = {field: type_ for field, (_, type_) in zip(fields, table.columns, strict=True)}
+        self._rows = EventsRow(format_, types)
         self._root = root_maker(format_)
 
     def _root_of(self, id_: Any, time: Any, problems: list[EventProblem]) -> Any:

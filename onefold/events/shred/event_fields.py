@@ -43,7 +43,7 @@ _KINDS: Mapping[str, FieldKind] = {name: kind for kind, names in _OTHER_KINDS.it
 _TYPES: Mapping[FieldKind, tuple[str, str]] = {
     "text": ("VARCHAR(4096)", "STRING"), "address": ("VARCHAR(16384)", "STRING"), "id": ("CHAR(36)", "STRING"),
     "time": ("TIMESTAMP", "TIMESTAMP"), "int": ("BIGINT", "INT64"), "float": ("DOUBLE PRECISION", "FLOAT64"),
-    "bool": ("BOOLEAN", "BOOL"), "json": ("VARCHAR(65535)", "STRING"),
+    "bool": ("BOOLEAN", "BOOL"),
 }  # fmt: skip
 
 EVENT_FIELDS: tuple[tuple[str, FieldKind], ...] = tuple((name, _KINDS.get(name, "text")) for name in _NAMES.split())
@@ -59,12 +59,6 @@ ENTITY_FIELDS = ("unstruct_event", "contexts", "derived_contexts")
 """The fields with self-describing JSON, in the order in which their entities become rows."""
 
 
-def field_types(format_: FileFormat) -> tuple[str, ...]:
-    """Return the type of the column of each of the 131 fields; the fields with entities have none, and count as text."""
-    place = 0 if format_ == "csv" else 1
-    return tuple(_TYPES[kind][place] for _, kind in EVENT_FIELDS)
-
-
 def event_columns(format_: FileFormat) -> tuple[tuple[str, str], ...]:
     """Return name and type of the columns of the table `events`: Redshift's types for CSV, BigQuery's for Parquet.
 
@@ -72,5 +66,5 @@ def event_columns(format_: FileFormat) -> tuple[tuple[str, str], ...]:
         >>> len(event_columns("csv")), event_columns("csv")[3], event_columns("parquet")[0]
         (128, ('collector_tstamp', 'TIMESTAMP'), ('app_id', 'STRING'))
     """
-    types = field_types(format_)
-    return tuple((name, type_) for (name, kind), type_ in zip(EVENT_FIELDS, types, strict=True) if kind != "json")
+    place = 0 if format_ == "csv" else 1
+    return tuple((name, _TYPES[kind][place]) for name, kind in EVENT_FIELDS if kind != "json")

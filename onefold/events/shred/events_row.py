@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import compress
 from typing import Any
 
 from onefold.events.shred.bad_rows import EventProblem
 from onefold.events.shred.csv_values import NULL, TAB, csv_converter, surely_fitting
-from onefold.events.shred.event_fields import EVENT_FIELDS, FieldKind, field_types
+from onefold.events.shred.event_fields import EVENT_FIELDS, FieldKind
 from onefold.events.shred.json_reader import Unreadable, read_json
 from onefold.events.shred.parquet_values import parquet_converter
 from onefold.events.shred.values import DoesNotFit
 from onefold.ports.event_tables import FileFormat
 
 _NUMBERS = range(len(EVENT_FIELDS))
-_ENTITIES = [number for number, (_, kind) in enumerate(EVENT_FIELDS) if kind == "json"]
 _SHORT = 18
 """Digits of a whole number that 64 bits hold in any case."""
 _BOOLEANS: Mapping[str | int, bool] = {"0": False, "1": True, "false": False, "true": True, 0: False, 1: True}
+_ANY_LENGTH = sys.maxsize
 
 
 class EventsRow:
-    """Makes rows of `events`. The fields of a record may be texts, or the values of JSON."""
+    """Makes rows of `events`. The fields of a record may be texts, or the values of JSON.
 
-    def __init__(self, format_: FileFormat) -> None:
-        types = field_types(format_)
+    A row has the columns of the table in the order of the fields, and a field without a column has no place in it.
+    """
+
+    def __init__(self, format_: FileFormat, types: Mapping[str, str], required: Collection[str] = ()) -> None:
+        """Choose the conversion of each field.
+
+        Args:
+            format_: the format of the rows.
+            types: the type of the column of each field that has one.
+            required: the fields whose columns are NOT NULL.
+        """
         self._is_csv = format_ == "csv"
-        self._template: list[Any] = [NULL if self._is_csv else None] * len(EVENT_FIELDS)
-        kinds = [kind for _, kind in EVENT_FIELDS]
-        self._converters = [_converter(kind, type_, format_) for kind, type_ in zip(kinds, types, strict=True)]
-        self._plain = [_converter(kind, type_, format_, plain=True) for kind, type_ in zip(kinds, types, strict=True)]
-        self._surely = [surely_fitting(type_) for type_ in types]
+        self._null = NULL if self._is_csv else None
+        self._template: list[Any] = [self._null] * len(EVENT_FIELDS)
+        self._converters = [_converter(kind, types.get(name), format_) for name, kind in EVENT_FIELDS]
+        self._plain = [_converter(kind, types.get(name), format_, plain=True) for name, kind in EVENT_FIELDS]
+        self._surely = [surely_fitting(types[name]) if name in types else _ANY_LENGTH for name, _ in EVENT_FIELDS]
+        self._left_out = [number for number in reversed(_NUMBERS) if EVENT_FIELDS[number][0] not in types]
+        self._required = [number for number in _NUMBERS if EVENT_FIELDS[number][0] in required]
 
     def of_texts(self, fields: list[str]) -> Any:
         """Return the row of 131 texts, where an empty one is NULL. The texts of entities have to be empty.
@@ -44,7 +56,7 @@ class EventsRow:
             for number in compress(_NUMBERS, fields):
                 text = fields[number]
                 row[number] = text if len(text) <= surely[number] else converters[number](text)
-            return TAB.join(_without_entities(row))
+            return TAB.join(self._columns_of(row))
         return self.of_values([(number, fields[number]) for number in compress(_NUMBERS, fields)])
 
     def of_values(self, fields: Iterable[tuple[int, Any]]) -> Any:
@@ -57,24 +69,34 @@ class EventsRow:
         return TAB.join(values) if self._is_csv else tuple(values)
 
     def problems(self, fields: Iterable[tuple[int, Any]]) -> Iterator[EventProblem]:
-        """Yield why columns cannot hold the values of some fields."""
+        """Yield why columns cannot hold the values of some fields; all others have no value."""
+        missing = set(self._required)
         for number, value in fields:
+            missing.discard(number)
             try:
                 self._converters[number](value)
             except DoesNotFit as error:
                 yield EventProblem("does_not_fit", f"{EVENT_FIELDS[number][0]}: {error}")
+        for number in sorted(missing):
+            yield EventProblem("does_not_fit", f"{EVENT_FIELDS[number][0]}: the column is NOT NULL, and there is no value")
 
     def _values(self, fields: Iterable[tuple[int, Any]]) -> list[Any]:
         row = self._template.copy()
         for number, value in fields:
             row[number] = self._converters[number](value)
-        return _without_entities(row)
+        return self._columns_of(row)
 
+    def _columns_of(self, row: list[Any]) -> list[Any]:
+        """Return the values of the columns among those of all fields.
 
-def _without_entities(row: list[Any]) -> list[Any]:
-    for number in reversed(_ENTITIES):
-        del row[number]
-    return row
+        Raises:
+            DoesNotFit: a column that is NOT NULL has no value.
+        """
+        if any(row[number] == self._null for number in self._required):
+            raise DoesNotFit("a column is NOT NULL, and has no value")
+        for number in self._left_out:
+            del row[number]
+        return row
 
 
 def _is_plain(line: str) -> bool:
@@ -82,7 +104,9 @@ def _is_plain(line: str) -> bool:
     return not ('"' in line or "\\" in line or "\n" in line or "\r" in line)
 
 
-def _converter(kind: FieldKind, type_: str, format_: FileFormat, plain: bool = False) -> Callable[[Any], Any]:
+def _converter(kind: FieldKind, type_: str | None, format_: FileFormat, plain: bool = False) -> Callable[[Any], Any]:
+    if type_ is None:
+        return lambda value: value  # the field has no column, so that its value is left out
     convert = csv_converter(type_, plain) if format_ == "csv" else parquet_converter(type_)
     if kind == "bool":
         return lambda value: convert(_BOOLEANS.get(value, value) if type(value) in (str, int) else value)

@@ -41,7 +41,7 @@ class PlannedTable:
         columns: name and type of every column, those of the envelope included. For Parquet the types are BigQuery's, for
             CSV they are Redshift's.
         folder: where the files are, below the folder of the run.
-        paths: the path to the value of each column of the data, for CSV.
+        paths: the path to the value of each column of the data, for CSV; of the events, the field of each column.
         sources: the property of each column of the data, for Parquet.
     """
 
@@ -119,7 +119,7 @@ class _Planner:
         self._format = format_
         self._registry = registry
         self.unusable = dict(registry.unusable)
-        self.tables = [PlannedTable(EVENTS, EVENTS, "", "", event_columns(format_), EVENTS)]
+        self.tables = [_events(format_)]
         self.schemas: dict[str, PlannedSchema] = {}
 
     def add(self, name: EventTableName, versions: Sequence[JsonSchema]) -> None:
@@ -164,6 +164,11 @@ class _Planner:
     def _refuse(self, versions: Sequence[JsonSchema], problem: str) -> None:
         for schema in versions:
             self.schemas[schema.key.uri] = PlannedSchema(schema.key, schema.canonical, None, problem)
+
+
+def _events(format_: FileFormat) -> PlannedTable:
+    columns = event_columns(format_)
+    return PlannedTable(EVENTS, EVENTS, "", "", columns, EVENTS, tuple((name,) for name, _ in columns))
 
 
 def _planned(

@@ -103,4 +103,5 @@ def reader_of(plan: ShredPlan) -> EventReader:
     """Return the reader of a plan's input form."""
     if plan.input == "self-describing":
         return SelfDescribingReader(plan.format, plan.started_at)
-    return EnrichedTsvReader(plan.format) if plan.input == "enriched-tsv" else EnrichedJsonReader(plan.format)
+    reader = EnrichedTsvReader if plan.input == "enriched-tsv" else EnrichedJsonReader
+    return reader(plan.format, plan.tables[0])
