@@ -29,6 +29,16 @@ locals {
   } : {}
 }
 
+locals {
+  event_alerts = local.has_events ? {
+    "recovery table created" = {
+      filter = "${local.services["load_shredded"]} AND jsonPayload.event=\"recovery_table\""
+      labels = { table = "EXTRACT(jsonPayload.table)" }
+      tell   = "A version of a schema does not fit into the table of its model, so its rows have a table of their own. Correct the schema in the producer by a new model."
+    }
+  } : {}
+}
+
 resource "google_storage_notification" "events" {
   for_each = local.events_only
 

@@ -35,3 +35,22 @@ locals {
     }
   }
 }
+
+# Output of a driver is logged as text by some versions of the runtime, and as fields by others.
+locals {
+  shred_lines = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-shred-\""
+  # What each event of a run's log tells, docs/reference/log-events.md.
+  shred_events_told = {
+    many_bad_events      = { title = "many events are bad", tell = "More events of a run are bad rows than its bad_percent allows. The line has the counts, and `reasons` of the run's manifest the most frequent reasons." }
+    new_bad_reason       = { title = "new reason for bad events", tell = "Events are bad rows for a reason that no run of the last 30 days had. The line has the reasons; correct the producer, or add a version of the schema, then shred the bad rows again." }
+    unknown_schema       = { title = "events of an unknown schema", tell = "Events have schemas, or versions of them, that the registry lacks. The line names them: add them, then shred the bad rows again." }
+    run_without_manifest = { title = "run without a manifest", tell = "A run of the shredder began an hour ago or earlier and has no manifest, so its rows are not loaded. Its batch was ended, or is still at work. The next run reads its files." }
+  }
+  shred_alerts = {
+    for event, told in length(local.shreds) == 0 ? {} : local.shred_events_told : told.title => {
+      filter = "${local.shred_lines} AND (jsonPayload.event=\"${event}\" OR jsonPayload.message=~\"\\\"event\\\": \\\"${event}\\\"\" OR textPayload=~\"\\\"event\\\": \\\"${event}\\\"\")"
+      labels = { batch = "EXTRACT(resource.labels.batch_id)" }
+      tell   = told.tell
+    }
+  }
+}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from onefold.batches.declaration import Argument, JobArguments
+from onefold.batches.values import between
 from onefold.core.text import shortened
 from onefold.ports.event_tables import FileFormat
 
@@ -64,4 +65,7 @@ class ShredArguments(JobArguments):
     output: Annotated[str, Argument("the folder of the runs", "URI", read=_trimmed, check=_folder)]
     format: Annotated[FileFormat, Argument("csv for Redshift, parquet for BigQuery")]
     input: Annotated[ShredInput, Argument("the form of the events")]
+    bad_percent: Annotated[
+        int, Argument("log many_bad_events where more events of a run are bad", "PERCENT", check=between(0, 100, " percent"))
+    ] = 5
     dry_run: Annotated[bool, Argument("count rows and bad rows, and write nothing")] = False

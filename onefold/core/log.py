@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from onefold.core.text import cut, printable
 
@@ -35,19 +35,24 @@ def log(severity: LogSeverity, message: str, **fields: Any) -> None:
         message: the event as a sentence for a person.
         fields: more fields of the line, such as `event`. Fields that are None are left out. No field may hold a secret.
     """
+    log_to(sys.stdout, severity, message, **fields)
+
+
+def log_to(stream: TextIO, severity: LogSeverity, message: str, **fields: Any) -> None:
+    """Write one event as `log` does, to another stream: standard error, where standard output is a report."""
     known = {name: value for name, value in fields.items() if value is not None}
-    line = readable_line(severity, message, known) if is_for_people() else json_line(severity, message, known)
+    line = readable_line(severity, message, known) if is_for_people(stream) else json_line(severity, message, known)
     # The requests of one instance run in several threads, and a long line is written in pieces: without the lock, two lines
     # would mix.
     with _WRITING:
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+        stream.write(f"{line}\n")
+        stream.flush()
 
 
-def is_for_people() -> bool:
-    """Return whether the log is written as text: as the setting says, else where standard output is a terminal."""
+def is_for_people(stream: TextIO | None = None) -> bool:
+    """Return whether the log is written as text: as the setting says, else where the stream is a terminal."""
     form = os.environ.get(LOG_FORM)
-    return form == "text" if form else sys.stdout.isatty()
+    return form == "text" if form else (stream or sys.stdout).isatty()
 
 
 def json_line(severity: str, message: str, fields: dict[str, Any]) -> str:

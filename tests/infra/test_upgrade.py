@@ -80,7 +80,8 @@ UPDATED = re.compile(
 filter has each pattern once, and `sink_records`, which publishes the rows of a table that does not take them."""
 NEW = re.compile(
     r'module\.schedules\["(?:pull|check)"\]\..*|google_logging_metric\.pulled\[.*|'
-    r'google_monitoring_alert_policy\.(?:late_pulls\[.*|log\["(?:pulled database failed|merges are late)"\])|'
+    r'google_monitoring_alert_policy\.(?:late_pulls\[.*|log\["(?:pulled database failed|merges are late|many events are bad|'
+    r'new reason for bad events|events of an unknown schema|run without a manifest|recovery table created)"\])|'
     r'google_pubsub_topic_iam_member\.publisher\["sink_records change-records"\]'
 )
 """Schedules of pulls and checks, metrics and alerts of pulls, of which one for many databases takes the place of one for

@@ -142,6 +142,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("pulls.tf", '    title       = "temporary tables only"\n    description = "Temporary tables of loads, onefold_tmp_…"\n    expression  = "${local.is_table} && ${local.is_temporary[each.value.dataset]}"', '    title       = "temporary tables only"\n    description = "Temporary tables of loads, onefold_tmp_…"\n    expression  = "true"', f"{DATASET}.pull_staging", GRANTS),
         mutant("batches.tf", "substr(local.spark_digest, 0, 16)", '"latest"', f"{OBJECTS}_object.spark", FUNCTION),
         mutant("pulls.tf", "var.late_pull_minutes}m", "var.late_pull_minutes}s", f"{ALERT}.late_pulls"),
+        mutant("shreds.tf", 'batch_id=~\\"^onefold-shred-', 'batch_id=~\\"^onefold-', f"{ALERT}.log"),
     ),
     (
         mutant("registry.tf", "${local.registry_key_path}/keys.json", "https://example.com/keys.json?key=${local.registry_key_path}", FUNCTION),

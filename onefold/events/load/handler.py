@@ -55,7 +55,7 @@ class ShreddedHandler:
         waiting: list[OnefoldError] = []
         try:
             for report in self.loader.load():
-                _log(report, message_log)
+                log_report(report, message_log)
                 waiting += [error for error in report.errors if isinstance(error, TryAgain)]
         except NotFound as error:
             raise Rejected(f"{error}: create the dataset of the events, or have Terraform create it") from error
@@ -63,7 +63,8 @@ class ShreddedHandler:
             raise TryAgain("; ".join(map(str, waiting)))
 
 
-def _log(report: RunReport, message_log: MessageLog) -> None:
+def log_report(report: RunReport, message_log: MessageLog) -> None:
+    """Log what became of a run and of its tables."""
     for table in report.tables:
         _log_table(report.run, table, message_log)
     if report.error and not isinstance(report.error, TryAgain):

@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, get_args
 
@@ -93,6 +93,7 @@ class RunManifest:
         started_at: when the registry was read.
         completed_at: when the manifest was written.
         algorithm: the version of the algorithm.
+        reasons: the bad events by each of their reasons, without values; runs of earlier releases do not say them.
     """
 
     run: str
@@ -107,6 +108,7 @@ class RunManifest:
     started_at: datetime
     completed_at: datetime
     algorithm: int = ALGORITHM
+    reasons: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def folder(self) -> str:
@@ -115,7 +117,8 @@ class RunManifest:
 
     def to_json(self) -> str:
         """Return the content of the manifest's file."""
-        return json.dumps(asdict(self), default=datetime.isoformat, ensure_ascii=False, indent=1) + "\n"
+        body = {name: value for name, value in asdict(self).items() if value or name not in _OPTIONAL}
+        return json.dumps(body, default=datetime.isoformat, ensure_ascii=False, indent=1) + "\n"
 
 
 def run_folder(run: str) -> str:
@@ -179,6 +182,10 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_count, value.values()))
+
+
 def _matches(pattern: re.Pattern[str]) -> _Check:
     return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
 
@@ -217,9 +224,11 @@ def _is_table_name(value: Any) -> bool:
 _MANIFEST: Mapping[str, _Check] = {
     "run": _matches(_RUN), "format": FORMATS.__contains__, "compression": _is_text, "registry": _is_text,
     "inputs": _list_of(_is_text), "schemas": _list_of(_is_uri), "tables": _list_of(lambda one: isinstance(one, dict)),
-    "events": _is_count, "bad": lambda one: isinstance(one, dict) and all(map(_is_count, one.values())),
+    "events": _is_count, "bad": _are_counts,
     "started_at": _is_time, "completed_at": _is_time, "algorithm": _is_count,
 }  # fmt: skip
+_OPTIONAL: Mapping[str, _Check] = {"reasons": _are_counts}
+"""The fields that runs of earlier releases do not have. They are written where they hold something."""
 _TABLE: Mapping[str, _Check] = {
     "name": _is_table_name, "base": lambda one: not problems_of_name("table", one),
     "version": _matches(_VERSION), "uri": lambda one: one == "" or _is_uri(one), "columns": _are_columns,
@@ -231,7 +240,7 @@ _FILES: Mapping[str, _Check] = {"name": _matches(_FILE), "rows": _is_count, "byt
 
 
 def _problems(found: Mapping[str, Any]) -> list[str]:
-    problems = _problems_of(found, _MANIFEST, "")
+    problems = _problems_of(found, {**_MANIFEST, **{name: _OPTIONAL[name] for name in _OPTIONAL if name in found}}, "")
     tables = found.get("tables", [])
     for number, table in enumerate(tables if not problems else []):
         where = f"tables[{number}]."

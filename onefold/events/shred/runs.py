@@ -22,6 +22,26 @@ STARTED = "_started"
 ABANDONED_AFTER = timedelta(days=15)
 """The age at which a run without a manifest is removed. Dataproc ends a batch after 14 days at most."""
 
+LATE_AFTER = timedelta(hours=1)
+"""The age at which a run without a manifest is an alarm."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A file of `_commits`: the manifest of a run, of which only this is read.
+
+    Attributes:
+        run: the name of the run.
+        inputs: the files that it has read.
+        reasons: the reasons of its bad rows.
+        text: the manifest.
+    """
+
+    run: str
+    inputs: tuple[str, ...]
+    reasons: frozenset[str]
+    text: str
+
 
 @dataclass(frozen=True)
 class ShredRuns:
@@ -39,6 +59,21 @@ class ShredRuns:
         """Return the unfinished runs that nobody can be working on any more."""
         return sorted(run for run in self.unfinished if run < run_name(now - ABANDONED_AFTER))
 
+    def late(self, now: datetime) -> list[str]:
+        """Return the unfinished runs that began an hour ago or earlier, and have not been followed by a finished one.
+
+        A finished run that began an hour after another one, or later, has read its files, so it is late no more.
+
+        Examples:
+            >>> at = datetime(2026, 11, 23, 10, tzinfo=UTC)
+            >>> ShredRuns(frozenset(), frozenset({"2026-11-23-09-00-00", "2026-11-23-09-00-01"})).late(at)
+            ['2026-11-23-09-00-00']
+            >>> ShredRuns(frozenset({"2026-11-23-10-00-00"}), frozenset({"2026-11-23-09-00-00"})).late(at)
+            []
+        """
+        read_until = run_name(start_of(max(self.finished)) - LATE_AFTER) if self.finished else ""
+        return sorted(run for run in self.unfinished if read_until < run <= run_name(now - LATE_AFTER))
+
 
 def run_name(at: datetime) -> str:
     """Return the name of a run that starts at a time.
@@ -48,6 +83,16 @@ def run_name(at: datetime) -> str:
         '2026-11-23-08-00-00'
     """
     return at.astimezone(UTC).strftime(_NAME)
+
+
+def start_of(run: str) -> datetime:
+    """Return the time that the name of a run says.
+
+    Examples:
+        >>> start_of("2026-11-23-08-00-00").isoformat()
+        '2026-11-23T08:00:00+00:00'
+    """
+    return datetime.strptime(run, _NAME).replace(tzinfo=UTC)
 
 
 def run_of(folder: str) -> str | None:
@@ -87,8 +132,8 @@ def inputs_of(text: str, place: str) -> tuple[str, ...]:
     return tuple(inputs)
 
 
-def check_commit(text: str, place: str) -> None:
-    """Check that a file of `_commits` names a run.
+def parse_commit(text: str, place: str) -> Commit:
+    """Return what a file of `_commits` says.
 
     Args:
         text: the content of the file.
@@ -98,11 +143,13 @@ def check_commit(text: str, place: str) -> None:
         InvalidInput: another program has written or changed the file.
     """
     try:
-        run = json.loads(text)["run"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        found = json.loads(text)
+        run, reasons = found["run"], frozenset(found.get("reasons", ()))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         run = None
     if not isinstance(run, str) or run_of(run_folder(run)) is None:
         raise InvalidInput(f"{place} is not the manifest of a run: restore it, or remove it if no run has written it")
+    return Commit(run, inputs_of(text, place), reasons, text)
 
 
 def not_taken(found: Mapping[str, Value], taken: Collection[str]) -> dict[str, Value]:

@@ -30,6 +30,7 @@ class Tally:
         rows: the rows by the number of the table.
         schemas: the URIs of the schemas that rows have.
         files: the files that were written.
+        reasons: the bad events by each of their reasons, without values.
     """
 
     events: int = 0
@@ -37,6 +38,7 @@ class Tally:
     rows: Counter[int] = field(default_factory=Counter)
     schemas: set[str] = field(default_factory=set)
     files: list[WrittenFile] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Tally) -> Tally:
         """Add the counts of other tasks, and return all."""
@@ -45,4 +47,5 @@ class Tally:
         self.rows += other.rows
         self.schemas |= other.schemas
         self.files += other.files
+        self.reasons += other.reasons
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
 
@@ -12,11 +12,13 @@ from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.text import shown_lines, shown_list
 from onefold.events.registry.registry import Registry
+from onefold.events.shred.alarms import KNOWN_FOR, log_late, log_run
+from onefold.events.shred.bad_reasons import most_frequent
 from onefold.events.shred.counts import problems_of_counts
 from onefold.events.shred.manifest import RunManifest, ShreddedTable
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.report import ShredReport
-from onefold.events.shred.runs import not_taken, problems_of_input
+from onefold.events.shred.runs import not_taken, problems_of_input, start_of
 from onefold.events.shred.set_aside import SetAside, StoredFile, problems_of_names
 from onefold.events.shred.tally import Tally
 from onefold.spark.shred.files import placed_tables
@@ -44,6 +46,8 @@ def shred(spark: SparkSession, arguments: ShredArguments, read_registry: Callabl
     taken = output.read()
     found = find_events(spark, arguments.events)
     _check_inputs(found, output)
+    if not arguments.dry_run:
+        _log_late(output, datetime.now(UTC))
     inputs = not_taken(found, taken)
     known = output.quarantine.reasons(inputs)
     report = ShredReport(None, arguments.output, 0, len(found) - len(inputs), dry_run=arguments.dry_run, set_aside=known)
@@ -118,26 +122,32 @@ class _Job:
         tally, bad = written.tally, dict(sorted(written.tally.bad.items()))
         if problems := list(problems_of_counts(tally.events, bad, {table.name: table.rows for table in written.tables})):
             raise TryAgain(f"{self.output.folder.uri}, run {run}: {shown_list(problems, joint='; ')}: start the job again")
-        registry = plain_address(self.arguments.registry)
-        self.output.finish(
-            RunManifest(
-                run=run,
-                format=self.plan.format,
-                compression=FORMS[self.plan.format].compression,
-                registry=registry,
-                inputs=tuple(files),
-                schemas=tuple(sorted(tally.schemas)),
-                tables=written.tables,
-                events=tally.events,
-                bad=bad,
-                started_at=self.started,
-                completed_at=datetime.now(UTC),
-            )
+        manifest = RunManifest(
+            run=run,
+            format=self.plan.format,
+            compression=FORMS[self.plan.format].compression,
+            registry=plain_address(self.arguments.registry),
+            inputs=tuple(files),
+            schemas=tuple(sorted(tally.schemas)),
+            tables=written.tables,
+            events=tally.events,
+            bad=bad,
+            started_at=self.started,
+            completed_at=datetime.now(UTC),
+            reasons=most_frequent(tally.reasons),
         )
+        self.output.finish(manifest)
+        known = self.output.reasons_since(self.started - KNOWN_FOR)
+        log_run(self.arguments.output, manifest, known, self.arguments.bad_percent)
 
     def _counted(self, report: ShredReport, tally: Tally) -> ShredReport:
         tables = {self.plan.tables[number].name: rows for number, rows in sorted(tally.rows.items())}
         return replace(report, events=tally.events, tables=tables, bad=dict(sorted(tally.bad.items())))
+
+
+def _log_late(output: Output, now: datetime) -> None:
+    if runs := output.late(now):
+        log_late(output.folder.uri, runs, (now - start_of(runs[0])) / timedelta(hours=1))
 
 
 def _check_inputs(found: Mapping[str, StoredFile], output: Output) -> None:

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from onefold.core.errors import TryAgain
 from onefold.events.shred.manifest import MANIFEST, RunManifest, run_folder
-from onefold.events.shred.runs import STARTED, ShredRuns, check_commit, inputs_of, manifest_path, run_name, run_of
+from onefold.events.shred.runs import STARTED, Commit, ShredRuns, inputs_of, manifest_path, parse_commit, run_name, run_of
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.new_file import create_file
 from onefold.spark.shred.places import hadoop_address
@@ -47,6 +47,7 @@ class Output:
         self.folder = Folder(spark, hadoop_address(address))
         self._number = 0
         self.runs = ShredRuns(frozenset(), frozenset())
+        self._commits: Mapping[str, Commit] = {}
         self.quarantine = Quarantine(spark, self.folder.uri)
 
     def read(self) -> frozenset[str]:
@@ -55,23 +56,32 @@ class Output:
         Raises:
             InvalidInput: a manifest cannot be read.
         """
-        committed = self._committed()
+        self._commits = self._committed()
         names = [run for name in self.folder.children() if (run := run_of(name))]
         with ThreadPoolExecutor(_READERS) as pool:
-            inputs = dict(zip(names, pool.map(lambda run: self._inputs_of(run, committed), names), strict=True))
+            inputs = dict(zip(names, pool.map(self._inputs_of, names), strict=True))
         finished = {run: found for run, found in inputs.items() if found is not None}
         self.runs = ShredRuns(frozenset(finished), frozenset(inputs) - frozenset(finished))
-        return frozenset(address for found in (*committed.values(), *finished.values()) for address in found)
+        known = (commit.inputs for commit in self._commits.values())
+        return frozenset(address for found in (*known, *finished.values()) for address in found)
 
-    def _committed(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the files that each run has read, by all commits; finish the run of the last one."""
+    def reasons_since(self, time: datetime) -> frozenset[str]:
+        """Return the reasons of the bad rows of all finished runs that began at a time or later."""
+        return frozenset().union(*(one.reasons for one in self._commits.values() if one.run >= run_name(time)))
+
+    def late(self, now: datetime) -> list[str]:
+        """Return the runs that have had no manifest for an hour. What no run has started is somebody else's."""
+        return [run for run in self.runs.late(now) if self.run_folder(run).has(STARTED)]
+
+    def _committed(self) -> Mapping[str, Commit]:
+        """Return the commit of each finished run; finish the run of the last one."""
         numbers = [int(match[1]) for name in self._below(COMMITS).children() if (match := _COMMIT.fullmatch(name))]
         self._number = max(numbers, default=0)
         with ThreadPoolExecutor(_READERS) as pool:
-            texts = dict(zip(numbers, pool.map(self._commit, numbers), strict=True))
+            commits = dict(zip(numbers, pool.map(self._commit, numbers), strict=True))
         if self._number:
-            self._finish(texts[self._number])
-        return {json.loads(text)["run"]: inputs_of(text, _commit_path(number)) for number, text in texts.items()}
+            self._finish(commits[self._number])
+        return {commit.run: commit for commit in commits.values()}
 
     def start(self, now: datetime) -> str:
         """Create the folder of a new run, and return its name: the time, or the next second that no run has."""
@@ -98,7 +108,7 @@ class Output:
         while not self._create(_commit_path(self._number + 1), text):
             self._number += 1
             other = self._commit(self._number)
-            taken = sorted(set(inputs_of(other, _commit_path(self._number))) & set(manifest.inputs))
+            taken = sorted(set(other.inputs) & set(manifest.inputs))
             if taken:
                 self.remove(manifest.run)
                 raise InputsTaken(
@@ -116,35 +126,28 @@ class Output:
         """Remove a run without a manifest."""
         self.folder.remove(run_folder(run))
 
-    def _finish(self, commit: str) -> None:
+    def _finish(self, commit: Commit) -> None:
         """Write the manifest that a run was about to write when it was killed."""
-        run: str = json.loads(commit)["run"]
-        folder = self.run_folder(run)
+        folder = self.run_folder(commit.run)
         if folder.has(STARTED) and not folder.has(MANIFEST):
-            folder.write(MANIFEST, commit)
+            folder.write(MANIFEST, commit.text)
 
-    def _commit(self, number: int) -> str:
+    def _commit(self, number: int) -> Commit:
         """Return the manifest that a run has committed.
 
         Raises:
             InvalidInput: the file is not a manifest.
         """
         path = _commit_path(number)
-        text = self.folder.read(path)
-        check_commit(text, f"{self.folder.uri}/{path}")
-        return text
+        return parse_commit(self.folder.read(path), f"{self.folder.uri}/{path}")
 
-    def _inputs_of(self, run: str, committed: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
-        """Return the files that a run has read; None for a run without a manifest.
-
-        Args:
-            run: its name.
-            committed: the files of runs that are known from their commits.
-        """
+    def _inputs_of(self, run: str) -> tuple[str, ...] | None:
+        """Return the files that a run has read; None for a run without a manifest."""
         path = manifest_path(run)
         if not self.folder.has(path):
             return None
-        return committed.get(run) or inputs_of(self.folder.read(path), f"{self.folder.uri}/{path}")
+        commit = self._commits.get(run)
+        return commit.inputs if commit else inputs_of(self.folder.read(path), f"{self.folder.uri}/{path}")
 
     def _create(self, path: str, text: str) -> bool:
         return create_file(self._spark, self.folder.uri, path, text)

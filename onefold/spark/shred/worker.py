@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
+from onefold.events.shred.bad_reasons import count_reasons
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
 from onefold.events.shred.tally import BAD_ROWS, Tally, WrittenFile
@@ -77,6 +78,7 @@ class Worker:
             events += 1
         tally.events += events
         tally.bad.update(bad.kind for bad in bad_rows)
+        count_reasons(tally.reasons, bad_rows)
         tally.rows.update({table: len(some) for table, some in rows.items()})
         tally.schemas |= {uri for table, some in rows.items() if table for uri in schemas_in(self.plan.tables[table], some)}
         if bad_rows:

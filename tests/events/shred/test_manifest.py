@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,6 +39,12 @@ def test_a_manifest_is_read_back_as_it_was_written() -> None:
     assert parse_manifest(MANIFEST.to_json(), "m.json") == MANIFEST
 
 
+def test_reasons_are_written_where_there_are_any_and_runs_of_earlier_releases_have_none() -> None:
+    assert "reasons" not in json.loads(MANIFEST.to_json())
+    known = replace(MANIFEST, reasons={"id is missing": 1})
+    assert parse_manifest(known.to_json(), "m.json") == known
+
+
 def test_the_rows_of_a_table_are_those_of_its_files() -> None:
     assert CLICKS.rows == 5
 
@@ -57,6 +64,7 @@ def test_another_version_of_the_algorithm_is_named(algorithm: Any) -> None:
         ({"started_at": "0001-01-01T00:00:00+14:00"}, "started_at is not valid"),
         ({"schemas": ["com.acme/x"]}, "schemas is not valid"),
         ({"color": 1}, "color is unknown"),
+        ({"reasons": {"id is missing": "1"}}, "reasons is not valid"),
         ({"events": 7}, "expected 6 rows, one of each good event, got 5 in events"),
         ({"bad": {}}, "expected 6 rows, one of each good event, got 5 in events"),
         ({"tables": json.loads(MANIFEST.to_json())["tables"][:1], "events": 7}, "got 5 in all tables"),

@@ -31,6 +31,10 @@ NEWER = CLICK.replace("1-0-0", "1-0-1")
 NEXT = CLICK.replace("1-0-0", "1-0-2")
 
 
+def events_in(printed: str) -> list[str]:
+    return [json.loads(line)["event"] for line in printed.splitlines() if line.startswith("{")]
+
+
 @pytest.fixture
 def scene(tmp_path: Path) -> ShredScene:
     return scene_with_clicks(tmp_path)
@@ -95,13 +99,18 @@ def test_a_run_takes_the_files_that_no_manifest_lists(spark: SparkSession, scene
     assert sorted(ids) == ["1", "2", "3"]
 
 
-def test_bad_rows_are_shredded_again_when_the_registry_has_the_version(spark: SparkSession, scene: ShredScene) -> None:
+def test_bad_rows_are_shredded_again_when_the_registry_has_the_version(
+    spark: SparkSession, scene: ShredScene, capsys: pytest.CaptureFixture[str]
+) -> None:
     scene.write("a.txt", [click(1, NEXT), "nonsense", "\udcff"])
     scene.shred(spark)
+    assert events_in(capsys.readouterr().err) == ["run_shredded", "many_bad_events", "unknown_schema", "new_bad_reason"]
     scene.add_schemas(document("1-0-2", page={"type": "string"}, size={"type": "integer"}))
     report = scene.shred(spark, events=[f"{scene.output}/run=*/bad"])
+    assert events_in(capsys.readouterr().err) == ["run_shredded", "many_bad_events"], "the reason is known"
     first, second = scene.manifests()
     assert first.tables == ()
+    assert list(first.reasons.values()) == [1, 1, 1]
     assert [row["id"] for row in scene.rows(second, "com_acme_ad_click_1")] == ["1"]
     assert (report.events, report.bad) == (3, {"unreadable": 2})
     assert [one["original"] for one in scene.bad_rows(second)] == ["nonsense", "\udcff"]
@@ -201,7 +210,7 @@ def test_a_manifest_that_a_killed_run_did_not_write_is_written_by_the_next_one(
 
 
 def test_unfinished_runs_are_read_again_and_removed_when_nobody_can_be_at_work(
-    spark: SparkSession, scene: ShredScene
+    spark: SparkSession, scene: ShredScene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scene.write("a.txt", [click(1)])
     now = datetime.now(UTC)
@@ -215,14 +224,20 @@ def test_unfinished_runs_are_read_again_and_removed_when_nobody_can_be_at_work(
     report = scene.shred(spark)
     assert (report.removed, report.inputs) == ((runs["old"],), 1)
     assert {path.name for path in scene.output.glob("run=*")} == {f"run={runs['young']}", f"run={report.run}"}
+    assert events_in(capsys.readouterr().err) == ["run_without_manifest", "run_shredded"]
+    assert scene.shred(spark).run is None
+    assert events_in(capsys.readouterr().err) == [], "a later run has read the files"
 
 
-def test_a_folder_that_no_run_has_started_is_not_removed(spark: SparkSession, scene: ShredScene) -> None:
+def test_a_folder_that_no_run_has_started_is_not_removed(
+    spark: SparkSession, scene: ShredScene, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = scene.output / f"run={run_name(datetime.now(UTC) - ABANDONED_AFTER * 2)}"
     folder.mkdir(parents=True)
     (folder / "rows_of_another_program").write_text("precious")
     scene.write("a.txt", [click(1)])
     assert scene.shred(spark).removed == ()
+    assert events_in(capsys.readouterr().err) == ["run_shredded"]
     assert [path.name for path in folder.iterdir()] == ["rows_of_another_program"]
 
 
