@@ -31,6 +31,11 @@ def click(number: int, uri: str = CLICK, **data: Any) -> str:
     return json.dumps({"schema": uri, "data": {"id": number, **data}}, ensure_ascii=False)
 
 
+def events_in(printed: str) -> list[str]:
+    """The events of the lines of a log, in their order."""
+    return [json.loads(line)["event"] for line in printed.splitlines() if line.startswith("{")]
+
+
 @dataclass(frozen=True)
 class ShredScene:
     """A registry with two versions of `ad_click`, a folder of events, and an output folder."""

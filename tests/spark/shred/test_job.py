@@ -5,19 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from support.registries import document
-from support.shred_job import CLICK, ShredScene, click, scene_with_clicks
+from support.shred_job import CLICK, ShredScene, click, events_in, scene_with_clicks
 
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput
 from onefold.events.registry.registry import Registry
-from onefold.events.shred.counts import EVENTS
-from onefold.events.shred.runs import ABANDONED_AFTER, STARTED, run_name
 from onefold.spark.shred import blocks
 from onefold.spark.shred.job import shred
 from onefold.spark.shred.output import InputsTaken
@@ -29,10 +26,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 NEWER = CLICK.replace("1-0-0", "1-0-1")
 NEXT = CLICK.replace("1-0-0", "1-0-2")
-
-
-def events_in(printed: str) -> list[str]:
-    return [json.loads(line)["event"] for line in printed.splitlines() if line.startswith("{")]
 
 
 @pytest.fixture
@@ -207,38 +200,6 @@ def test_a_manifest_that_a_killed_run_did_not_write_is_written_by_the_next_one(
     place.unlink()
     assert scene.shred(spark).inputs == 0
     assert place.read_text() == text
-
-
-def test_unfinished_runs_are_read_again_and_removed_when_nobody_can_be_at_work(
-    spark: SparkSession, scene: ShredScene, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scene.write("a.txt", [click(1)])
-    now = datetime.now(UTC)
-    ages = {"old": ABANDONED_AFTER + timedelta(days=1), "young": timedelta(days=1)}
-    runs = {name: run_name(now - age) for name, age in ages.items()}
-    for run in runs.values():
-        folder = scene.output / f"run={run}" / EVENTS
-        folder.mkdir(parents=True)
-        (folder.parent / STARTED).touch()
-        (folder / "part-0").write_text("half")
-    report = scene.shred(spark)
-    assert (report.removed, report.inputs) == ((runs["old"],), 1)
-    assert {path.name for path in scene.output.glob("run=*")} == {f"run={runs['young']}", f"run={report.run}"}
-    assert events_in(capsys.readouterr().err) == ["run_without_manifest", "run_shredded"]
-    assert scene.shred(spark).run is None
-    assert events_in(capsys.readouterr().err) == [], "a later run has read the files"
-
-
-def test_a_folder_that_no_run_has_started_is_not_removed(
-    spark: SparkSession, scene: ShredScene, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = scene.output / f"run={run_name(datetime.now(UTC) - ABANDONED_AFTER * 2)}"
-    folder.mkdir(parents=True)
-    (folder / "rows_of_another_program").write_text("precious")
-    scene.write("a.txt", [click(1)])
-    assert scene.shred(spark).removed == ()
-    assert events_in(capsys.readouterr().err) == ["run_shredded"]
-    assert [path.name for path in folder.iterdir()] == ["rows_of_another_program"]
 
 
 @pytest.mark.parametrize("text", ["", "x", "[]", "{}", '{"run": 5}'])
