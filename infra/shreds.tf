@@ -30,6 +30,7 @@ locals {
           output   = shred.output
           format   = shred.format
           input    = shred.input
+          unknown  = shred.unknown
         }
       })
     }

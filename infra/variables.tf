@@ -406,13 +406,14 @@ variable "stream_network" {
 }
 
 variable "shreds" {
-  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `format` is csv or parquet, `input` self-describing, enriched-tsv or enriched-json. `registry`: its address, that of `schema_registry` by default; `schedule`: when (cron), every hour by default."
+  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `format` is csv or parquet, `input` self-describing, enriched-tsv or enriched-json. `registry`: its address, that of `schema_registry` by default; `unknown`: what becomes of an entity whose schema is unknown, bad_event (the default), bad_entity or keep_json; `schedule`: when (cron), every hour by default."
   type = map(object({
     events   = list(string)
     output   = string
     format   = string
     input    = string
     registry = optional(string)
+    unknown  = optional(string, "bad_event")
     schedule = optional(string, "5 * * * *")
   }))
   default  = {}
@@ -437,6 +438,10 @@ variable "shreds" {
   validation {
     condition     = alltrue([for shred in values(var.shreds) : contains(["csv", "parquet"], shred.format) && contains(["self-describing", "enriched-tsv", "enriched-json"], shred.input)])
     error_message = "shreds: format must be csv or parquet, and input self-describing, enriched-tsv or enriched-json."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : contains(["bad_event", "bad_entity", "keep_json"], shred.unknown)])
+    error_message = "shreds: unknown must be bad_event, bad_entity or keep_json."
   }
   validation {
     condition     = alltrue([for shred in values(var.shreds) : shred.registry == null ? var.schema_registry != null : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*$", shred.registry))])

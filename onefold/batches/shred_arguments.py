@@ -12,6 +12,7 @@ from onefold.batches.values import between
 from onefold.core.text import shortened
 from onefold.ports.event_tables import FileFormat
 
+Unknown = Literal["bad_event", "bad_entity", "keep_json"]
 ShredInput = Literal["self-describing", "enriched-tsv", "enriched-json"]
 _PLACE = re.compile(r"(?:gs|s3a?)://[^/\s*?\[\]{}]+(?:/\S*)?|file:/\S*|[^:\s]+")
 """A bucket with a folder, or a folder of this machine. A name of a bucket is never a pattern."""
@@ -68,4 +69,11 @@ class ShredArguments(JobArguments):
     bad_percent: Annotated[
         int, Argument("log many_bad_events where more events of a run are bad", "PERCENT", check=between(0, 100, " percent"))
     ] = 5
+    unknown: Annotated[
+        Unknown,
+        Argument(
+            "an entity whose schema is unknown or unusable: the event is bad, the entity alone is bad, or its JSON is a row "
+            "of unknown_entities"
+        ),
+    ] = "bad_event"
     dry_run: Annotated[bool, Argument("count rows and bad rows, and write nothing")] = False

@@ -85,6 +85,7 @@ def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) ->
         "self-describing",
         "gs://schemas",
     )
+    assert (web.unknown, app.unknown) == ("bad_event", "keep_json")
     assert {name: job["schedule"] for name, job in found.items()} == {
         "web": "5 * * * *",
         "app": "*/30 * * * *",

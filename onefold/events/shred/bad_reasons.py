@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
+from onefold.events.shred.bad_entity import BadEntity
 from onefold.events.shred.bad_rows import BadRow
 
 MOST_REASONS = 1_000
@@ -31,7 +32,7 @@ def pattern_of(reason: str) -> str:
     return _VALUES.sub(lambda found: found["kept"] or ('"..."' if found["text"] else "N"), reason)
 
 
-def count_reasons(counts: Counter[str], rows: Iterable[BadRow]) -> None:
+def count_reasons(counts: Counter[str], rows: Iterable[BadRow | BadEntity]) -> None:
     """Add bad rows to the counts of their reasons: a row counts once for each of its patterns."""
     for row in rows:
         for pattern in {pattern_of(reason) for reason in row.reasons}:

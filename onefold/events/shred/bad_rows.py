@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, get_args
 
 from onefold.core.errors import InvalidInput
@@ -16,6 +17,8 @@ newer_version: the registry had the schema, and not this version of it.
 does_not_fit: a column cannot hold the value exactly.
 no_table: the warehouse would refuse the table of the schema."""
 _FIELDS = frozenset({"kind", "reasons", "original"})
+FIRST_KEY = '{"kind":'
+"""The beginning of each bad row."""
 
 
 class EventProblem(NamedTuple):
@@ -31,6 +34,11 @@ class BadEvent(InvalidInput):
     def __init__(self, problems: list[EventProblem]) -> None:
         self.found = problems
         super().__init__([problem.reason for problem in problems])
+
+
+def reasons_of(problems: Iterable[EventProblem]) -> tuple[str, ...]:
+    """Return the reasons of problems, each once."""
+    return tuple(dict.fromkeys(problem.reason for problem in problems))
 
 
 class BadRow(NamedTuple):
@@ -65,7 +73,7 @@ def original_of(record: str) -> str:
         >>> original_of(BadRow("invalid", ("wrong",), "the event").to_json()), original_of("the event")
         ('the event', 'the event')
     """
-    while record.startswith('{"kind":'):
+    while record.startswith(FIRST_KEY):
         try:
             found = json.loads(record)
         except (ValueError, RecursionError):

@@ -10,15 +10,17 @@ EVENTS = "events"
 """The table of the events themselves, which has no columns of the envelope."""
 
 
-def problems_of_counts(events: int, bad: Mapping[str, int], rows: Mapping[str, int]) -> Iterator[str]:
+def problems_of_counts(events: int, bad: Mapping[str, int], rows: Mapping[str, int], retried: int = 0) -> Iterator[str]:
     """Yield what is wrong with the counts of a run: each event is good or bad, and each good one has a row of its own.
 
-    That row is in the table of the events, or, where events are self-describing, in the table of its schema.
+    That row is in the table of the events, or, where events are self-describing, in the table of its schema. An entity of an
+    earlier bad row that became a row adds to the latter.
 
     Args:
         events: the events that were read.
         bad: the bad ones by kind.
         rows: the rows of each table.
+        retried: the entities of earlier bad rows that became rows.
 
     Examples:
         >>> list(problems_of_counts(3, {"invalid": 1}, {"events": 2, "com_acme_click_1": 5}))
@@ -27,6 +29,6 @@ def problems_of_counts(events: int, bad: Mapping[str, int], rows: Mapping[str, i
         ['tables: expected 2 rows, one of each good event, got 3 in all tables']
     """
     good = events - sum(bad.values())
-    found, where = (rows[EVENTS], EVENTS) if EVENTS in rows else (sum(rows.values()), "all tables")
+    found, where = (rows[EVENTS], EVENTS) if EVENTS in rows else (sum(rows.values()) - retried, "all tables")
     if found != good:
         yield f"tables: expected {counted(good, 'row')}, one of each good event, got {found:,} in {where}"

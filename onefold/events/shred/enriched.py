@@ -9,15 +9,15 @@ from onefold.core.text import shortened
 from onefold.events.shred.bad_rows import BadEvent, EventProblem
 from onefold.events.shred.csv_values import TAB
 from onefold.events.shred.entities import check_characters, entities_of, read_text
-from onefold.events.shred.event import Event, check_id, root_maker
-from onefold.events.shred.event_fields import ENTITY_FIELDS, EVENT_FIELDS, EVENT_ID, EVENT_TIME, FORMER_FIELDS
+from onefold.events.shred.event import EntityData, Event, Root, check_id, root_maker
+from onefold.events.shred.event_fields import APP_ID, ENTITY_FIELDS, EVENT_FIELDS, EVENT_ID, EVENT_TIME, FORMER_FIELDS
 from onefold.events.shred.events_row import EventsRow
 from onefold.events.shred.plan import PlannedTable
 from onefold.events.shred.values import DoesNotFit, shown, utc_time
 from onefold.ports.event_tables import FileFormat
 
 _NUMBERS = {name: number for number, (name, _) in enumerate(EVENT_FIELDS)}
-_ID, _TIME = _NUMBERS[EVENT_ID], _NUMBERS[EVENT_TIME]
+_APP, _ID, _TIME = _NUMBERS[APP_ID], _NUMBERS[EVENT_ID], _NUMBERS[EVENT_TIME]
 _ENTITIES = tuple((name, _NUMBERS[name]) for name in ENTITY_FIELDS)
 _IGNORED = frozenset({"geo_location"})
 """A field that a published SDK adds to an event; it repeats two others."""
@@ -37,7 +37,7 @@ class _EnrichedReader:
         self._rows = EventsRow(format_, types)
         self._root = root_maker(format_)
 
-    def _root_of(self, id_: Any, time: Any, problems: list[EventProblem]) -> Any:
+    def _root_of(self, id_: Any, time: Any, problems: list[EventProblem]) -> Root:
         """Return what all rows of an event have in common; anything where a problem is added.
 
         Args:
@@ -69,7 +69,7 @@ class EnrichedTsvReader(_EnrichedReader):
             fields += _missing_fields(len(fields))
         check_characters(record)
         problems: list[EventProblem] = []
-        entities: list[tuple[str, Any]] = []
+        entities: list[EntityData] = []
         for name, number in _ENTITIES:
             if text := fields[number]:
                 entities += entities_of(name, text, problems)
@@ -80,7 +80,7 @@ class EnrichedTsvReader(_EnrichedReader):
             row = self._rows.of_texts(fields)
         except DoesNotFit:
             problems += self._rows.problems((number, text) for number, text in enumerate(fields) if text)
-        return Event(root, row, entities, "\\" not in record, problems)
+        return Event(root, row, entities, "\\" not in record, problems, fields[_APP] or None)
 
 
 def _missing_fields(count: int) -> list[str]:
@@ -111,7 +111,7 @@ class EnrichedJsonReader(_EnrichedReader):
                 [EventProblem("unreadable", f"expected an object with the fields of an event, got {shown(found)}")]
             )
         problems = [_unknown_field(name) for name in found if name not in _NUMBERS and name not in _IGNORED]
-        entities: list[tuple[str, Any]] = []
+        entities: list[EntityData] = []
         for name in ENTITY_FIELDS:
             if (value := found.get(name)) is not None:
                 entities += entities_of(name, value, problems)
@@ -122,11 +122,15 @@ class EnrichedJsonReader(_EnrichedReader):
             row = self._rows.of_values(fields)
         except DoesNotFit:
             problems += self._rows.problems(fields)
-        return Event(root, row, entities, "\\" not in record, problems)
+        return Event(root, row, entities, "\\" not in record, problems, _text(found.get(APP_ID)))
 
 
 def _is_column(name: str, value: Any) -> bool:
     return value is not None and name in _NUMBERS and name not in ENTITY_FIELDS
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _unknown_field(name: str) -> EventProblem:

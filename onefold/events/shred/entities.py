@@ -7,6 +7,7 @@ from typing import Any
 
 from onefold.core.text import shortened, shown_list
 from onefold.events.shred.bad_rows import BadEvent, EventProblem
+from onefold.events.shred.event import EntityData
 from onefold.events.shred.json_reader import HALF_A_PAIR, Unreadable, read_json
 from onefold.events.shred.values import shown
 
@@ -60,8 +61,8 @@ def _has_nul(value: Any) -> bool:
     return False
 
 
-def entities_of(name: str, value: Any, problems: list[EventProblem]) -> list[tuple[str, Any]]:
-    """Return URI and data of the entities of a field.
+def entities_of(name: str, value: Any, problems: list[EventProblem]) -> list[EntityData]:
+    """Return the entities of a field.
 
     Args:
         name: the name of the field.
@@ -83,13 +84,14 @@ def entities_of(name: str, value: Any, problems: list[EventProblem]) -> list[tup
     return _checked(name, inner, problems)
 
 
-def _checked(name: str, entities: list[Any], problems: list[EventProblem]) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
+def _checked(name: str, entities: list[Any], problems: list[EventProblem]) -> list[EntityData]:
+    found: list[EntityData] = []
     for number, entity in enumerate(entities):
-        wrong = list(entity_problems(entity, f"{name}[{number}]"))
+        place = f"{name}[{number}]"
+        wrong = list(entity_problems(entity, place))
         problems += wrong
         if not wrong:
-            found.append((entity["schema"], entity["data"]))
+            found.append(EntityData(entity["schema"], entity["data"], place))
     return found
 
 

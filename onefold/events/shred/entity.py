@@ -62,19 +62,19 @@ class Entity:
             self.row = self._values(parquet)
 
     def _lines(self, rows: CsvRows) -> Callable[[Event, Any], Row]:
-        before = TAB.join((*_own_columns(self._key), ""))
-        after = TAB.join(("", *map(csv_field, _ancestors(self._key))))
+        before = TAB.join((*own_columns(self._key), ""))
+        after = TAB.join(("", *map(csv_field, ancestors(self._key))))
 
         def line(event: Event, data: Any) -> str:
-            return TAB.join([f"{before}{event.root}{after}", *rows.fields(data, event.plain)])
+            return TAB.join([f"{before}{event.root.fields}{after}", *rows.fields(data, event.plain)])
 
         return line
 
     def _values(self, rows: ParquetRows) -> Callable[[Event, Any], Row]:
-        before, after = _own_columns(self._key), _ancestors(self._key)
+        before, after = own_columns(self._key), ancestors(self._key)
 
         def values(event: Event, data: Any) -> tuple[Any, ...]:
-            return (*before, *event.root, *after, *rows.values(data))
+            return (*before, *event.root.fields, *after, *rows.values(data))
 
         return values
 
@@ -90,9 +90,11 @@ class Entity:
                 yield EventProblem("does_not_fit", f"{self._key}: {problem}")
 
 
-def _own_columns(key: SchemaKey) -> tuple[str, str, str, str]:
+def own_columns(key: SchemaKey) -> tuple[str, str, str, str]:
+    """Return the columns of the envelope before those of the event: what says of which schema a row is."""
     return key.vendor, key.name, key.format, str(key.version)
 
 
-def _ancestors(key: SchemaKey) -> tuple[str, str, str]:
+def ancestors(key: SchemaKey) -> tuple[str, str, str]:
+    """Return the columns of the envelope after those of the event: what a row belongs to."""
     return EVENTS, json_text([EVENTS, snake(key.name)]), EVENTS

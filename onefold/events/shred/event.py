@@ -14,37 +14,67 @@ from onefold.events.shred.values import shown
 from onefold.ports.event_tables import FileFormat
 
 
+class EntityData(NamedTuple):
+    """Self-describing JSON in an event.
+
+    Attributes:
+        uri: its schema, as the event has it.
+        data: its data.
+        place: where it is in the event: `contexts[2]` is the third one of the field `contexts`.
+    """
+
+    uri: str
+    data: Any
+    place: str
+
+
+class Root(NamedTuple):
+    """What the entities of an event have of it.
+
+    Attributes:
+        id: the id of the event.
+        time: its collector time in UTC, without a zone.
+        fields: both as the format has them: `root_id` and `root_tstamp` of a line, or two values.
+    """
+
+    id: str
+    time: datetime
+    fields: Any
+
+
 class Event(NamedTuple):
     """An event.
 
     Attributes:
-        root: `root_id` and `root_tstamp` of its entities as the format has them: fields of a line, or two values.
+        root: what its entities have of it.
         row: its own row of `events`; None where it has none.
-        entities: URI and data of each entity.
+        entities: its entities.
         plain: whether no text of the data has a character that makes quotes or an escape of CSV necessary.
         problems: why the event is bad.
+        app_id: the app that it is from; None where it does not say so.
     """
 
-    root: Any
+    root: Root
     row: Any
-    entities: Sequence[tuple[str, Any]]
+    entities: Sequence[EntityData]
     plain: bool
     problems: Sequence[EventProblem] = ()
+    app_id: str | None = None
 
 
-MakeRoot = Callable[[str, datetime], Any]
+MakeRoot = Callable[[str, datetime], Root]
 
 
 def root_maker(format_: FileFormat) -> MakeRoot:
     r"""Return the function that makes the root of an id and a time in UTC.
 
     Examples:
-        >>> root_maker("csv")("e1", datetime(2026, 11, 23)), root_maker("parquet")("e1", datetime(1970, 1, 2))
+        >>> root_maker("csv")("e1", datetime(2026, 11, 23)).fields, root_maker("parquet")("e1", datetime(1970, 1, 2)).fields
         ('e1\t2026-11-23 00:00:00', ('e1', 86400000000))
     """
     if format_ == "csv":
-        return lambda id_, time: f"{csv_field(id_)}{TAB}{time.isoformat(' ')}"
-    return lambda id_, time: (id_, micros(time))
+        return lambda id_, time: Root(id_, time, f"{csv_field(id_)}{TAB}{time.isoformat(' ')}")
+    return lambda id_, time: Root(id_, time, (id_, micros(time)))
 
 
 _ID_BYTES = 36

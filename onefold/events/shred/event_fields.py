@@ -54,7 +54,7 @@ FORMER_FIELDS = (125, 108)
 Source: snowplow/snowplow, 4-storage/redshift-storage/sql, migrate_0.6.0_to_0.7.0.sql (six columns more) and
 migrate_0.4.0_to_0.5.0.sql (from tr_currency on), 2026-11.
 """
-EVENT_ID, EVENT_TIME = "event_id", "collector_tstamp"
+APP_ID, EVENT_ID, EVENT_TIME = "app_id", "event_id", "collector_tstamp"
 ENTITY_FIELDS = ("unstruct_event", "contexts", "derived_contexts")
 """The fields with self-describing JSON, in the order in which their entities become rows."""
 

@@ -94,6 +94,8 @@ class RunManifest:
         completed_at: when the manifest was written.
         algorithm: the version of the algorithm.
         reasons: the bad events by each of their reasons, without values; runs of earlier releases do not say them.
+        bad_entities: the entities that the run has set apart, by the kind of the first reason.
+        retried: the entities of earlier bad rows that became rows.
     """
 
     run: str
@@ -109,6 +111,8 @@ class RunManifest:
     completed_at: datetime
     algorithm: int = ALGORITHM
     reasons: Mapping[str, int] = field(default_factory=dict)
+    bad_entities: Mapping[str, int] = field(default_factory=dict)
+    retried: int = 0
 
     @property
     def folder(self) -> str:
@@ -227,7 +231,7 @@ _MANIFEST: Mapping[str, _Check] = {
     "events": _is_count, "bad": _are_counts,
     "started_at": _is_time, "completed_at": _is_time, "algorithm": _is_count,
 }  # fmt: skip
-_OPTIONAL: Mapping[str, _Check] = {"reasons": _are_counts}
+_OPTIONAL: Mapping[str, _Check] = {"reasons": _are_counts, "bad_entities": _are_counts, "retried": _is_count}
 """The fields that runs of earlier releases do not have. They are written where they hold something."""
 _TABLE: Mapping[str, _Check] = {
     "name": _is_table_name, "base": lambda one: not problems_of_name("table", one),
@@ -258,7 +262,7 @@ def _problems_of_tables(found: Mapping[str, Any]) -> Iterator[str]:
     that no warehouse takes would be listed as planned for the table, and later runs with the right column would not fit.
     """
     rows = {table["name"]: sum(file["rows"] for file in table["files"]) for table in found["tables"]}
-    yield from problems_of_counts(found["events"], found["bad"], rows)
+    yield from problems_of_counts(found["events"], found["bad"], rows, found.get("retried", 0))
     for number, table in enumerate(found["tables"]):
         where = f"tables[{number}]"
         yield from _repeated(f"{where}.files", [file["name"] for file in table["files"]])

@@ -21,6 +21,7 @@ from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.registry.table_names import EventTableName, table_names
 from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.event_fields import event_columns
+from onefold.events.shred.unknown import UNKNOWN_TABLE, Unknown, unknown_columns
 from onefold.ports.event_tables import FileFormat
 from onefold.schema.redshift_ddl import ENVELOPE
 
@@ -85,6 +86,8 @@ class ShredPlan:
         schemas: the schemas by URI.
         unusable: why schemas that the registry holds cannot be used, by URI.
         started_at: the time of a self-describing event that does not say its own; None where each one has to.
+        unknown: what becomes of an entity whose schema is unknown or unusable.
+        run: the address of the folder of the run; empty where nothing is written.
     """
 
     format: FileFormat
@@ -93,25 +96,45 @@ class ShredPlan:
     schemas: Mapping[str, PlannedSchema]
     started_at: datetime | None = None
     unusable: Mapping[str, str] = field(default_factory=dict)
+    unknown: Unknown = "bad_event"
+    run: str = ""
+
+    @property
+    def unknown_table(self) -> int | None:
+        """The place of the table of unknown entities, the last one; None where there is none."""
+        return len(self.tables) - 1 if self.unknown == "keep_json" else None
 
 
-def plan_shred(registry: Registry, format: FileFormat, input: InputForm, started_at: datetime | None = None) -> ShredPlan:  # noqa: A002
+def plan_shred(
+    registry: Registry,
+    format: FileFormat,  # noqa: A002
+    input: InputForm,  # noqa: A002
+    started_at: datetime | None = None,
+    unknown: Unknown = "bad_event",
+) -> ShredPlan:
     """Return the plan of a run.
 
-    A schema whose table the warehouse would refuse has no table, and its events become bad rows with the reason. So do the
-    events of a schema that refers to what the registry does not have: its columns stay, and nothing can validate its data.
+    A schema whose table the warehouse would refuse has no table: its entities are unknown, with the reason. So are those of
+    a schema that refers to what the registry does not have: its columns stay, and nothing can validate its data.
 
     Args:
         registry: the registry as it is at the start.
         format: the format of the rows.
         input: the form of the records.
         started_at: the time of a self-describing event that does not say its own, with its zone; None where each one has to.
+        unknown: what becomes of an entity whose schema is unknown or unusable.
     """
     plan = _Planner(format, registry)
     names = table_names(registry.models)
     for model, versions in registry.models.items():
         plan.add(names[model], versions)
-    return ShredPlan(format, input, tuple(plan.tables), plan.schemas, started_at, plan.unusable)
+    kept = (_unknown_table(format),) if unknown == "keep_json" else ()
+    return ShredPlan(format, input, (*plan.tables, *kept), plan.schemas, started_at, plan.unusable, unknown)
+
+
+def _unknown_table(format_: FileFormat) -> PlannedTable:
+    columns = (*_envelope(format_), *unknown_columns(format_))
+    return PlannedTable(UNKNOWN_TABLE, UNKNOWN_TABLE, "", "", columns, UNKNOWN_TABLE)
 
 
 class _Planner:
@@ -184,15 +207,15 @@ def _planned(
     key = table.key
     return replace(
         named,
-        columns=(*_envelope(table), *named_types(columns)),
+        columns=(*_envelope("csv" if isinstance(table, ModelTable) else "parquet"), *named_types(columns)),
         folder=f"vendor={key.vendor}/name={key.name}/format={key.format}/model={named.folder}",
         paths=tuple(column.path for column in columns if isinstance(column, ModelColumn)),
         sources=tuple(column.source for column in columns if isinstance(column, BigQueryColumn)),
     )
 
 
-def _envelope(table: ModelTable | BigQueryTable) -> Iterator[tuple[str, str]]:
-    if isinstance(table, ModelTable):
+def _envelope(format_: FileFormat) -> Iterator[tuple[str, str]]:
+    if format_ == "csv":
         return ((name, type_) for name, type_, _ in ENVELOPE)
     return ((column.name, str(column.type)) for column in bigquery_columns([]))
 

@@ -25,7 +25,9 @@ class ShredReport:
         removed: unfinished runs that were removed because of their age.
         set_aside: files that cannot be read and are left out until somebody replaces them, with the reasons.
         found_unreadable: those of them that this run has found.
-        unusable: the schemas of the registry that cannot be used, with the reasons; their events are bad.
+        unusable: the schemas of the registry that cannot be used, with the reasons; their entities are unknown.
+        bad_entities: the entities that were set apart from their events, by kind.
+        retried: the entities of earlier bad rows that became rows.
     """
 
     run: str | None
@@ -40,6 +42,8 @@ class ShredReport:
     set_aside: Mapping[str, str] = field(default_factory=dict)
     found_unreadable: tuple[str, ...] = ()
     unusable: Mapping[str, str] = field(default_factory=dict)
+    bad_entities: Mapping[str, int] = field(default_factory=dict)
+    retried: int = 0
 
     def to_json(self) -> str:
         """Return the report as one line of JSON."""
@@ -55,6 +59,12 @@ class ShredReport:
         lines += [f"schema that cannot be used: {schema}: {reason}" for schema, reason in self.unusable.items()]
         lines += [f"{table}: {counted(rows, 'row')}" for table, rows in self.tables.items()]
         lines += [f"bad, {kind}: {counted(count, 'event')}" for kind, count in self.bad.items()]
+        lines += [f"set apart, {kind}: {_entities(count)}" for kind, count in self.bad_entities.items()]
+        lines += [f"loaded from bad rows: {_entities(self.retried)}"] if self.retried else []
         what = "dry run, nothing written" if self.dry_run else f"run {self.run}"
         bad = sum(self.bad.values())
         return "\n".join([*lines, f"{what}: {counted(self.events, 'event')} of {counted(self.inputs, 'file')}, {bad:,} bad"])
+
+
+def _entities(count: int) -> str:
+    return f"{count:,} {'entity' if count == 1 else 'entities'}"

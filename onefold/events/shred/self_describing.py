@@ -8,11 +8,13 @@ from typing import Any
 
 from onefold.events.shred.bad_rows import BadEvent, EventProblem
 from onefold.events.shred.entities import entity_problems, read_text
-from onefold.events.shred.event import Event, check_id, root_maker
+from onefold.events.shred.event import EntityData, Event, check_id, root_maker
 from onefold.events.shred.event_fields import EVENT_ID, EVENT_TIME
 from onefold.events.shred.values import DoesNotFit, utc_time
 from onefold.ports.event_tables import FileFormat
 
+RECORD = "record"
+"""The place of the entity of a self-describing line: it is the whole record."""
 _OTHERS = frozenset({EVENT_ID, EVENT_TIME})
 
 
@@ -39,7 +41,7 @@ class SelfDescribingReader:
         if problems := list(entity_problems(found, "the record", _OTHERS)):
             raise BadEvent(problems)
         root = self._root(*self._own(found, record))
-        return Event(root, None, ((found["schema"], found["data"]),), "\\" not in record)
+        return Event(root, None, (EntityData(found["schema"], found["data"], RECORD),), "\\" not in record)
 
     def _own(self, found: dict[str, Any], record: str) -> tuple[str, datetime]:
         """Return the id and the time of an event.

@@ -1,4 +1,4 @@
-"""The shredder: a record becomes rows of tables, or one bad row with every reason."""
+"""The shredder: a record becomes rows of tables, or one bad row with every reason; unknown entities may be set apart."""
 
 from __future__ import annotations
 
@@ -7,20 +7,32 @@ from typing import NamedTuple, Protocol
 
 from onefold.core.errors import InvalidName
 from onefold.events.registry.schema_key import SchemaKey
-from onefold.events.shred.bad_rows import BadEvent, BadRow, EventProblem, original_of
+from onefold.events.shred.bad_entity import BadEntity, parse_bad_entity
+from onefold.events.shred.bad_rows import BadEvent, BadRow, EventProblem, original_of, reasons_of
 from onefold.events.shred.enriched import EnrichedJsonReader, EnrichedTsvReader
 from onefold.events.shred.entity import Entity, Row
-from onefold.events.shred.event import Event
+from onefold.events.shred.event import EntityData, Event, root_maker
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.self_describing import SelfDescribingReader
+from onefold.events.shred.unknown import UNKNOWN_KINDS, UNKNOWN_TABLE
+from onefold.events.shred.unknown_rows import UnknownRows
 from onefold.events.shred.values import DoesNotFit
 
 
 class Shredded(NamedTuple):
-    """What a record becomes: rows, each with the place of its table in the plan, or a bad row; never both."""
+    """What a record becomes: rows and entities that are set apart, or a bad row; never both.
+
+    Attributes:
+        rows: the rows, each with the place of its table in the plan.
+        bad: the bad row of an event.
+        apart: the bad rows of entities; those of an event are loaded later, and the event now.
+        is_event: False for an entity that an earlier run has set apart, whose event is loaded.
+    """
 
     rows: Sequence[tuple[int, Row]]
     bad: BadRow | None
+    apart: Sequence[BadEntity] = ()
+    is_event: bool = True
 
 
 class Shredder:
@@ -29,52 +41,99 @@ class Shredder:
     def __init__(self, plan: ShredPlan) -> None:
         self._plan = plan
         self._read = reader_of(plan).read
+        self._make_root = root_maker(plan.format)
+        self._unknown_rows = UnknownRows(plan.format, plan.run)
+        self._unknown_table = plan.unknown_table
         self._entities: dict[str, Entity] = {}
         self._names = {schema.key.path.rpartition("/")[0] for schema in plan.schemas.values()}
 
     def shred(self, record: str) -> Shredded:
-        """Return the rows of a record; a bad row of an earlier run is read by its original.
+        """Return the rows of a record; a bad row of an earlier run is read by its original, or by its entity.
 
         Args:
             record: one line of input, without its end.
         """
         original = original_of(record)
+        if entity := parse_bad_entity(original):
+            return self._shred_entity(entity, plain="\\" not in original)
         try:
-            return Shredded(self._rows(self._read(original)), None)
+            return self._rows(self._read(original))
         except BadEvent as error:
-            reasons = tuple(dict.fromkeys(problem.reason for problem in error.found))
-            return Shredded((), BadRow(error.found[0].kind, reasons, original))
+            return Shredded((), BadRow(error.found[0].kind, reasons_of(error.found), original))
 
-    def _rows(self, event: Event) -> list[tuple[int, Row]]:
+    def _shred_entity(self, bad: BadEntity, *, plain: bool) -> Shredded:
+        """Return the row of an entity whose event was loaded without it; it is set apart again where it has none."""
+        event = bad.event(self._make_root, plain=plain)
+        try:
+            return self._rows(event, keep=not bad.kept)._replace(is_event=False)
+        except BadEvent as error:
+            return Shredded((), None, (BadEntity.of(event, bad.entity, error.found, kept=bad.kept),), is_event=False)
+
+    def _rows(self, event: Event, *, keep: bool = True) -> Shredded:
+        """Return the rows of an event.
+
+        Args:
+            event: the event.
+            keep: whether the table of unknown entities may get rows of it.
+
+        Raises:
+            BadEvent: the event is bad as a whole.
+        """
         rows: list[tuple[int, Row]] = [] if event.row is None else [(0, event.row)]
         problems = list(event.problems)
-        for uri, data in event.entities:
-            entity = self._entities.get(uri) or self._compiled(uri, problems)
-            if entity is None:
+        unknown: list[tuple[EntityData, EventProblem]] = []
+        for one in event.entities:
+            entity = self._entities.get(one.uri) or self._compiled(one.uri)
+            if isinstance(entity, EventProblem):
+                problems.append(entity)
+                unknown.append((one, entity))
                 continue
             try:
-                if entity.is_valid(data):
-                    rows.append((entity.table, entity.row(event, data)))
+                if entity.is_valid(one.data):
+                    rows.append((entity.table, entity.row(event, one.data)))
                     continue
-                unexplained = EventProblem("invalid", f"{uri}: the data is not valid")
+                unexplained = EventProblem("invalid", f"{one.uri}: the data is not valid")
             except DoesNotFit as error:
-                unexplained = EventProblem("does_not_fit", f"{uri}: {error}")
+                unexplained = EventProblem("does_not_fit", f"{one.uri}: {error}")
             # An entity without a row has a reason in any case, so that no event loses an entity in silence.
-            problems += list(entity.problems(data)) or [unexplained]
-        if problems:
+            problems += list(entity.problems(one.data)) or [unexplained]
+        if not problems:
+            return Shredded(rows, None)
+        if self._plan.unknown == "bad_event" or any(problem.kind not in UNKNOWN_KINDS for problem in problems):
             raise BadEvent(problems)
-        return rows
+        apart = [bad for one, problem in unknown if (bad := self._apart(event, one, problem, rows, keep=keep))]
+        if apart and event.row is None:  # the entity is all that there is of the event
+            raise BadEvent([EventProblem(bad.kind, reason) for bad in apart for reason in bad.reasons])
+        return Shredded(rows, None, apart)
 
-    def _compiled(self, uri: str, problems: list[EventProblem]) -> Entity | None:
+    def _apart(
+        self, event: Event, entity: EntityData, problem: EventProblem, rows: list[tuple[int, Row]], *, keep: bool
+    ) -> BadEntity | None:
+        """Return the bad row of an unknown entity; None where its JSON is added to the rows.
+
+        Args:
+            event: the event that it is in.
+            entity: the entity.
+            problem: why its schema is unknown or unusable.
+            rows: where the row of its JSON is added.
+            keep: whether it may have such a row.
+        """
+        problems = [problem]
+        if self._unknown_table is not None and keep:
+            try:
+                rows.append((self._unknown_table, self._unknown_rows.row(event, entity)))
+                return None
+            except DoesNotFit as error:
+                problems.append(EventProblem("does_not_fit", f"{UNKNOWN_TABLE}: {error}"))
+        return BadEntity.of(event, entity, problems)
+
+    def _compiled(self, uri: str) -> Entity | EventProblem:
         schema = self._plan.schemas.get(uri)
         if schema is None:
-            problems.append(self._unknown(uri))
-            return None
+            return self._unknown(uri)
         if schema.table is None:
-            problems.append(EventProblem("no_table", f"{uri}: {schema.problem}"))
-            return None
-        entity = Entity(schema, schema.table, self._plan.tables[schema.table], self._plan.format)
-        self._entities[uri] = entity
+            return EventProblem("no_table", f"{uri}: {schema.problem}")
+        entity = self._entities[uri] = Entity(schema, schema.table, self._plan.tables[schema.table], self._plan.format)
         return entity
 
     def _unknown(self, uri: str) -> EventProblem:

@@ -31,6 +31,8 @@ class Tally:
         schemas: the URIs of the schemas that rows have.
         files: the files that were written.
         reasons: the bad events by each of their reasons, without values.
+        bad_entities: the entities that were set apart, by kind.
+        retried: the entities of earlier bad rows that became rows.
     """
 
     events: int = 0
@@ -39,6 +41,8 @@ class Tally:
     schemas: set[str] = field(default_factory=set)
     files: list[WrittenFile] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
+    bad_entities: Counter[str] = field(default_factory=Counter)
+    retried: int = 0
 
     def add(self, other: Tally) -> Tally:
         """Add the counts of other tasks, and return all."""
@@ -48,4 +52,6 @@ class Tally:
         self.schemas |= other.schemas
         self.files += other.files
         self.reasons += other.reasons
+        self.bad_entities += other.bad_entities
+        self.retried += other.retried
         return self

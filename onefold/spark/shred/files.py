@@ -19,35 +19,34 @@ from onefold.spark.shred.form import FORMS, FileForm
 
 FOLDER_COLUMNS = ("vendor", "name", "format", "model")
 """The columns by which Spark writes files into folders: the four parts of the folder of a table."""
-_OWN = {0: "+events", BAD_ROWS: "+bad"}
-"""The vendors under which Spark writes what has no vendor, before it is moved: no vendor's name has a plus sign."""
 _FILE = re.compile(r"(?P<folder>.+)/part-(?P<task>[0-9]+)-[^/]*\.c(?P<number>[0-9]+)\.txt")
 """The name that Spark gives to a file: the number of the task, the job, and the number of the file in the task."""
 _BAD_BYTES = 64 << 20
 _RENAMES = 16
 
 
-def staged_parts(table: int, folder: str) -> tuple[str, ...]:
+def staged_parts(folder: str) -> tuple[str, ...]:
     """Return the four parts of the folder into which Spark writes a table.
 
+    What has no vendor gets one whose name has a plus sign, which no vendor's name has, and is moved afterwards.
+
     Args:
-        table: the number of the table; `BAD_ROWS` for bad rows.
-        folder: that of the table.
+        folder: that of the table, or of the bad rows.
 
     Examples:
-        >>> staged_parts(1, "vendor=com.acme/name=ad_click/format=jsonschema/model=1")
+        >>> staged_parts("vendor=com.acme/name=ad_click/format=jsonschema/model=1")
         ('com.acme', 'ad_click', 'jsonschema', '1')
-        >>> staged_parts(0, "events")
+        >>> staged_parts("events")
         ('+events', '+', '+', '+')
     """
-    if table in _OWN:
-        return (_OWN[table], *"+" * (len(FOLDER_COLUMNS) - 1))
+    if "/" not in folder:
+        return (f"+{folder}", *"+" * (len(FOLDER_COLUMNS) - 1))
     return tuple(part.partition("=")[2] for part in folder.split("/"))
 
 
-def staged_folder(table: int, folder: str) -> str:
+def staged_folder(folder: str) -> str:
     """Return where Spark writes a table, below the folder of the run."""
-    return "/".join(f"{name}={value}" for name, value in zip(FOLDER_COLUMNS, staged_parts(table, folder), strict=True))
+    return "/".join(f"{name}={value}" for name, value in zip(FOLDER_COLUMNS, staged_parts(folder), strict=True))
 
 
 def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tally) -> tuple[ShreddedTable, ...]:
@@ -63,13 +62,14 @@ def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tall
         TryAgain: a file is missing, or is not as its task wrote it.
     """
     names, form = _names(run, plan, tally.files), FORMS[plan.format]
-    if tally.bad:
+    if names[BAD_ROWS]:
         _place_bad(spark, run, form, sum(one.bytes for one in tally.files if one.table == BAD_ROWS))
-    if names[0]:
-        run.make(plan.tables[0].folder)
+    moved = [folder for number, table in enumerate(plan.tables) if names[number] and "/" not in (folder := table.folder)]
+    for folder in moved:
+        run.make(folder)
     _rename(run, dict(_new_names(plan, names, form)))
-    if names[0]:
-        run.remove(_top(0))
+    for folder in moved:
+        run.remove(_top(folder))
     return tuple(_shredded(plan.tables[number], names[number], form) for number in sorted(tally.rows))
 
 
@@ -78,7 +78,7 @@ def _new_names(plan: ShredPlan, names: Mapping[int, Mapping[str, WrittenFile]], 
     for number, files in names.items():
         if number != BAD_ROWS:
             folder = plan.tables[number].folder
-            pairs = ((f"{staged_folder(number, folder)}/{name}", f"{folder}/{form.file_name(name)}") for name in files)
+            pairs = ((f"{staged_folder(folder)}/{name}", f"{folder}/{form.file_name(name)}") for name in files)
             yield from (pair for pair in pairs if pair[0] != pair[1])
 
 
@@ -101,7 +101,7 @@ def _names(run: Folder, plan: ShredPlan, written: Iterable[WrittenFile]) -> Mapp
     found = {_identity(entry.path): (entry.path, entry.size) for entry in run.files() if _FILE.fullmatch(entry.path)}
     names: defaultdict[int, dict[str, WrittenFile]] = defaultdict(dict)
     for file in written:
-        folder = staged_folder(file.table, plan.tables[file.table].folder)
+        folder = staged_folder(BAD if file.table == BAD_ROWS else plan.tables[file.table].folder)
         path, size = found.get((folder, file.task, file.number), ("", -1))
         if size != file.bytes:
             raise TryAgain(
@@ -126,10 +126,10 @@ def _place_bad(spark: SparkSession, run: Folder, form: FileForm, size: int) -> N
         form: in which bad rows were written.
         size: their bytes.
     """
-    staged = spark.read.format("text" if form.name == "csv" else "parquet").load(f"{run.uri}/{staged_folder(BAD_ROWS, '')}")
+    staged = spark.read.format("text" if form.name == "csv" else "parquet").load(f"{run.uri}/{staged_folder(BAD)}")
     lines = staged.select("value").coalesce(max(1, size // _BAD_BYTES))
     lines.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").text(f"{run.uri}/{BAD}")
-    run.remove(_top(BAD_ROWS))
+    run.remove(_top(BAD))
     texts = [entry.path for entry in Folder(spark, f"{run.uri}/{BAD}").files() if entry.path.endswith(".txt")]
     _rename(run, {f"{BAD}/{name}": f"{BAD}/{name.removesuffix('.txt')}.json" for name in texts})
 
@@ -141,5 +141,5 @@ def _rename(run: Folder, names: Mapping[str, str]) -> None:
         list(pool.map(rename, names.items()))
 
 
-def _top(table: int) -> str:
-    return f"{FOLDER_COLUMNS[0]}={_OWN[table]}"
+def _top(folder: str) -> str:
+    return staged_folder(folder).partition("/")[0]

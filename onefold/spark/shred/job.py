@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.text import shown_lines, shown_list
+from onefold.events.load.runs import runs_address
 from onefold.events.registry.registry import Registry
 from onefold.events.shred.alarms import KNOWN_FOR, log_late, log_run
 from onefold.events.shred.bad_reasons import most_frequent
@@ -55,7 +56,7 @@ def shred(spark: SparkSession, arguments: ShredArguments, read_registry: Callabl
     if not files:
         return report
     started = datetime.now(UTC)
-    plan = plan_shred(read_registry(), arguments.format, arguments.input, started)
+    plan = plan_shred(read_registry(), arguments.format, arguments.input, started, arguments.unknown)
     return _Job(spark, arguments, output, plan, started).run(files, replace(report, unusable=plan.unusable))
 
 
@@ -107,7 +108,7 @@ class _Job:
         run = self.output.start(self.started)
         folder = self.output.run_folder(run)
         try:
-            tally = write_run(self.spark, self.plan, files, folder)
+            tally = write_run(self.spark, replace(self.plan, run=runs_address(folder.qualified())), files, folder)
         except DamagedFile:
             self.output.remove(run)
             raise
@@ -120,7 +121,8 @@ class _Job:
             TryAgain: the counts do not add up, so nobody should load the run.
         """
         tally, bad = written.tally, dict(sorted(written.tally.bad.items()))
-        if problems := list(problems_of_counts(tally.events, bad, {table.name: table.rows for table in written.tables})):
+        rows = {table.name: table.rows for table in written.tables}
+        if problems := list(problems_of_counts(tally.events, bad, rows, tally.retried)):
             raise TryAgain(f"{self.output.folder.uri}, run {run}: {shown_list(problems, joint='; ')}: start the job again")
         manifest = RunManifest(
             run=run,
@@ -135,6 +137,8 @@ class _Job:
             started_at=self.started,
             completed_at=datetime.now(UTC),
             reasons=most_frequent(tally.reasons),
+            bad_entities=dict(sorted(tally.bad_entities.items())),
+            retried=tally.retried,
         )
         self.output.finish(manifest)
         known = self.output.reasons_since(self.started - KNOWN_FOR)
@@ -142,7 +146,8 @@ class _Job:
 
     def _counted(self, report: ShredReport, tally: Tally) -> ShredReport:
         tables = {self.plan.tables[number].name: rows for number, rows in sorted(tally.rows.items())}
-        return replace(report, events=tally.events, tables=tables, bad=dict(sorted(tally.bad.items())))
+        bad, apart = (dict(sorted(counts.items())) for counts in (tally.bad, tally.bad_entities))
+        return replace(report, events=tally.events, tables=tables, bad=bad, bad_entities=apart, retried=tally.retried)
 
 
 def _log_late(output: Output, now: datetime) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
+from onefold.events.shred.bad_entity import BadEntity
 from onefold.events.shred.bad_reasons import count_reasons
+from onefold.events.shred.bad_rows import BadRow
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
 from onefold.events.shred.tally import BAD_ROWS, Tally, WrittenFile
@@ -67,22 +69,33 @@ class Worker:
             tally: counts.
         """
         rows: defaultdict[int, list[Any]] = defaultdict(list)
-        events, bad_rows = 0, []
+        bad_rows: list[BadRow] = []
+        bad_entities: list[BadEntity] = []
+        events = retried = 0
         for record in texts_of(records):
-            found, bad = shred(record)
-            if bad is None:
-                for table, row in found:
-                    rows[table].append(row)
-            else:
+            found, bad, apart, is_event = shred(record)
+            for table, row in found:
+                rows[table].append(row)
+            if bad is not None:
                 bad_rows.append(bad)
-            events += 1
+            bad_entities += apart
+            events += is_event
+            retried += not is_event and not apart
         tally.events += events
+        tally.retried += retried
         tally.bad.update(bad.kind for bad in bad_rows)
-        count_reasons(tally.reasons, bad_rows)
+        count_reasons(tally.reasons, [*bad_rows, *bad_entities])
+        tally.bad_entities.update(bad.kind for bad in bad_entities)
         tally.rows.update({table: len(some) for table, some in rows.items()})
-        tally.schemas |= {uri for table, some in rows.items() if table for uri in schemas_in(self.plan.tables[table], some)}
-        if bad_rows:
-            rows[BAD_ROWS] = [self.form.bad_row(bad.to_json()) for bad in bad_rows]
+        tally.schemas |= {
+            uri
+            for table, some in rows.items()
+            if self.plan.tables[table].uri
+            for uri in schemas_in(self.plan.tables[table], some)
+        }
+        if bad_rows or bad_entities:
+            lines = [*(bad.to_json() for bad in bad_rows), *(bad.to_json() for bad in bad_entities)]
+            rows[BAD_ROWS] = [*map(self.form.bad_row, lines)]
         return rows
 
     def _blocks(self, found: Iterable[Mapping[int, list[Any]]]) -> Iterator[EventBlock]:

@@ -15,6 +15,7 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 
 from onefold.core.errors import InvalidInput
 from onefold.events.shred.plan import ShredPlan
+from onefold.events.shred.runs import BAD
 from onefold.events.shred.set_aside import StoredFile
 from onefold.events.shred.tally import BAD_ROWS, Tally
 from onefold.spark.io.arrow import map_in_arrow
@@ -163,8 +164,8 @@ def _blocks(
         dry_run: True where only the counts matter.
     """
     _set_sizes(spark, sum(file.size for file in inputs.values()))
-    folders = {number: staged_parts(number, table.folder) for number, table in enumerate(plan.tables)}
-    worker = Worker(plan, FORMS[plan.format], {**folders, BAD_ROWS: staged_parts(BAD_ROWS, "")}, tallies.add, dry_run)
+    folders = {number: staged_parts(table.folder) for number, table in enumerate(plan.tables)}
+    worker = Worker(plan, FORMS[plan.format], {**folders, BAD_ROWS: staged_parts(BAD)}, tallies.add, dry_run)
     # Names of files are taken as they are, whatever signs of patterns are in them.
     reader = spark.read.options(__globPaths__="false", recursiveFileLookup="true", lineSep="\n")
     records = reader.text([hadoop_address(address) for address in inputs]).select(F.col("value").cast("binary"))

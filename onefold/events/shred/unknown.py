@@ -1,0 +1,36 @@
+"""What becomes of entities whose schema is unknown or unusable, and the table that can hold their JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from onefold.events.shred.bad_rows import Kind
+from onefold.ports.event_tables import FileFormat
+
+Unknown = Literal["bad_event", "bad_entity", "keep_json"]
+"""bad_event: the whole event is a bad row.
+bad_entity: the event is loaded, and the entity is a bad row of its own.
+keep_json: the event is loaded, and the JSON of the entity is a row of the table of unknown entities."""
+UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
+UNKNOWN_KINDS: frozenset[Kind] = frozenset({"unknown_schema", "newer_version", "no_table"})
+"""The kinds of problems by which the schema of an entity is unknown or unusable, whatever its data is."""
+UNKNOWN_TABLE = "unknown_entities"
+"""The table of unknown entities. The table of a schema ends in the number of a model, so no schema has this name."""
+_COLUMNS: Mapping[str, tuple[str, str]] = {
+    "schema_uri": ("VARCHAR(1024)", "STRING"), "place": ("VARCHAR(255)", "STRING"), "run": ("VARCHAR(2048)", "STRING"),
+    "data": ("VARCHAR(65535)", "STRING"),
+}  # fmt: skip
+"""The columns after those of the envelope, with Redshift's type and BigQuery's. `run` is the folder of the run that has
+written the row, as the manifest table of the loader names it."""
+
+
+def unknown_columns(format_: FileFormat) -> tuple[tuple[str, str], ...]:
+    """Return name and type of the columns of the table of unknown entities after those of the envelope.
+
+    Examples:
+        >>> unknown_columns("csv")[-1], unknown_columns("parquet")[0]
+        (('data', 'VARCHAR(65535)'), ('schema_uri', 'STRING'))
+    """
+    place = 0 if format_ == "csv" else 1
+    return tuple((name, types[place]) for name, types in _COLUMNS.items())
