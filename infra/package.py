@@ -1,4 +1,5 @@
-"""Build build/functions.zip, the source of the functions, and build/spark.zip, the modules that Spark jobs import.
+"""Build build/functions.zip, the source of the functions, build/spark.zip, the modules that Spark jobs import, and, for AWS,
+build/loader.zip, the source of the Lambda function.
 
 The archives have the same bytes for the same input. They contain only imported modules, so nothing for laptops. What batches
 that pull tables or shred events need besides is downloaded; without a network the archives are built all the same, and
@@ -20,6 +21,7 @@ from onefold.settings.checked_form import form_of, form_problem
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "functions.zip"
 SPARK_TARGET = ROOT / "build" / "spark.zip"
+LOADER_TARGET = ROOT / "build" / "loader.zip"
 CONFIG = ROOT / "onefold.yaml"
 # The earliest time that ZIP can store. A fixed time makes the archives reproducible.
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -39,6 +41,13 @@ def members() -> Iterator[tuple[str, Path]]:
 def spark_members(jobs: Iterable[Path] = ()) -> list[tuple[str, Path]]:
     """Return the modules that jobs import, for `--py-files`."""
     return _library(list(jobs) or sorted((ROOT / "spark_jobs").glob("*.py")))
+
+
+def loader_members() -> Iterator[tuple[str, Path]]:
+    """Yield the files of the Lambda function: load_events.py at the top. Its runtime has boto3, and it needs nothing else."""
+    (script,) = (ROOT / "functions" / "aws").glob("*.py")
+    yield script.name, script
+    yield from _library([script])
 
 
 def _library(scripts: Iterable[Path]) -> list[tuple[str, Path]]:
@@ -87,6 +96,11 @@ def package_spark(target: Path = SPARK_TARGET, jobs: Iterable[Path] = ()) -> Pat
     return _write(target, spark_members(jobs))
 
 
+def package_loader(target: Path = LOADER_TARGET) -> Path:
+    """Write the archive of the Lambda function and return its path."""
+    return _write(target, loader_members())
+
+
 def _write(target: Path, named: Iterable[tuple[str, Path]]) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -100,7 +114,7 @@ def main() -> int:
     if problem := form_problem(CONFIG):
         sys.stderr.write(f"{problem}\n")
         return 1
-    sys.stdout.write(f"{package()}\n{package_spark()}\n")
+    sys.stdout.write(f"{package()}\n{package_spark()}\n{package_loader()}\n")
     try:
         for library in libraries():
             sys.stdout.write(f"{library}\n")

@@ -1,9 +1,10 @@
-"""The message of a bucket's notification about a new object, which may be the manifest of a run of the shredder."""
+"""The messages of buckets about new objects, which may be the manifests of runs of the shredder."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from urllib.parse import unquote_plus
 
 from onefold.core.errors import InvalidMessage
 from onefold.core.text import shortened
@@ -55,3 +56,26 @@ def parse_new_object(data: bytes) -> NewObject:
     if problems or not isinstance(bucket, str) or not isinstance(name, str):
         raise InvalidMessage(problems)
     return NewObject(bucket, name)
+
+
+def parse_s3_objects(data: bytes) -> list[str]:
+    """Return the addresses of the objects that a notification of S3 is about; none for a message that names no object.
+
+    Amazon S3, "Event message structure",
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-content-structure.html, 2026-11.
+
+    Examples:
+        >>> parse_s3_objects(b'{"Records": [{"s3": {"bucket": {"name": "acme"}, "object": {"key": "a/run%3D1+x"}}}]}')
+        ['s3://acme/a/run=1 x']
+        >>> parse_s3_objects(b'{"Event": "s3:TestEvent"}')
+        []
+
+    Raises:
+        InvalidMessage: the message has another form.
+    """
+    records = json_object(data, "the message").get("Records", [])
+    try:
+        found = [(one["s3"]["bucket"]["name"], one["s3"]["object"]["key"]) for one in records]
+        return [f"s3://{bucket}/{unquote_plus(key)}" for bucket, key in found]
+    except (TypeError, KeyError, AttributeError) as error:
+        raise InvalidMessage("`Records`: expected a list with s3.bucket.name and s3.object.key in each") from error

@@ -10,6 +10,7 @@ from onefold.core.problems import Problem
 from onefold.core.text import shown_list
 from onefold.settings import batches as batch_settings
 from onefold.settings import events as event_settings
+from onefold.settings import redshift as redshift_settings
 from onefold.settings import registry as registry_settings
 from onefold.settings.batches import CHECKED_CONFIG, DEFAULT_CONFIG
 from onefold.settings.unknown_keys import near_name
@@ -49,6 +50,7 @@ VARIABLES = {
     **batch_settings.VARIABLES,
     **registry_settings.VARIABLES,
     **event_settings.VARIABLES,
+    **redshift_settings.VARIABLES,
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, else {CHECKED_CONFIG}",
 }
 

@@ -13,6 +13,7 @@ import pytest
 from support.function_environment import environment
 from support.terraform import ROOT, Plan
 
+from onefold.settings import redshift
 from onefold.settings.batches import PASSED_ON, BatchSettings
 from onefold.settings.environment import Settings, load_settings
 from onefold.settings.events import EventSettings
@@ -41,6 +42,8 @@ NOT_SET = {
     "ONEFOLD_VERBOSE",
     # The key of a person or a job that reads another server.
     "ONEFOLD_REGISTRY_APIKEY",
+    # The variables of the function on AWS (test_aws_pipeline).
+    *redshift.VARIABLES,
 }
 # Set where sources are pulled (test_pulls).
 OF_PULLS = {"ONEFOLD_BATCH_SOURCE_ACCOUNTS", "ONEFOLD_BATCH_SOURCE_BUCKETS", "ONEFOLD_PULLED_FILES"}

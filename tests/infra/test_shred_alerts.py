@@ -13,7 +13,7 @@ from support.log_filters import matches
 from support.planned import filters
 from support.terraform import Plan
 
-from onefold.events.load.handler import log_report
+from onefold.events.load.log import log_report
 from onefold.events.load.report import EventTableReport, RunReport
 from onefold.events.shred.alarms import log_late, log_run
 from onefold.events.shred.manifest import RunManifest
@@ -69,7 +69,7 @@ def test_a_recovery_table_raises_an_alert_when_it_is_created(
     plan: Plan, capsys: pytest.CaptureFixture[str], version: str, is_news: bool, selected: bool
 ) -> None:
     table = EventTableReport("com_acme_click_1", version, "loaded", 1, "create", is_news=is_news)
-    log_report(RunReport("gs://runs/run=1", (table,), 0), MessageLog(SimpleNamespace(calls=0)))
+    log_report(RunReport("gs://runs/run=1", (table,), 0), MessageLog(SimpleNamespace(calls=0)).log)
     entries = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     filter_ = filters(plan)['google_monitoring_alert_policy.log["recovery table created"]']
     assert any(matches(filter_, {"resource": LOADER, "jsonPayload": entry}) for entry in entries) is selected

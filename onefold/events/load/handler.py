@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from onefold.core.errors import NotFound, OnefoldError, Rejected, TryAgain
-from onefold.core.text import counted
 from onefold.events.load.load import Loader
-from onefold.events.load.report import EventTableReport, RunReport
+from onefold.events.load.log import log_report
 from onefold.events.shred.manifest import MANIFEST
 from onefold.messages.consumer import CountsCalls, MessageLog, consume
 from onefold.messages.envelope import Delivery
@@ -55,49 +54,9 @@ class ShreddedHandler:
         waiting: list[OnefoldError] = []
         try:
             for report in self.loader.load():
-                log_report(report, message_log)
+                log_report(report, message_log.log)
                 waiting += [error for error in report.errors if isinstance(error, TryAgain)]
         except NotFound as error:
             raise Rejected(f"{error}: create the dataset of the events, or have Terraform create it") from error
         if waiting:
             raise TryAgain("; ".join(map(str, waiting)))
-
-
-def log_report(report: RunReport, message_log: MessageLog) -> None:
-    """Log what became of a run and of its tables."""
-    for table in report.tables:
-        _log_table(report.run, table, message_log)
-    if report.error and not isinstance(report.error, TryAgain):
-        text = f"{report.run} is refused: {report.error}"
-        message_log.log("CRITICAL", text, "run_refused", run=report.run, reason=str(report.error))
-    if report.state == "loaded":
-        rows = sum(table.rows for table in report.tables)
-        message_log.log(
-            "NOTICE",
-            f"{report.run}: {counted(rows, 'row')} of {counted(len(report.tables), 'table')} loaded",
-            "run_loaded",
-            run=report.run,
-            rows=rows,
-            tables=len(report.tables),
-            bad=report.bad,
-        )
-
-
-def _log_table(run: str, table: EventTableReport, message_log: MessageLog) -> None:
-    fields = {"run": run, "table": table.table, "rows": table.rows}
-    if table.is_new_recovery:
-        text = f"{table.table}: a version of the schema does not fit into the table of its model, and has this table"
-        message_log.log("CRITICAL", text, "recovery_table", **fields)
-    if table.error and not isinstance(table.error, TryAgain):
-        text = f"{table.table}: {counted(table.rows, 'row')} of {run} are not loaded: {table.error}"
-        message_log.log("CRITICAL", text, "table_not_loaded", **fields, reason=str(table.error))
-    elif table.state == "loaded":
-        message_log.log(
-            "NOTICE" if table.action != "none" else "INFO",
-            f"{table.table}: {counted(table.rows, 'row')} loaded",
-            "shredded_rows_loaded",
-            **fields,
-            action=table.action,
-            added=list(table.added) or None,
-            job=table.job or None,
-        )

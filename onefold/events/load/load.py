@@ -73,6 +73,14 @@ class Loader:
             if report:
                 yield report
 
+    def waiting(self) -> list[str]:
+        """Return the complete runs that are not loaded, the oldest first.
+
+        Raises:
+            OnefoldError: the folder cannot be listed, or the dataset or schema does not exist.
+        """
+        return [run for run in self._unfinished() if self.runs.is_complete(run)]
+
     def _unfinished(self) -> list[str]:
         runs = self.runs.list()
         recorded = self.warehouse.recorded(runs) if runs else frozenset[tuple[str, str]]()

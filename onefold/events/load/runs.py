@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +12,7 @@ from onefold.core.errors import InvalidInput, NotFound
 from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedTable, parse_manifest, run_folder
 from onefold.ports.objects import FolderLister, ObjectFinder
 
+_NAME = "%Y-%m-%d-%H-%M-%S"
 _RUN = re.compile(r"run=[0-9]{4}(?:-[0-9]{2}){5}")
 _SCHEME = re.compile("[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _BUCKET = re.compile("(?:gs|s3)://[^/]")
@@ -42,7 +44,11 @@ class FolderRuns:
             names = self.objects.list_folders(_read_address(self.address))
         except NotFound as error:
             raise InvalidInput(f"{self.address}: there is no such folder: name the --output of the shredder") from error
-        return [f"{self.address}/{name}" for name in sorted(names) if _RUN.fullmatch(name)]
+        return [f"{self.address}/{name}" for name in sorted(names) if _is_run(name)]
+
+    def is_complete(self, run: str) -> bool:
+        """Return whether a run has a manifest, valid or not."""
+        return self.objects.find(_read_address(f"{run}/{MANIFEST}")) is not None
 
     def manifest(self, run: str) -> RunManifest | None:
         """Return the manifest of a run; None where the run is not complete.
@@ -86,6 +92,16 @@ def runs_address(text: str) -> str:
     return address
 
 
+def started_at(run: str) -> datetime:
+    """Return when a run was begun, which its name says.
+
+    Examples:
+        >>> str(started_at("s3://acme/shredded/run=2026-11-23-08-00-00"))
+        '2026-11-23 08:00:00+00:00'
+    """
+    return datetime.strptime(run.rpartition("/run=")[2], _NAME).replace(tzinfo=UTC)
+
+
 def file_address(run: str, table: ShreddedTable, name: str) -> str:
     """Return the address of a file of rows.
 
@@ -95,6 +111,13 @@ def file_address(run: str, table: ShreddedTable, name: str) -> str:
         name: the name of the file.
     """
     return f"{run}/{table.folder}/{name}"
+
+
+def _is_run(name: str) -> bool:
+    try:
+        return bool(_RUN.fullmatch(name) and started_at(f"/{name}"))
+    except ValueError:  # no time has these numbers
+        return False
 
 
 def _read_address(address: str) -> str:

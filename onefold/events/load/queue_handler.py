@@ -1,0 +1,82 @@
+"""Handles messages of a queue of SQS: a run is finished, so every run that is not loaded yet is loaded.
+
+A message names the manifests of runs, as S3 writes it, or nothing: then it only has the loader look. A message whose run is
+not loaded goes back to the queue, and after some deliveries to the queue of dead letters.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from onefold.core.errors import OnefoldError
+from onefold.core.log import log
+from onefold.events.load.load import Loader
+from onefold.events.load.log import log_report, log_waiting
+from onefold.events.shred.manifest import MANIFEST
+from onefold.messages.finished_run import parse_s3_objects
+
+
+@dataclass(frozen=True)
+class QueueHandler:
+    """Handles batches of messages.
+
+    Attributes:
+        loader: loads the runs.
+        now: the time by which the age of runs is known.
+    """
+
+    loader: Loader
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def handle(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """Load all runs that are not loaded, and return the messages that have to be delivered again.
+
+        Args:
+            batch: the event of a Lambda function that a queue calls: `Records` with `messageId` and `body`.
+
+        Returns:
+            `batchItemFailures`, as such a function returns it (AWS Lambda, "Handling errors for an SQS event source",
+            https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html, 2026-11).
+
+        Raises:
+            Exception: an error in Onefold; the queue delivers all messages again.
+        """
+        try:
+            failed = self._failed(batch["Records"])
+        except Exception as error:
+            reason, trace = f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error))
+            log("CRITICAL", f"failed: {reason}", event="failed", reason=reason, stack_trace=trace)
+            raise
+        return {"batchItemFailures": [{"itemIdentifier": one} for one in failed]}
+
+    def _failed(self, records: Iterable[Mapping[str, Any]]) -> list[str]:
+        runs = {record["messageId"]: _runs_in(record) for record in records}
+        try:
+            not_loaded = self._load()
+        except OnefoldError as error:
+            log("ERROR", f"to be delivered again: {error}", event="load_failed", reason=str(error))
+            return list(runs)
+        return [message for message, named in runs.items() if named is None or named & not_loaded]
+
+    def _load(self) -> set[str]:
+        """Load, and return the runs that are not loaded."""
+        not_loaded = set()
+        for report in self.loader.load():
+            log_report(report, log)
+            if report.errors:
+                not_loaded.add(report.run)
+        log_waiting(self.loader.waiting(), self.now(), log)
+        return not_loaded
+
+
+def _runs_in(record: Mapping[str, Any]) -> set[str] | None:
+    """Return the runs that a message names; None for a message of another form."""
+    try:
+        return {address.removesuffix(f"/{MANIFEST}") for address in parse_s3_objects(record["body"].encode())}
+    except OnefoldError as error:
+        log("ERROR", f"dead-lettered: {error}", event="put_aside", message_id=record["messageId"], reason=str(error))
+        return None

@@ -1,0 +1,41 @@
+"""The settings of the function that loads events into Redshift."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from onefold.core.errors import InvalidSettings
+
+_RUNS = "ONEFOLD_EVENTS_RUNS"
+_PREFIX = "ONEFOLD_REDSHIFT_"
+VARIABLES = {
+    "ONEFOLD_REDSHIFT_DATABASE": "the database of the tables of events in Redshift",
+    "ONEFOLD_REDSHIFT_SCHEMA": "the schema of these tables",
+    "ONEFOLD_REDSHIFT_ROLE": "the role with which COPY of Redshift reads the files of runs, by its ARN",
+    "ONEFOLD_REDSHIFT_WORKGROUP": "the workgroup of Redshift Serverless; default: a cluster",
+    "ONEFOLD_REDSHIFT_CLUSTER": "the provisioned cluster of Redshift; default: a workgroup",
+    "ONEFOLD_REDSHIFT_SECRET": "the secret of AWS with user and password, by its ARN; default: sign in by IAM",
+}
+_REQUIRED = (_RUNS, *(f"{_PREFIX}{name}" for name in ("DATABASE", "SCHEMA", "ROLE")))
+
+
+@dataclass(frozen=True)
+class RedshiftSettings:
+    """Where runs are, and the fields of the connection to Redshift: those that are set."""
+
+    runs: str
+    connection: Mapping[str, str]
+
+
+def read_redshift(environ: Mapping[str, str]) -> RedshiftSettings:
+    """Return the settings of the variables; the connection checks their values.
+
+    Raises:
+        InvalidSettings: a variable that is required is not set; the error lists all of them.
+    """
+    missing = [f"{name} is not set: set it, as infra/aws does" for name in _REQUIRED if not environ.get(name)]
+    if missing:
+        raise InvalidSettings(missing)
+    given = {name.removeprefix(_PREFIX).lower(): environ[name] for name in VARIABLES if environ.get(name)}
+    return RedshiftSettings(environ[_RUNS], given)
