@@ -138,6 +138,24 @@ deploy: planned  ## everything into Google Cloud: PROJECT=... REGION=... [DATASE
 	$(BIN)/python -m infra.grants build/state.json $(PROJECT) gs://$(STATE)/$(PREFIX)onefold/default.tfstate $(GRANTS)
 	gcloud storage cp $(GRANTS) gs://$(STATE)/$(PREFIX)onefold/grants.json
 
+# Into AWS: VARS=aws.tfvars names everything. The plan is applied as it was shown.
+AWS := terraform -chdir=infra/aws
+.PHONY: planned-aws plan-aws deploy-aws
+planned-aws: package
+	@test -n "$(VARS)" || { echo "say what: make deploy-aws VARS=aws.tfvars"; exit 1; }
+	$(AWS) init -input=false
+	$(AWS) plan -input=false -out=onefold.tfplan -var-file='$(abspath $(VARS))'
+	$(AWS) show -json onefold.tfplan > build/aws_plan.json
+
+plan-aws: planned-aws  ## what make deploy-aws would change, without changing it: VARS=aws.tfvars
+	@$(BIN)/python -m infra.review build/aws_plan.json --allow
+	@echo "nothing was applied: make deploy-aws plans again, and asks"
+
+deploy-aws: planned-aws  ## the shredder and the loader of events into AWS: VARS=aws.tfvars
+	@$(BIN)/python -m infra.review build/aws_plan.json --ask
+	@printf "Apply this plan to the account of $(VARS)? Only 'yes' goes on: "; read answer; [ "$$answer" = yes ] || { echo "nothing was applied"; exit 1; }
+	$(AWS) apply -input=false onefold.tfplan
+
 # The deployment's own grants, for `onefold access`; beside the state for builds.
 GRANTS = infra/$(PROJECT).$(PREFIX)grants.json
 

@@ -1,7 +1,7 @@
-"""Build build/functions.zip, the source of the functions, build/spark.zip, the modules that Spark jobs import, and, for AWS,
-build/loader.zip, the source of the Lambda function.
+"""Build the source of the functions, build/functions.zip, and the modules that Spark jobs import, build/spark.zip.
 
-The archives have the same bytes for the same input. They contain only imported modules, so nothing for laptops. What batches
+For AWS, build/loader.zip is the source of the Lambda function. The archives have the same bytes for the same input. They
+contain only imported modules, so nothing for laptops. What batches
 that pull tables or shred events need besides is downloaded; without a network the archives are built all the same, and
 Terraform refuses `pulls` and `shreds`. Only the standard library is used: the checked form of onefold.yaml is made before.
 """
@@ -44,7 +44,7 @@ def spark_members(jobs: Iterable[Path] = ()) -> list[tuple[str, Path]]:
 
 
 def loader_members() -> Iterator[tuple[str, Path]]:
-    """Yield the files of the Lambda function: load_events.py at the top. Its runtime has boto3, and it needs nothing else."""
+    """Yield the files of the Lambda function: load_events.py at the top. Its runtime has boto3 already."""
     (script,) = (ROOT / "functions" / "aws").glob("*.py")
     yield script.name, script
     yield from _library([script])

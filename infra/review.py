@@ -16,7 +16,7 @@ from typing import Any
 
 _GRANTS = ("_iam_member", "google_bigquery_dataset_access")
 # Every deployment replaces these resources, because of new content or a new digest. No data is lost with them.
-_RENEWED = ("google_storage_bucket_object", "terraform_data")
+_RENEWED = ("google_storage_bucket_object", "terraform_data", "aws_s3_object")
 
 _VIEWS = ("__views_full", "__views_clean")
 _ROLES = {"OWNER": "roles/bigquery.dataOwner", "WRITER": "roles/bigquery.dataEditor", "READER": "roles/bigquery.dataViewer"}

@@ -2,7 +2,6 @@
 resource "aws_s3_bucket" "events" {
   #checkov:skip=CKV_AWS_144:runs can be shredded again from the events; a second region would double the cost
   #checkov:skip=CKV_AWS_18:reads are in CloudTrail if the account enables its data events; a second log would need another bucket
-  #checkov:skip=CKV2_AWS_62:the loader looks for runs by itself, and needs no notification
   bucket = var.bucket
 
   lifecycle {
@@ -30,11 +29,11 @@ resource "aws_s3_bucket_server_side_encryption_configuration" "events" {
   bucket = aws_s3_bucket.events.id
 
   rule {
-    bucket_key_enabled = var.kms_key != null
+    bucket_key_enabled = local.has_key
 
     apply_server_side_encryption_by_default {
-      sse_algorithm     = var.kms_key == null ? "AES256" : "aws:kms"
-      kms_master_key_id = var.kms_key
+      sse_algorithm     = local.has_key ? "aws:kms" : "AES256"
+      kms_master_key_id = local.key_arn
     }
   }
 }

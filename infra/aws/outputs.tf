@@ -17,3 +17,18 @@ output "shredder_policy" {
   description = "The policy of the shredder: attach it to the role or the user that runs it."
   value       = aws_iam_policy.shredder.arn
 }
+
+output "queue" {
+  description = "The queue whose messages wake the loader; null without `shred`."
+  value       = one([for name, queue in aws_sqs_queue.queue : queue.url if name == "runs"])
+}
+
+output "application" {
+  description = "The application of EMR Serverless that runs the shredder; null without `shred`."
+  value       = local.application_id
+}
+
+output "alarms" {
+  description = "The topic of the alarms; null without `shred`."
+  value       = one(aws_sns_topic.alarms[*].arn)
+}

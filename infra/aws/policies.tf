@@ -1,4 +1,5 @@
-# The policies as values. Nothing here depends on a resource, so that they can be read, and tested, without an account.
+# The policies as values. Nothing here depends on a resource, but for the two names of generated.tf, so that policies can be
+# read, and tested, without an account. pipeline.tf has those of what runs by itself.
 locals {
   bucket_arn = "arn:${var.partition}:s3:::${var.bucket}"
   files      = "${local.bucket_arn}/${var.folder}/*"
@@ -11,7 +12,7 @@ locals {
 
   # Redshift sends the ARN of the user of the database as the external id; it holds region, account and cluster.
   db_users = [
-    for user in var.db_users :
+    for user in distinct(concat(var.db_users, var.shred != null && var.secret == null ? ["IAMR:${local.names.loader}"] : [])) :
     "arn:${var.partition}:redshift:${var.region}:${var.account}:dbuser:${local.warehouse}/${user}"
   ]
 
@@ -23,10 +24,11 @@ locals {
     Condition = { StringLike = { "s3:prefix" = [var.folder, "${var.folder}/*"] } }
   }
   read_files = { Sid = "ReadFiles", Effect = "Allow", Action = "s3:GetObject", Resource = local.files }
-  decrypt    = var.kms_key == null ? [] : [{ Sid = "Decrypt", Effect = "Allow", Action = "kms:Decrypt", Resource = var.kms_key }]
-  encrypt = var.kms_key == null ? [] : [
-    { Sid = "Encrypt", Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = var.kms_key }
-  ]
+  decrypt    = local.has_key ? [{ Sid = "Decrypt", Effect = "Allow", Action = "kms:Decrypt", Resource = local.key_arn }] : []
+  encrypt = local.has_key ? [
+    { Sid = "Encrypt", Effect = "Allow", Action = ["kms:Decrypt", "kms:GenerateDataKey"], Resource = local.key_arn }
+  ] : []
+  has_key = var.kms_key != null || var.shred != null
 
   sign_in = (
     var.secret != null
@@ -103,5 +105,8 @@ locals {
     }]
   }
 
-  documents = { for name, statements in local.policies : name => jsonencode({ Version = "2012-10-17", Statement = statements }) }
+  documents = {
+    for name, statements in merge(local.policies, local.pipeline_policies) :
+    name => jsonencode({ Version = "2012-10-17", Statement = statements }) if local.automatic == 1 || contains(keys(local.policies), name)
+  }
 }

@@ -93,8 +93,76 @@ variable "secret" {
   }
 }
 
+variable "schema" {
+  description = "The schema of the tables of events, into which the loader loads."
+  type        = string
+  default     = "atomic"
+
+  validation {
+    condition     = can(regex("^[a-z_][a-z0-9_]{0,126}$", var.schema))
+    error_message = "schema must have lower-case letters, digits and underscores."
+  }
+}
+
+variable "shred" {
+  description = "What the shredder reads on a schedule, and the registry of its schemas; by default nothing runs by itself."
+  type = object({
+    events   = list(string)
+    registry = string
+    input    = optional(string, "enriched-tsv")
+    schedule = optional(string, "rate(1 hour)")
+    minutes  = optional(number, 180)
+    vcpus    = optional(number, 32)
+  })
+  default = null
+
+  validation {
+    condition     = var.shred == null || try(length(var.shred.events) > 0 && alltrue([for place in var.shred.events : can(regex("^s3://[a-z0-9][a-z0-9.-]+/\\S+$", place))]), false)
+    error_message = "shred.events must name files or folders of S3, such as s3://acme-collector/good."
+  }
+  validation {
+    condition     = var.shred == null || can(regex("^(s3://[a-z0-9][a-z0-9.-]+|https?://\\S+)", try(var.shred.registry, "")))
+    error_message = "shred.registry must be a bucket, such as s3://acme-registry, or https://HOST/PATH."
+  }
+  validation {
+    condition     = var.shred == null || contains(["self-describing", "enriched-tsv", "enriched-json"], try(var.shred.input, ""))
+    error_message = "shred.input must be self-describing, enriched-tsv or enriched-json."
+  }
+  validation {
+    condition     = var.shred == null || can(regex("^(rate|cron)\\(.+\\)$", try(var.shred.schedule, "")))
+    error_message = "shred.schedule must be rate(...) or cron(...), as EventBridge Scheduler has them."
+  }
+  validation {
+    condition     = var.shred == null || try(var.shred.minutes >= 5 && var.shred.vcpus >= 8, false)
+    error_message = "shred.minutes must be 5 or more, and shred.vcpus 8 or more."
+  }
+}
+
+variable "network" {
+  description = "Subnets and security groups of the shredder; a registry by HTTP needs some that reach it. By default it reaches AWS alone."
+  type        = object({ subnets = list(string), security_groups = list(string) })
+  default     = null
+}
+
+variable "alert_email" {
+  description = "Who gets alarms; whoever it is has to confirm the mail of AWS. Without it, add a subscription to the topic yourself."
+  type        = string
+  default     = null
+}
+
+variable "budget" {
+  description = "The US dollars that EMR Serverless, Lambda and Redshift of the account may cost in a month before somebody is told; 0 for no budget."
+  type        = number
+  default     = 0
+
+  validation {
+    condition     = var.budget >= 0
+    error_message = "budget must be 0 or more."
+  }
+}
+
 variable "kms_key" {
-  description = "The ARN of a key of KMS for the bucket; by default S3 encrypts with keys of its own."
+  description = "The ARN of a key of KMS for everything; by default there is one of its own where `shred` is given, else S3 encrypts with keys of its own."
   type        = string
   default     = null
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,15 +14,9 @@ import pytest
 import requests
 from botocore.exceptions import ClientError
 from support.aws_arguments import problems
+from support.aws_values import ACCOUNT, AWS, BUCKET, GIVEN, REGION, copy_values, policies, run
 from support.hcl_text import expression, resources
-from support.terraform import CACHE, INFRA, SECONDS
 
-AWS = INFRA / "aws"
-ACCOUNT, REGION, BUCKET = "123456789012", "eu-central-1", "acme-events"
-GIVEN = {
-    "account": ACCOUNT, "region": REGION, "bucket": BUCKET, "database": "dev", "db_users": '["IAMR:loader"]',
-    "workgroup": '{ name = "events", id = "0-1-2" }',
-}  # fmt: skip
 BUCKET_ARN = f"arn:aws:s3:::{BUCKET}"
 LIST = {
     "Sid": "ListFiles",
@@ -55,36 +47,9 @@ def loader_of(target: str, *sign_in: str | list[str]) -> list[dict[str, Any]]:
     ]
 
 
-def program() -> str:
-    found = shutil.which("terraform") or shutil.which("tofu") or shutil.which("tofu", path=CACHE / "bin")
-    if not found:
-        pytest.skip("there is no Terraform here: .ci/terraform makes one ready")
-    return found
-
-
-def run(folder: Path, /, *arguments: str, text: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1"}
-    given = {f"TF_VAR_{name}": value for name, value in variables.items()}
-    return subprocess.run(
-        [program(), *arguments], cwd=folder, input=text, env={**environ, **given}, capture_output=True, text=True,
-        timeout=SECONDS, check=False,
-    )  # fmt: skip
-
-
 @pytest.fixture
 def values(tmp_path: Path) -> Path:
-    """Return a copy of what needs no provider: the variables, and the policies that follow from them."""
-    for name in ("variables.tf", "policies.tf"):
-        shutil.copy(AWS / name, tmp_path)
-    return tmp_path
-
-
-def policies(folder: Path, /, **variables: str) -> dict[str, list[dict[str, Any]]]:
-    done = run(folder, "console", text="jsonencode(local.documents)\n", **{**GIVEN, **variables})
-    assert not done.returncode, done.stderr
-    documents = json.loads(json.loads(done.stdout[done.stdout.index('"{') :]))
-    assert all(json.loads(document)["Version"] == "2012-10-17" for document in documents.values())
-    return {name: json.loads(document)["Statement"] for name, document in documents.items()}
+    return copy_values(tmp_path)
 
 
 def test_every_policy_says_exactly_this(values: Path) -> None:
@@ -140,10 +105,14 @@ def test_a_cluster_a_secret_and_a_key_change_what_they_have_to(values: Path) -> 
 
 
 def test_every_validation_refuses_what_it_says(values: Path) -> None:
-    (values / "policies.tf").unlink()
+    for path in values.glob("*.tf"):
+        if path.name != "variables.tf":
+            path.unlink()
     wrong = {
         "account": "1234", "region": "europe", "partition": "azure", "bucket": "Acme.Events", "folder": "/x/",
         "db_users": "[]", "secret": "loader", "kms_key": "alias", "days": "1.5", "cluster": "main",
+        "schema": "Atomic", "budget": "-1",
+        "shred": '{ events = [], registry = "", input = "x", schedule = "1h", minutes = 1 }',
     }  # fmt: skip
     # Both a workgroup and a cluster are the mistake of `workgroup`.
     said = run(values, "plan", "-input=false", "-no-color", **{**GIVEN, **wrong}).stderr
@@ -152,7 +121,9 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
     }
     validated = {name for name, has in blocks.items() if has}
     assert validated == (set(wrong) - {"cluster"}) | {"workgroup"}
-    assert {name for name in validated if f"{name} must" in said or f"{name} or cluster must" in said} == validated
+    assert {name for name in validated if re.search(rf"{name}(\.\w+| or cluster)? must", said)} == validated
+    parts = ("events", "registry", "input", "schedule", "minutes")
+    assert {name for name in parts if f"shred.{name} must" in said} == set(parts)
     accepted = run(values, "plan", "-input=false", "-no-color", **GIVEN)
     assert not accepted.returncode, accepted.stderr
 
@@ -241,7 +212,7 @@ def test_the_bucket_is_closed_encrypted_and_versioned() -> None:
     assert [expression(closed, name) for name in names] == ["true"] * 4
     assert expression(found["aws_s3_bucket_versioning.events"], "status") == '"Enabled"'
     algorithm = expression(found["aws_s3_bucket_server_side_encryption_configuration.events"], "sse_algorithm")
-    assert algorithm == 'var.kms_key == null ? "AES256" : "aws:kms"'
+    assert algorithm == 'local.has_key ? "aws:kms" : "AES256"'
     assert expression(found["aws_s3_bucket.events"], "prevent_destroy") == "true"
     assert expression(found["aws_iam_role.copy"], "assume_role_policy") == "local.documents.copy_trust"
     granted = {name: expression(body, "policy") for name, body in found.items() if expression(body, "policy")}
@@ -250,6 +221,12 @@ def test_the_bucket_is_closed_encrypted_and_versioned() -> None:
         "aws_iam_role_policy.copy": "local.documents.copy",
         "aws_iam_policy.loader": "local.documents.loader",
         "aws_iam_policy.shredder": "local.documents.shredder",
+        "aws_kms_key.onefold": "local.documents.key",
+        "aws_iam_role_policy.shredder": "local.documents.job",
+        "aws_iam_role_policy.loader": "local.documents.function",
+        "aws_iam_role_policy.schedules": "local.documents.schedules",
+        "aws_sqs_queue_policy.queue": "local.documents[each.value]",
+        "aws_sns_topic_policy.alarms": "local.documents.alarms_topic",
     }
 
 

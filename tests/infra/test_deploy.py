@@ -134,6 +134,27 @@ def test_a_second_deployment_has_its_own_state(recorder: Recorder) -> None:
     assert "left: gs://my-project-us-onefold-capture" in done.stdout
 
 
+AWS = ("deploy-aws", "--assume-old=package", "VARS=aws.tfvars")
+
+
+def test_aws_is_planned_reviewed_and_applied_by_one_command(recorder: Recorder) -> None:
+    done = make(recorder, *AWS, said="yes\n")
+    assert done.returncode == 0, done.stderr
+    assert recorder.calls == [
+        "terraform -chdir=infra/aws init -input=false",
+        f"terraform -chdir=infra/aws plan -input=false -out=onefold.tfplan -var-file={ROOT}/aws.tfvars",
+        "terraform -chdir=infra/aws show -json onefold.tfplan",
+        "terraform -chdir=infra/aws apply -input=false onefold.tfplan",
+    ]
+    assert "-m infra.package" in make(recorder, "--dry-run", "deploy-aws", "VARS=aws.tfvars").stdout
+
+
+def test_nothing_is_applied_to_aws_without_a_yes_or_without_variables(recorder: Recorder) -> None:
+    assert make(recorder, *AWS, said="no\n").returncode != 0
+    assert "say what: make deploy-aws VARS=aws.tfvars" in make(recorder, *AWS[:2]).stdout
+    assert not any(" apply " in call for call in recorder.calls)
+
+
 @pytest.mark.parametrize("owner", ["456", ""])
 def test_a_bucket_of_another_project_is_refused_for_the_state(recorder: Recorder, owner: str) -> None:
     done = make(recorder, "terraform", *WHERE, OWNER=owner)

@@ -1,6 +1,6 @@
 """The arguments of the resources in infra/aws, as the schema of the provider hashicorp/aws 6.62 has them.
 
-A block's arguments are separated by blanks; a required one ends with `!`. Blocks are named by their path. Meta-arguments of
+aws_arguments.txt has each block by its path, and below it its arguments; a required one ends with `!`. Meta-arguments of
 Terraform (`depends_on`, `lifecycle`, `dynamic`) are not of the provider.
 """
 
@@ -12,40 +12,21 @@ from pathlib import Path
 
 from support.hcl_text import resources
 
-_RULE = "aws_s3_bucket_lifecycle_configuration.rule"
-_KEY = "aws_s3_bucket_server_side_encryption_configuration.rule"
-ARGUMENTS = {
-    "aws_s3_bucket": "bucket bucket_prefix force_destroy object_lock_enabled region tags",
-    "aws_s3_bucket_public_access_block": (
-        "bucket! block_public_acls block_public_policy ignore_public_acls restrict_public_buckets region skip_destroy"
-    ),
-    "aws_s3_bucket_ownership_controls": "bucket! region rule!",
-    "aws_s3_bucket_ownership_controls.rule": "object_ownership!",
-    "aws_s3_bucket_server_side_encryption_configuration": "bucket! expected_bucket_owner region rule!",
-    _KEY: "apply_server_side_encryption_by_default blocked_encryption_types bucket_key_enabled",
-    f"{_KEY}.apply_server_side_encryption_by_default": "sse_algorithm! kms_master_key_id",
-    "aws_s3_bucket_versioning": "bucket! expected_bucket_owner mfa region versioning_configuration!",
-    "aws_s3_bucket_versioning.versioning_configuration": "status! mfa_delete",
-    "aws_s3_bucket_lifecycle_configuration": (
-        "bucket! expected_bucket_owner region rule transition_default_minimum_object_size"
-    ),
-    _RULE: (
-        "id! status! abort_incomplete_multipart_upload expiration filter noncurrent_version_expiration "
-        "noncurrent_version_transition prefix transition"
-    ),
-    f"{_RULE}.filter": "and object_size_greater_than object_size_less_than prefix tag",
-    f"{_RULE}.expiration": "date days expired_object_delete_marker",
-    f"{_RULE}.noncurrent_version_expiration": "noncurrent_days! newer_noncurrent_versions",
-    f"{_RULE}.abort_incomplete_multipart_upload": "days_after_initiation",
-    "aws_s3_bucket_policy": "bucket! policy! region",
-    "aws_iam_role": (
-        "assume_role_policy! description force_detach_policies max_session_duration name name_prefix path "
-        "permissions_boundary tags"
-    ),
-    "aws_iam_role_policy": "policy! role! name name_prefix",
-    "aws_iam_policy": "policy! delay_after_policy_creation_in_ms description name name_prefix path tags",
-}
-_META = {"depends_on", "for_each"}
+
+def _arguments() -> dict[str, str]:
+    found: dict[str, str] = {}
+    block = ""
+    for line in Path(__file__).with_suffix(".txt").read_text().splitlines():
+        if line.startswith(" "):
+            found[block] += line
+        else:
+            block = line
+            found[block] = ""
+    return found
+
+
+ARGUMENTS = _arguments()
+_META = {"count", "depends_on", "for_each"}
 _OF_TERRAFORM = {"lifecycle"}
 
 
