@@ -54,6 +54,22 @@ class FolderObjects:
         except OSError as error:
             raise Rejected(f"{address} cannot be read: {error.strerror}: correct the address, or its rights") from error
 
+    def list_files(self, address: str) -> list[str]:
+        """Return the names of all files below a folder, relative to it.
+
+        Raises:
+            NotFound: there is no such folder.
+            Rejected: a folder cannot be read.
+        """
+        if not Path(address).is_dir():
+            raise NotFound(f"there is no folder {address}: correct the address")
+
+        def refuse(error: OSError) -> None:
+            raise Rejected(f"{error.filename} cannot be read: {error.strerror}: correct its rights") from error
+
+        found = os.walk(address, onerror=refuse)
+        return [Path(folder, name).relative_to(address).as_posix() for folder, _, names in found for name in names]
+
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
         """Replace a file as a whole, and return its new generation.
 

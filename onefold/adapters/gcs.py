@@ -87,6 +87,23 @@ class GcsObjects:
             raise NotFound(f"there is no folder {address}: no object is below it: correct the address")
         return [name.removeprefix(prefix).rstrip("/") for names, _ in found for name in names]
 
+    def list_files(self, address: str) -> list[str]:
+        """Return the names of all objects below a folder, relative to it.
+
+        Raises:
+            NotFound: no object is below it.
+            Rejected: Cloud Storage refuses to list the bucket.
+            TryAgain: Cloud Storage failed, and may answer later.
+        """
+        marker = self._blob(f"{address.rstrip('/')}/x")
+        prefix = marker.name.removesuffix("x")
+        with CLOUD_STORAGE.translated(address):
+            listed = marker.client.list_blobs(marker.bucket, prefix=prefix, timeout=_TIMEOUT, retry=None)
+            names = [str(blob.name).removeprefix(prefix) for blob in listed]
+        if not names:
+            raise NotFound(f"there is no folder {address}: no object is below it: correct the address")
+        return names
+
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
         """Write a whole object, and return its new generation.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from onefold.core.errors import InvalidInput
-from onefold.ports.objects import FolderLister, ObjectFinder, ObjectWriter, check_folder
+from onefold.ports.objects import FolderLister, ListedFiles, ObjectFinder, ObjectWriter, check_folder
 
 
 class ListedObjects(ObjectFinder, FolderLister, Protocol):
@@ -35,6 +35,27 @@ def run_objects_at(address: str) -> ListedObjects:
     from onefold.adapters.folder_objects import FolderObjects
 
     return FolderObjects(Path(address.removeprefix("file://")))
+
+
+def listed_files_at(address: str) -> ListedFiles | None:
+    """Return the files below an address, to read and to list; None where nobody lists them, as on a web server.
+
+    Args:
+        address: gs://BUCKET/FOLDER, s3://BUCKET/FOLDER, or a folder of this machine.
+    """
+    if address.startswith("gs://"):
+        from onefold.adapters.gcs import GcsObjects
+
+        return GcsObjects()
+    if address.startswith("s3://"):
+        from onefold.adapters.s3 import S3Objects
+
+        return S3Objects()
+    if "://" in address:
+        return None
+    from onefold.adapters.folder_objects import FolderObjects
+
+    return FolderObjects(Path(address))
 
 
 def writable_objects_at(address: str) -> ObjectWriter:

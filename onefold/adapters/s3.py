@@ -56,6 +56,20 @@ class S3Objects:
             raise NotFound(f"there is no folder {address}: no object is below it: correct the address")
         return found
 
+    def list_files(self, address: str) -> list[str]:
+        """Return the names of all objects below a folder, relative to it.
+
+        Raises:
+            NotFound: no object is below it.
+            InvalidInput: the address is not a folder of S3, or boto3 is not installed.
+            Rejected: S3 refuses to list the bucket.
+            TryAgain: S3 failed, and may answer later.
+        """
+        bucket, name = _parts(f"{address.rstrip('/')}/x")
+        if found := self._answer(address, lambda client: _files(client, bucket, name.removesuffix("x"))):
+            return found
+        raise NotFound(f"there is no folder {address}: no object is below it: correct the address")
+
     def _answer(self, address: str, ask: Callable[[Any], Result]) -> Result | None:
         """Return what S3 answers; None where the object does not exist.
 
@@ -116,6 +130,11 @@ def _folders(client: Any, bucket: str, prefix: str) -> list[str] | None:
         return None
     found = (one["Prefix"] for page in pages for one in page.get("CommonPrefixes", ()))
     return [name.removeprefix(prefix).rstrip("/") for name in found]
+
+
+def _files(client: Any, bucket: str, prefix: str) -> list[str]:
+    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    return [one["Key"].removeprefix(prefix) for page in pages for one in page.get("Contents", ())]
 
 
 def _check_missing(address: str, error: Any) -> None:

@@ -36,6 +36,7 @@ from onefold.cli import (
     query,
     registry,
     registry_adopt,
+    registry_import,
     registry_serve,
     schema,
     settings,
@@ -99,7 +100,7 @@ for command in (
     cli.add_command(command)
 cli.params += program_options()
 
-for command in (*registry.COMMANDS, *registry_adopt.COMMANDS, *registry_serve.COMMANDS):
+for command in (*registry.COMMANDS, *registry_import.COMMANDS, *registry_adopt.COMMANDS, *registry_serve.COMMANDS):
     schema.schema.add_command(command)
 
 

@@ -84,6 +84,10 @@ EXAMPLES = {
         "onefold schema show com.acme/click/jsonschema/1-0-0 --registry r",
     ),
     "schema export": ("onefold schema export --into backup", "onefold schema export com.acme --into backup"),
+    "schema import": (
+        "onefold schema import iglu-central --registry gs://b/registry",
+        "onefold schema import https://example.com/api --vendor com.acme --dry-run",
+    ),
     "schema adopt": (
         "onefold schema adopt com.acme/click/jsonschema/1 --table events.click",
         "onefold schema adopt com.acme/click/jsonschema/1 --table events.click --json",

@@ -15,6 +15,7 @@ from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
     from onefold.events.registry.json_schema import JsonSchema
+    from onefold.events.registry.published import Listing
     from onefold.events.registry.registry import Registry
     from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
     from onefold.events.registry.sources import SchemaSource
@@ -34,7 +35,7 @@ def _note_key(context: click.Context, parameter: click.Parameter, value: str | N
     context.meta[_KEY] = value
 
 
-_key_option = click.option(
+key_option = click.option(
     "--password-from",
     metavar="REF",
     expose_value=False,
@@ -50,7 +51,7 @@ order_option = click.option(
 
 def reads_registry(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add to a command the options `--registry` and `--password-from`; `open_registry` uses the latter."""
-    return registry_option(_key_option(command))
+    return registry_option(key_option(command))
 
 
 def address_of(settings: Settings, registry: str | None) -> str:
@@ -99,6 +100,27 @@ def warn_of_unusable(source: SchemaSource | Registry) -> None:
     """Name on the standard error what a registry that was read holds and cannot be used."""
     for name, reason in getattr(source, "unusable", {}).items():
         say("yellow", f"Warning: {name} cannot be used, and is left out: {reason}")
+
+
+def open_published(context: click.Context, address: str) -> tuple[SchemaSource, Listing]:
+    """Return a registry of others, and what it lists, in its order of addition as far as that is known.
+
+    Args:
+        context: holds the path of `--config`.
+        address: as of the option `--registry`.
+
+    Raises:
+        InvalidInput: the registry cannot be listed.
+        OnefoldError: the registry cannot be read.
+    """
+    from onefold.adapters.objects_at import listed_files_at, objects_at
+    from onefold.events.registry.published import list_source, list_tree
+    from onefold.events.registry.sources import StaticSource, open_source
+
+    address = address.rstrip("/")
+    source = open_source(address, objects_at(address, _api_key(context, read_settings(context))))
+    files = listed_files_at(address) if isinstance(source, StaticSource) else None
+    return source, list_tree(address, files) if files else list_source(source)
 
 
 def _api_key(context: click.Context, settings: Settings) -> str | None:

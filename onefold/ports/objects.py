@@ -76,6 +76,23 @@ class FolderLister(Protocol):
         """
 
 
+class FileLister(Protocol):
+    """Files by address."""
+
+    def list_files(self, address: str) -> list[str]:
+        """Return the names of all files below a folder, at any depth, relative to it, in any order.
+
+        Raises:
+            NotFound: there is no such folder; in a bucket, no object below it.
+            TryAgain: the store does not answer; try again later.
+            Rejected: the store refuses, and a retry does not help.
+        """
+
+
+class ListedFiles(ObjectFinder, FileLister, Protocol):
+    """Files by address, to read and to list."""
+
+
 class ObjectWriter(ObjectFinder, Protocol):
     """Objects by address, written whole and on a condition. A read after a write returns what was written."""
 

@@ -59,6 +59,21 @@ def test_folders_of_this_machine_are_listed(tmp_path: Path) -> None:
             objects.list_folders(str(tmp_path / name))
 
 
+def test_all_files_below_a_folder_are_listed_at_any_depth(object_store: ObjectStore, s3_server: str, tmp_path: Path) -> None:  # noqa: ARG001
+    object_store.objects = {f"acme-gs/{name}": (b"", 1) for name in OBJECTS}
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="acme-files")
+    for name in OBJECTS:
+        client.put_object(Bucket="acme-files", Key=name, Body=b"")
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    places = ((GcsObjects(), "gs://acme-gs"), (S3Objects(), "s3://acme-files"), (FolderObjects(tmp_path), str(tmp_path)))
+    for objects, address in places:
+        assert sorted(objects.list_files(f"{address}/runs")) == ["loose", "run=1/a", "run=1/b/c", "run=2/a"]
+        with pytest.raises(NotFound, match="there is no folder"):
+            objects.list_files(f"{address}/none")
+
+
 def test_the_address_chooses_the_store() -> None:
     chosen = [type(run_objects_at(one)) for one in ("gs://acme/runs", "s3://acme/runs", "file:///runs")]
     assert chosen == [GcsObjects, S3Objects, FolderObjects]

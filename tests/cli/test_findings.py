@@ -45,6 +45,13 @@ def a_schema_that_is_no_schema(run: Run, folder: Path) -> Outcome:
     return run("schema", "lint", "schemas")
 
 
+def a_source_with_another_format(run: Run, folder: Path) -> Outcome:
+    place = folder / "schemas" / "com.acme" / "payload" / "thrift"
+    place.mkdir(parents=True)
+    (place / "1-0-0").write_text("struct Payload {}")
+    return run("schema", "import", ".", "--registry", "mine")
+
+
 def no_stack(run: Run, folder: Path) -> Outcome:  # noqa: ARG001 as the others
     return run("local", "status")
 
@@ -61,6 +68,7 @@ FINDINGS: dict[str, Finding] = {
     "doctor": an_emulator_that_is_not_there,
     "sources check": a_source_without_its_password,
     "schema lint": a_schema_that_is_no_schema,
+    "schema import": a_source_with_another_format,
     "local status": no_stack,
 }
 IN_BIGQUERY: dict[str, Callable[[str], tuple[str, ...]]] = {

@@ -38,6 +38,7 @@ OTHER_WORDS = {
     "--tls-ca": "the same authority, in other words",
     "--to": "the later of two versions, for a table or for a schema",
     "--user": "the same user, in other words",
+    "--vendor": "vendors that are imported, or that a key may read",
     "--yes": "each text says what is not asked",
     "--dry-run": "the same look, in the words of what the command does",
 }

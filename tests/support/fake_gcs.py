@@ -73,11 +73,15 @@ class ObjectStore:
         return 200, self.objects[name][0] if request.query.get("alt") == "media" else self.metadata(name)
 
     def _list(self, start: str, query: Mapping[str, str]) -> Answer:
-        """The folders and objects right below a prefix."""
-        assert query["delimiter"] == "/"
+        """The folders and objects right below a prefix; without a delimiter all objects below it."""
         if refused := self._refused(start, "storage.objects.list"):
             return refused
         below = [name.removeprefix(start) for name in self.objects if name.startswith(start)]
+        if "delimiter" not in query:
+            place, names = int(query.get("pageToken", 0)), [f"{query.get('prefix', '')}{name}" for name in below]
+            items = {"items": [{"name": name} for name in names[place : place + 1]]}
+            return 200, items | ({"nextPageToken": str(place + 1)} if place + 1 < len(names) else {})
+        assert query["delimiter"] == "/"
         folders = sorted({name.split("/")[0] for name in below if "/" in name})
         place = int(query.get("pageToken", 0))
         page = {"prefixes": [f"{query.get('prefix', '')}{name}/" for name in folders[place : place + 1]]}

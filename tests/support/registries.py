@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -67,15 +68,18 @@ class KilledAt:
     number: int
     before: bool
     writes: int = field(default=0, init=False)
+    lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def find(self, address: str) -> StoredObject | None:
         return self.objects.find(address)
 
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
-        self.writes += 1
-        if self.before and self.writes == self.number:
+        with self.lock:  # an import writes with several threads
+            self.writes += 1
+            number = self.writes
+        if self.before and number == self.number:
             raise Killed
         written = self.objects.write(address, data, generation)
-        if not self.before and self.writes == self.number:
+        if not self.before and number == self.number:
             raise Killed
         return written

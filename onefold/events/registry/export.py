@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from onefold.core.errors import NotFound, Rejected
@@ -56,9 +57,10 @@ def _schemas(source: SchemaSource, keys: Sequence[SchemaKey]) -> list[JsonSchema
 
 
 def _entries(source: SchemaSource, schemas: Sequence[JsonSchema]) -> list[IndexEntry]:
-    times = {entry.key: entry.added for entry in source.index().entries} if isinstance(source, SchemaReader) else {}
+    entries = {entry.key: entry for entry in source.index().entries} if isinstance(source, SchemaReader) else {}
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return [IndexEntry(schema.key, digest_of(schema), times.get(schema.key, now)) for schema in schemas]
+    new = (IndexEntry(schema.key, digest_of(schema), now) for schema in schemas)
+    return [replace(entries.get(one.key, one), digest=one.digest) for one in new]
 
 
 def _check_continues(old: Index, new: Index, target: str) -> None:

@@ -1,7 +1,8 @@
 """The index of a registry: which schemas it holds, in the order of addition. The index is the only truth about both.
 
 A write of the index is the moment at which a schema is added. Its object is written afterwards, from `pending`: until the
-next addition the index holds the text of the last one, so that a crash between the two writes loses nothing.
+next addition the index holds the text of the last one, so that a crash between the two writes loses nothing. Only an import
+writes the objects of many schemas first: without an entry in the index they are no schemas yet.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from onefold.events.registry.schema_key import SchemaKey
 INDEX_PATH = "schemas/index.json"
 """Where a registry has its index, below its address."""
 _FORM = 1
+_BY_VERSION = "version"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -52,11 +54,17 @@ class IndexEntry:
         key: its identity.
         digest: the SHA-256 of its canonical text.
         added: when it was added, in UTC, as 2026-11-22T14:00:00Z.
+        is_by_version: True where the schema was imported from a registry that did not tell its order of addition: it has its
+            place by its version.
+        change: the class of the change that an imported schema really is, `ADDITION`, `REVISION` or `MODEL`; empty for the
+            first version of a model, and where a number claims the class by the rules of additions.
     """
 
     key: SchemaKey
     digest: str
     added: str
+    is_by_version: bool = False
+    change: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,10 @@ class Index:
         entries = tuple(replace(one, digest=entry.digest) if one is old else one for one in self.entries)
         return Index(entries if old else (*entries, entry), (schema.key, schema_text(schema)))
 
+    def with_published(self, entries: Iterable[IndexEntry]) -> Index:
+        """Return the index with more schemas at the end, whose objects are written already."""
+        return Index((*self.entries, *entries))
+
     def to_json(self) -> bytes:
         """Return the index as its object holds it, one schema on each line."""
         lines = ",\n".join(json.dumps(_as_dict(entry)) for entry in self.entries)
@@ -99,7 +111,9 @@ class Index:
 
 
 def _as_dict(entry: IndexEntry) -> dict[str, str]:
-    return {"key": entry.key.path, "sha256": entry.digest, "added": entry.added}
+    found = {"key": entry.key.path, "sha256": entry.digest, "added": entry.added}
+    found |= {"order": _BY_VERSION} if entry.is_by_version else {}
+    return found | ({"class": entry.change} if entry.change else {})
 
 
 def parse_index(data: bytes, place: str) -> Index:
@@ -133,7 +147,7 @@ def _entries(rows: list[Any], problems: list[str]) -> Iterator[IndexEntry]:
         if key is None:
             continue
         if isinstance(row.get("sha256"), str) and _DIGEST.fullmatch(row["sha256"]) and isinstance(row.get("added"), str):
-            yield IndexEntry(key, row["sha256"], row["added"])
+            yield IndexEntry(key, row["sha256"], row["added"], row.get("order") == _BY_VERSION, str(row.get("class", "")))
         else:
             problems.append(f"schema {number}: expected sha256 with 64 digits, and the time added")
 

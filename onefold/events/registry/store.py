@@ -8,14 +8,19 @@ places.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import TypeVar
 
 from onefold.core.errors import OnefoldError, Rejected, SchemaInvalid, TryAgain, Violation
 from onefold.core.retry import Backoff
-from onefold.events.registry.index import INDEX_PATH, Index, digest_of, schema_path
+from onefold.events.registry.ddl import Target
+from onefold.events.registry.import_plan import ImportPlan, KnownSchemas, plan_import
+from onefold.events.registry.index import INDEX_PATH, Index, digest_of, schema_path, schema_text
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
+from onefold.events.registry.published import Published
 from onefold.events.registry.reader import SchemaReader
 from onefold.events.registry.references import reference_violations
 from onefold.events.registry.schema_key import SchemaKey
@@ -25,6 +30,9 @@ from onefold.ports.objects import NEW, ObjectChanged, ObjectWriter
 _TRIES = 30
 _CONFLICT_BACKOFF = Backoff(first=0.05, longest=4.0, jitter=True)
 """An object of Cloud Storage takes one write a second (Cloud Storage, "Quotas & limits", 2025-11)."""
+_WRITERS = 8
+Result = TypeVar("Result")
+
 AdditionCheck = Callable[[Sequence[JsonSchema], JsonSchema], Sequence[Violation]]
 """Takes all versions of a schema in the order of addition, and a new one or a patch; returns what the latter violates."""
 
@@ -79,16 +87,69 @@ class RegistryStore(SchemaReader):
             TryAgain: others wrote the index during all tries, or the store does not answer.
             OnefoldError: the store refuses.
         """
+        return self._retried(str(schema.key), lambda: self._add(schema))
+
+    def _retried(self, what: str, work: Callable[[], Result]) -> Result:
+        """Repeat work that depends on the index until nobody else has written the index meanwhile.
+
+        Raises:
+            TryAgain: others wrote the index during all tries.
+        """
         pauses = _CONFLICT_BACKOFF.pauses()
         last: OnefoldError | None = None
         for attempt in range(_TRIES):
             if attempt:
                 self._sleep(next(pauses))
             try:
-                return self._add(schema)
+                return work()
             except ObjectChanged as error:
                 last = error
-        raise TryAgain(f"{schema.key}: others added schemas during each of {_TRIES} tries; try again ({last})") from last
+        raise TryAgain(f"{what}: others added schemas during each of {_TRIES} tries; try again ({last})") from last
+
+    def import_all(self, published: Published, warehouses: Collection[Target]) -> ImportPlan:
+        """Add what another registry has published, as it is, at the end of the order, and return what became of it.
+
+        Objects are written first, and one write of the index adds them all. It may be repeated, also after a crash.
+
+        Args:
+            published: the schemas.
+            warehouses: those by whose columns changes are judged.
+
+        Raises:
+            TryAgain: others wrote the index during all tries, or the store does not answer.
+            OnefoldError: the store refuses.
+        """
+        return self._retried("the import", lambda: self._import(published, warehouses))
+
+    def _import(self, published: Published, warehouses: Collection[Target]) -> ImportPlan:
+        state = self.state()
+        self._publish(state.index)
+        names = {schema.key.model_key.schema for schema in published.schemas}
+        same = [entry for entry in state.index.entries if entry.key.model_key.schema in names]
+        existing = self.schemas(same, state.index)
+        known = KnownSchemas(state.index, existing, lambda key: self.find_in(state.index, key), warehouses)
+        plan = plan_import(known, published, self._time())
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            reasons = dict(zip((one.key for one in plan.added), pool.map(self._put, plan.added), strict=True))
+        if taken := {key: reason for key, reason in reasons.items() if reason}:
+            return self._import(published.without(taken), warehouses)
+        if plan.added:
+            self._writable.write(self.place(INDEX_PATH), plan.index.to_json(), state.generation)
+        return plan
+
+    def _put(self, schema: JsonSchema) -> str | None:
+        """Write the object of a schema that is not in the index yet; return why it cannot be: another one is there."""
+        place = self.place(schema_path(schema.key))
+        try:
+            self._writable.write(place, schema_text(schema).encode(), NEW)
+        except ObjectChanged:
+            found = self._writable.find(place)
+            if not found or not _holds(found.data, schema):
+                return f"{place} holds another schema, which the index does not have: move it elsewhere"
+        return None
+
+    def _time(self) -> str:
+        return self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def _add(self, schema: JsonSchema) -> AdditionOutcome:
         state = self.state()
@@ -98,7 +159,7 @@ class RegistryStore(SchemaReader):
         if outcome is AdditionOutcome.ADDED:
             self._check_place(schema)
         if outcome is not AdditionOutcome.UNCHANGED:
-            new = state.index.with_schema(schema, self._now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+            new = state.index.with_schema(schema, self._time())
             self._writable.write(self.place(INDEX_PATH), new.to_json(), state.generation)
             self._publish(new)
         return outcome
