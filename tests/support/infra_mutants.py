@@ -131,7 +131,6 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("alerts.tf", 'period = "3600s"', 'period = "86400s"', f"{ALERT}.log"),
         mutant("alerts.tf", 'per_series_aligner = "ALIGN_MAX"', 'per_series_aligner = "ALIGN_MIN"', f"{ALERT}.waiting"),
         mutant("pulls.tf", 'onefold-check-${replace(key, " ", "-")}', 'onefold-check-${shard.arguments.source}', JOBS["check"]),
-        mutant("pulls.tf", ">= 1) or vector(0))", ">= 1))", f"{ALERT}.late_pulls"),
         mutant("schedules.tf", "substr(sha256(key), 0, 12)", 'substr(sha256("key"), 0, 12)', JOBS["batch"]),
         mutant("schedules.tf", 'merge({ job = "reconcile", dataset = dataset }', 'merge({ job = "compare", dataset = dataset }', JOBS["merge"]),
         mutant("pulls.tf", "merge(shard.arguments, shard.files, { window = window })", 'merge(shard.arguments, shard.files, { window = "full" })', JOBS["pull"]),
@@ -145,6 +144,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("shreds.tf", 'batch_id=~\\"^onefold-shred-', 'batch_id=~\\"^onefold-', f"{ALERT}.log"),
     ),
     (
+        mutant("pulls.tf", ">= 1) or vector(0))", ">= 1))", f"{ALERT}.late_pulls"),
         mutant("registry.tf", "${local.registry_key_path}/keys.json", "https://example.com/keys.json?key=${local.registry_key_path}", FUNCTION),
         mutant("modules/schedules/main.tf", "  time_zone   = var.time_zone\n", "", *JOBS.values()),
         mutant("modules/buckets/main.tf", 'public_access_prevention    = "enforced"\n  force_destroy               = true', 'public_access_prevention    = "inherited"\n  force_destroy               = true', *TEMPORARY),
