@@ -16,6 +16,7 @@ locals {
           ["--events"], local.shred.events,
           [
             "--registry=${local.shred.registry}", "--output=${local.runs}", "--format=csv", "--input=${local.shred.input}",
+            "--unknown=${local.shred.unknown}", "--bad-percent=${local.shred.bad_percent}",
           ],
         )
         SparkSubmitParameters = "--py-files ${local.code_folder}/spark.zip --conf spark.archives=${local.code_folder}/shred_libraries.zip"

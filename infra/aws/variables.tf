@@ -107,12 +107,14 @@ variable "schema" {
 variable "shred" {
   description = "What the shredder reads on a schedule, and the registry of its schemas; by default nothing runs by itself."
   type = object({
-    events   = list(string)
-    registry = string
-    input    = optional(string, "enriched-tsv")
-    schedule = optional(string, "rate(1 hour)")
-    minutes  = optional(number, 180)
-    vcpus    = optional(number, 32)
+    events      = list(string)
+    registry    = string
+    input       = optional(string, "enriched-tsv")
+    unknown     = optional(string, "bad_event")
+    bad_percent = optional(number, 5)
+    schedule    = optional(string, "rate(1 hour)")
+    minutes     = optional(number, 180)
+    vcpus       = optional(number, 32)
   })
   default = null
 
@@ -127,6 +129,14 @@ variable "shred" {
   validation {
     condition     = var.shred == null || contains(["self-describing", "enriched-tsv", "enriched-json"], try(var.shred.input, ""))
     error_message = "shred.input must be self-describing, enriched-tsv or enriched-json."
+  }
+  validation {
+    condition     = var.shred == null || contains(["bad_event", "bad_entity", "keep_json"], try(var.shred.unknown, ""))
+    error_message = "shred.unknown must be bad_event, bad_entity or keep_json."
+  }
+  validation {
+    condition     = var.shred == null || contains(range(0, 101), try(var.shred.bad_percent, -1))
+    error_message = "shred.bad_percent must be a whole number from 0 to 100."
   }
   validation {
     condition     = var.shred == null || can(regex("^(rate|cron)\\(.+\\)$", try(var.shred.schedule, "")))

@@ -112,7 +112,7 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
         "account": "1234", "region": "europe", "partition": "azure", "bucket": "Acme.Events", "folder": "/x/",
         "db_users": "[]", "secret": "loader", "kms_key": "alias", "days": "1.5", "cluster": "main",
         "schema": "Atomic", "budget": "-1",
-        "shred": '{ events = [], registry = "", input = "x", schedule = "1h", minutes = 1 }',
+        "shred": '{ events = [], registry = "", input = "", schedule = "1h", minutes = 1, unknown = "", bad_percent = 101 }',
     }  # fmt: skip
     # Both a workgroup and a cluster are the mistake of `workgroup`.
     said = run(values, "plan", "-input=false", "-no-color", **{**GIVEN, **wrong}).stderr
@@ -122,7 +122,7 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
     validated = {name for name, has in blocks.items() if has}
     assert validated == (set(wrong) - {"cluster"}) | {"workgroup"}
     assert {name for name in validated if re.search(rf"{name}(\.\w+| or cluster)? must", said)} == validated
-    parts = ("events", "registry", "input", "schedule", "minutes")
+    parts = ("events", "registry", "input", "schedule", "minutes", "unknown", "bad_percent")
     assert {name for name in parts if f"shred.{name} must" in said} == set(parts)
     accepted = run(values, "plan", "-input=false", "-no-color", **GIVEN)
     assert not accepted.returncode, accepted.stderr
