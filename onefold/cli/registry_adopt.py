@@ -1,4 +1,4 @@
-"""The command `onefold schema adopt`: a table that another loader made, compared with what the registry would make."""
+"""The command `onefold schema adopt`: a table that another loader made, whose columns get the rows of a model."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import yaml
 
-from onefold.cli.common import CHANGES, OK, as_json, open_warehouse, project
+from onefold.cli.common import CHANGES, OK, as_json, open_warehouse, project, read_settings
 from onefold.cli.output import echo_json
-from onefold.cli.registry_options import open_registry, order_option, parse_order, reads_registry
+from onefold.cli.registry_options import address_of, objects_of, open_registry, order_option, parse_order, reads_registry
 from onefold.cli.warehouse import near_table
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId
@@ -18,11 +18,10 @@ from onefold.core.text import reason_of
 from onefold.schema.diff import Severity
 
 if TYPE_CHECKING:
-    from onefold.events.registry.bigquery_table import BigQueryTable
-    from onefold.events.registry.columns import ModelTable
+    from onefold.events.registry.adopted import Misfits
+    from onefold.events.registry.column_mapping import TableColumn
     from onefold.events.registry.json_schema import JsonSchema
-    from onefold.events.registry.legacy_table import ColumnDifference
-    from onefold.schema.columns import Column
+    from onefold.events.registry.legacy_table import Adoption
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -34,6 +33,17 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--columns", metavar="FILE", type=_FILE, help="Rows of SVV_COLUMNS (JSON or CSV): for a table in Redshift.")
 @click.option("--mapping", metavar="FILE", type=_FILE, help="A YAML file with columns that have another name in the table.")
+@click.option(
+    "--misfits",
+    type=click.Choice(["bad_row", "recovery_table"]),
+    default="bad_row",
+    show_default=True,
+    help="Where the data goes of which a column does not hold a value: the whole event is a bad row, or the data goes to "
+    "the recovery table of its version.",
+)
+@click.option(
+    "--record", is_flag=True, help="Record the table in the registry, so that rows are shredded and loaded for it."
+)
 @reads_registry
 @order_option
 @project
@@ -45,27 +55,33 @@ def adopt(
     table: str,
     columns: Path | None,
     mapping: Path | None,
+    misfits: Misfits,
+    record: bool,
     registry: str | None,
     order: str | None,
     project: str | None,
     as_json: bool,
 ) -> int:
-    """Compare an existing table with the table that the registry would make, and list the differences.
+    """Map the columns of an existing table by their names to those of the registry, and list the differences.
 
-    The table is read from BigQuery, or from FILE with its rows of SVV_COLUMNS in Redshift; nothing is changed. The exit code
-    is 2 where something has to be done before rows can be loaded into it.
+    The table is read from BigQuery, or from FILE with its rows of SVV_COLUMNS in Redshift; the table itself is not changed.
+    The exit code is 2 where the loader has to add columns, where some values do not fit, or where the table is refused. With
+    --record it is 0 where the table is recorded, and 2 where it is refused.
     """
     versions = _versions(context, model, registry, order)
-    names = _read_mapping(mapping) if mapping else {}
-    if columns:
-        differences = _in_redshift(versions, columns, table, names)
-    else:
-        differences = _in_bigquery(versions, _read_table(context, project, table), names)
+    found = _read_columns(columns, table) if columns else _read_table(context, project, table)
+    adoption = _adoption(versions, bool(columns), table, found, _read_mapping(mapping) if mapping else {}, misfits)
+    differences = adoption.differences
     if as_json:
         echo_json([one.as_dict() for one in differences])
     else:
         for line in differences or (f"{table} is what the registry would make",):
             click.echo(str(line))
+    if adoption.refused:
+        return CHANGES
+    if record:
+        _record(context, registry, adoption)
+        return OK
     return CHANGES if any(one.severity > Severity.INFO for one in differences) else OK
 
 
@@ -78,27 +94,40 @@ def _versions(context: click.Context, model: str, registry: str | None, order: s
     return read_model(open_registry(context, registry, versions), key, registry or "the registry").versions(key)
 
 
-def _in_redshift(
-    versions: tuple[JsonSchema, ...], columns: Path, table: str, names: dict[str, str]
-) -> list[ColumnDifference]:
-    from onefold.events.registry.columns import table_of
-    from onefold.events.registry.legacy_table import compare_redshift, read_svv_columns
+def _adoption(
+    versions: tuple[JsonSchema, ...],
+    in_redshift: bool,
+    table: str,
+    found: tuple[TableColumn, ...],
+    names: dict[str, str],
+    misfits: Misfits,
+) -> Adoption:
+    from onefold.events.registry.legacy_table import LegacyTable, adopt
 
-    expected: ModelTable = table_of(versions)
-    return compare_redshift(expected, read_svv_columns(columns.read_text("utf-8-sig"), table), names)
-
-
-def _in_bigquery(
-    versions: tuple[JsonSchema, ...], found: tuple[Column, ...], names: dict[str, str]
-) -> list[ColumnDifference]:
-    from onefold.events.registry.bigquery_columns import bigquery_table
-    from onefold.events.registry.legacy_table import compare_bigquery
-
-    expected: BigQueryTable = bigquery_table(versions)
-    return compare_bigquery(expected, found, names)
+    return adopt(versions, "redshift" if in_redshift else "bigquery", LegacyTable(table, found, names, misfits))
 
 
-def _read_table(context: click.Context, project: str | None, table: str) -> tuple[Column, ...]:
+def _record(context: click.Context, registry: str | None, adoption: Adoption) -> None:
+    """Record an adopted table in the registry.
+
+    Raises:
+        InvalidInput: the registry cannot be written.
+        OnefoldError: the store does not answer, or refuses.
+    """
+    from onefold.events.registry.adopted import record_adopted
+
+    address = address_of(read_settings(context), registry)
+    record_adopted(address, objects_of(address, dry_run=False), adoption.table)
+
+
+def _read_columns(file: Path, table: str) -> tuple[TableColumn, ...]:
+    """Return the columns of a table in Redshift from rows of SVV_COLUMNS."""
+    from onefold.events.registry.svv_columns import read_svv_columns
+
+    return read_svv_columns(file.read_text("utf-8-sig"), table)
+
+
+def _read_table(context: click.Context, project: str | None, table: str) -> tuple[TableColumn, ...]:
     """Return the columns of a table in BigQuery.
 
     Raises:
@@ -107,18 +136,20 @@ def _read_table(context: click.Context, project: str | None, table: str) -> tupl
         NotFound: the table does not exist.
         OnefoldError: BigQuery does not answer, or refuses.
     """
+    from onefold.events.registry.column_mapping import TableColumn
+
     dataset, _, name = table.partition(".")
     if not name:
         raise click.UsageError("Expected --table DATASET.TABLE, or --columns FILE for a table in Redshift.")
     _, warehouse = open_warehouse(context, project, dataset, None)
-    found: tuple[Column, ...] | None = warehouse.read_columns(TableId(warehouse.project, dataset, name))
+    found = warehouse.read_columns(TableId(warehouse.project, dataset, name))
     if found is None and name in warehouse.list_views(dataset):
         raise InvalidInput(f"{warehouse.project}.{table} is a view, which cannot be adopted: name a table")
     if found is None:
         near = near_table(warehouse, dataset, name)
         advice = "correct the name, or give --columns FILE for a table in Redshift"
         raise NotFound(f"{warehouse.project}.{table} does not exist{near}: {advice}")
-    return found
+    return tuple(TableColumn(column.name, str(column.type)) for column in found)
 
 
 def _read_mapping(path: Path) -> dict[str, str]:

@@ -43,6 +43,7 @@ class EventTable:
         uri: the schema that the table is at; empty for the events.
         base: what all models and recovery tables of the schema share, `com_acme_ad_click`.
         version: the model, `1`, or `1r` and a hash; empty for the events, which have no labels.
+        is_adopted: whether another loader made the table: then it is never created.
     """
 
     name: str
@@ -50,6 +51,7 @@ class EventTable:
     uri: str = ""
     base: str = ""
     version: str = ""
+    is_adopted: bool = False
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -112,9 +114,10 @@ class EventTableLoad:
     Attributes:
         run: the address of the folder of the run, as `recorded` has it.
         registry_read_at: when the run began, and read the registry.
-        table: the table with the columns of the files: the table of the warehouse may have more by now.
+        table: the table with the columns that it has to have: the table of the warehouse may have more by now.
         files: the files, at least one.
         compression: `none`, `gzip`, `snappy` or `zstd`.
+        of_files: the columns of the files in their order, where these are not the columns of `table`.
     """
 
     run: str
@@ -122,6 +125,12 @@ class EventTableLoad:
     table: EventTable
     files: tuple[EventFile, ...]
     compression: str
+    of_files: Columns = ()
+
+    @property
+    def columns(self) -> Columns:
+        """The columns of the files in their order."""
+        return self.of_files or self.table.columns
 
     @property
     def rows(self) -> int:

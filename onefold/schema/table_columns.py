@@ -95,6 +95,24 @@ def after(found: Columns, differences: Sequence[Gap]) -> Columns:
     return (*((name, new.pop(name, type_)) for name, type_ in found), *new.items())
 
 
+def grown_by_name(found: Columns, wanted: Columns, grown: Grown) -> Columns:
+    """Return the columns of a table, in its order, with those of rows: what the table lacks comes behind all others.
+
+    Args:
+        found: the columns of the table.
+        wanted: the columns of the rows, in any order.
+        grown: the rule for types.
+
+    Examples:
+        >>> rule = lambda one, other: one if one == other else None
+        >>> grown_by_name((("b", "INT"), ("mine", "DATE")), (("a", "INT"), ("b", "INT")), rule)
+        (('b', 'INT'), ('mine', 'DATE'), ('a', 'INT'))
+    """
+    wants, has = dict(wanted), dict(found)
+    there = ((name, (grown(type_, wants[name]) or type_) if name in wants else type_) for name, type_ in found)
+    return (*there, *((name, type_) for name, type_ in wanted if name not in has))
+
+
 def union(states: Iterable[Columns], grown: Grown) -> Columns | None:
     """Return the least columns that hold the rows of all states; None where two of them are no states of one table.
 

@@ -66,7 +66,7 @@ class EventLoadJobs(BigQueryLoadJobs):
             wait,
             source_format="PARQUET",
             parquet_options=parquet,
-            schema=[rest_field(Column(name, parse_type(type_))) for name, type_ in load.table.columns],
+            schema=[rest_field(Column(name, parse_type(type_))) for name, type_ in load.columns],
         )
         return job.id
 

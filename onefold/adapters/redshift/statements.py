@@ -146,7 +146,7 @@ def copy(load: EventTableLoad, files: str, role: str, schema: str) -> str:
     if load.compression not in _COMPRESSIONS:
         known = ", ".join(_COMPRESSIONS)
         raise Rejected(f"{load.table.name}: expected a compression of {known}, got {load.compression}: shred again")
-    columns = ", ".join(quote_redshift(name) for name, _ in load.table.columns)
+    columns = ", ".join(quote_redshift(name) for name, _ in load.columns)
     by = role if role == DEFAULT_ROLE else quote_redshift_text(role)
     # Redshift reads '\\N' as \N, and '\t' as a tab.
     options = "FORMAT AS CSV DELIMITER '\\t' NULL AS '\\\\N' DATEFORMAT 'auto' TIMEFORMAT 'auto' COMPUPDATE OFF MANIFEST"

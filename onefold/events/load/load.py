@@ -19,6 +19,7 @@ from onefold.events.load.runs import FolderRuns, file_address
 from onefold.events.load.tables import Planned, TableMigrations
 from onefold.events.shred.manifest import RunManifest, ShreddedTable
 from onefold.ports.event_tables import EventFile, EventTable, EventTableLoad, EventWarehouse, LoadResult
+from onefold.schema.table_columns import grown_by_name
 
 Announce = Callable[[EventTablePlan], None]
 """Says that a table is new, or has new columns. It is called at least once for each, before rows are loaded."""
@@ -107,9 +108,10 @@ class Loader:
     def _loaded(self, run: str, manifest: RunManifest, *, wait: float | None) -> RunReport:
         tables = [table for table in manifest.tables if table.files]
         rest = self._not_recorded(run, tables)
-        migrated = TableMigrations(self.warehouse, run).migrate([_wanted(manifest, table) for table in rest])
+        migrated = TableMigrations(self.warehouse, run).migrate(self._wanted(manifest, rest))
         failed = self._announced(migrated)
-        loads = [_table_load(run, manifest, table) for table in rest if isinstance(failed[table.name], EventTablePlan)]
+        good = [table for table in rest if isinstance(failed[table.name], EventTablePlan)]
+        loads = [_table_load(run, manifest, table, self._event_table(table)) for table in good]
         results = {result.table: result for result in (self.warehouse.load(loads, wait) if loads else ())}
         reports = tuple(_report(table, migrated.get(table.name), failed, results) for table in tables)
         if not any(report.error for report in reports):
@@ -119,9 +121,17 @@ class Loader:
     def _planned(self, run: str, manifest: RunManifest) -> RunReport:
         tables = [table for table in manifest.tables if table.files]
         rest = self._not_recorded(run, tables)
-        planned = TableMigrations(self.warehouse, run).plan([_wanted(manifest, table) for table in rest])
+        planned = TableMigrations(self.warehouse, run).plan(self._wanted(manifest, rest))
         reports = tuple(_report(table, planned.get(table.name), planned, {}) for table in tables)
         return RunReport(run, reports, sum(manifest.bad.values()), dry=True)
+
+    def _wanted(self, manifest: RunManifest, tables: Sequence[ShreddedTable]) -> list[Wanted]:
+        return [Wanted(self._event_table(table), manifest.started_at) for table in tables]
+
+    def _event_table(self, table: ShreddedTable) -> EventTable:
+        """Return a table with all columns that it has to have: of an adopted one also those that the files do not have."""
+        columns = grown_by_name(table.adopted, table.columns, self.warehouse.grown)
+        return EventTable(table.name, columns, table.uri, table.base, table.version, bool(table.adopted))
 
     def _not_recorded(self, run: str, tables: Sequence[ShreddedTable]) -> list[ShreddedTable]:
         recorded = self.warehouse.recorded([run])
@@ -139,17 +149,10 @@ class Loader:
         return done
 
 
-def _wanted(manifest: RunManifest, table: ShreddedTable) -> Wanted:
-    return Wanted(_event_table(table), manifest.started_at)
-
-
-def _event_table(table: ShreddedTable) -> EventTable:
-    return EventTable(table.name, table.columns, table.uri, table.base, table.version)
-
-
-def _table_load(run: str, manifest: RunManifest, table: ShreddedTable) -> EventTableLoad:
+def _table_load(run: str, manifest: RunManifest, table: ShreddedTable, needed: EventTable) -> EventTableLoad:
     files = tuple(EventFile(file_address(run, table, file.name), file.rows, file.bytes) for file in table.files)
-    return EventTableLoad(run, manifest.started_at, _event_table(table), files, manifest.compression)
+    of_files = table.columns if table.adopted else ()
+    return EventTableLoad(run, manifest.started_at, needed, files, manifest.compression, of_files)
 
 
 def _report(

@@ -15,6 +15,8 @@ from onefold.core.errors import SchemaConflict
 from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventTable, FoundTable, KnownColumns
 from onefold.schema.table_columns import Grown, after, contains, differences, gaps, union
 
+_ADOPT_AGAIN = "adopt it again by `onefold schema adopt --record`"
+
 Action = Literal["create", "change", "none"]
 
 
@@ -101,18 +103,22 @@ def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePlan:
         TableAltered: the table has other columns than loaders gave it.
         SchemaConflict: the run has columns that are no state of the table.
     """
-    known = _known(wanted.table, facts.after, grown)
-    _union(wanted.table, [known], grown)
+    listed = _known(wanted.table, facts.after, grown)
+    possible = _union(wanted.table, [listed], grown)
+    if facts.found is None and wanted.table.is_adopted:
+        raise SchemaConflict(f"{wanted.table.name} was adopted, and does not exist: restore it, or load where it is")
+    # An adopted table may have the columns that a person has recorded, also before a run lists them.
+    known = possible if wanted.table.is_adopted else listed
     if facts.found is None:
         columns = _union(wanted.table, [one.columns for one in facts.after if one.is_loaded], grown)
     else:
         if known:  # a table that no run is listed for was there before: its columns stay
-            _check_unaltered(wanted.table.name, facts.found, facts.before, known, grown)
+            _check_unaltered(wanted.table, facts.found, facts.before, known, grown)
         columns = _brought(wanted.table, facts.found.columns, grown)
     table = replace(wanted.table, columns=columns, uri=_uri(wanted, columns, facts.after, grown))
     loaded = [one.columns for one in facts.after if one.is_loaded]
     # Also its schema: a loader of an older run with the same columns would set the description of the table back.
-    is_listed = bool(known) and contains(known, columns, grown) and wanted.table.uri in {one.uri for one in facts.after}
+    is_listed = bool(listed) and contains(listed, columns, grown) and wanted.table.uri in {one.uri for one in facts.after}
     return EventTablePlan(_action(table, facts.found), table, facts.found, is_listed, columns not in loaded)
 
 
@@ -160,17 +166,20 @@ def _brought(table: EventTable, found: Columns, grown: Grown) -> Columns:
     """
     different = gaps(found, table.columns, grown)
     if refused := [gap for gap in different if gap.is_refused]:
-        remedy = "`onefold schema adopt` lists all differences, and what to do"
+        remedy = "`onefold schema adopt` maps columns by their names, and lists what to do"
         problems = [f"{table.name}: the run has columns that the table cannot hold: {gap}" for gap in refused]
         raise SchemaConflict([*problems, f"{table.name}: {remedy}"])
     return after(found, different)
 
 
-def _check_unaltered(name: str, found: FoundTable, before: Sequence[KnownColumns], known: Columns, grown: Grown) -> None:
+def _check_unaltered(
+    table: EventTable, found: FoundTable, before: Sequence[KnownColumns], known: Columns, grown: Grown
+) -> None:
     sure = union([one.columns for one in before if one.is_loaded], grown) or ()
     if problems := differences(known, found.columns, sure, grown):
-        remedy = "nobody but the loader may alter the table: bring its columns back, or rename it to have it created anew"
-        raise TableAltered([*(f"{name}: {problem}" for problem in problems), f"{name}: {remedy}"])
+        other = _ADOPT_AGAIN if table.is_adopted else "rename it to have it created anew"
+        remedy = f"nobody but the loader may alter the table: bring its columns back, or {other}"
+        raise TableAltered([f"{table.name}: {problem}" for problem in (*problems, remedy)])
 
 
 def _uri(wanted: Wanted, columns: Columns, listed: Sequence[KnownColumns], grown: Grown) -> str:

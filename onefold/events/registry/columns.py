@@ -156,7 +156,7 @@ class _Builder:
         version, changes = schema.key.version, list(leaf_changes(self._json, schema.json))
         misfits = self._misfits(changes)
         if misfits:
-            self._recovered.append(_recovery(schema, misfits))
+            self._recovered.append(recovery_of(schema, misfits))
             return
         for change in changes:
             if change.path in self._places:
@@ -201,7 +201,13 @@ class _Builder:
         self._columns.append(ModelColumn(name, leaf.path, type_, types, nullable, version))
 
 
-def _recovery(schema: JsonSchema, misfits: tuple[Misfit, ...]) -> RecoveryTable:
+def recovery_of(schema: JsonSchema, misfits: tuple[Misfit, ...]) -> RecoveryTable:
+    """Return the table for the data of one version alone.
+
+    Args:
+        schema: the version.
+        misfits: the columns of the model's table that cannot hold its data.
+    """
     builder = _Builder(schema.key.model_key)
     builder.add(schema)
     columns, version = builder.table().columns, schema.key.version

@@ -1,43 +1,37 @@
-"""A table that another loader made, compared with the table that the registry would make."""
+"""A table that another loader made, compared with the table that the registry would make, so that its rows can go there."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from onefold.core.errors import InvalidColumns, InvalidInput
 from onefold.core.names import fold_case
-from onefold.core.text import shortened, shown_list
+from onefold.core.text import shown_list
+from onefold.events.registry.adopted import AdoptedTable, Misfits
 from onefold.events.registry.bigquery_table import BigQueryTable
-from onefold.events.registry.columns import ENVELOPE, ModelTable
-from onefold.events.registry.ddl import bigquery_columns, named_types
-from onefold.schema.columns import Column
+from onefold.events.registry.column_mapping import MappedColumn, TableColumn, check_names, map_columns, match_names
+from onefold.events.registry.columns import ENVELOPE, ModelColumn, ModelTable
+from onefold.events.registry.ddl import bigquery_columns, build_table, named_types
+from onefold.events.registry.json_schema import JsonSchema
+from onefold.events.registry.leaves import leaves
+from onefold.events.registry.schema_key import ModelKey, snake
 from onefold.schema.diff import Severity
 from onefold.schema.growth import grown as bigquery_grown
-from onefold.schema.redshift import FIXED_ENCODINGS, RedshiftType, varchar
-from onefold.schema.redshift_catalog import catalog_type, parse_type
-from onefold.schema.redshift_catalog import grown_type as redshift_grown
+from onefold.schema.redshift import FIXED_ENCODINGS, varchar
+from onefold.schema.redshift_catalog import parse_type
 from onefold.schema.redshift_ddl import ENVELOPE as REDSHIFT_ENVELOPE
-from onefold.schema.table_columns import Columns, Gap, gaps
+from onefold.schema.redshift_fit import held_type
+from onefold.settings.registry import Warehouse
 
 _OLD_ARRAY = varchar(5_000)
 """What loaders of before 2020 made of arrays."""
-_COPY = "the loader takes columns by their place: copy the rows to a table that `onefold schema ddl` makes, and rename it"
-_FIELDS = ("table_name", "column_name", "ordinal_position", "data_type")
-
-
-@dataclass(frozen=True)
-class LegacyColumn:
-    """A column of a table in Redshift; its encoding is empty where it is not known."""
-
-    name: str
-    type: RedshiftType
-    nullable: bool
-    encoding: str = ""
+_LONGEST_VERSION = "999-999-999"
+_EVENTS = "events"
+_RENAME = "rename it and adopt again: the loader adds a column of the right type"
+_WHERE: Mapping[Misfits, str] = {
+    "bad_row": "an event with a value that does not fit is a bad row",
+    "recovery_table": "data with a value that does not fit goes to the recovery table of its version",
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,8 @@ class ColumnDifference:
 
     Attributes:
         column: the column of the table, or the one that is missing.
-        severity: INFO: rows can be loaded as it is; WARNING: after the remedy; CRITICAL: the loader refuses the table.
+        severity: INFO: every row can be loaded; WARNING: the loader adds a column, or some values do not fit; CRITICAL: the
+            table cannot be adopted.
         problem: what differs.
         remedy: what to do, or why nothing has to be done.
     """
@@ -63,192 +58,181 @@ class ColumnDifference:
         return {"column": self.column, "severity": self.severity.name, "problem": self.problem, "remedy": self.remedy}
 
 
-def compare_redshift(table: ModelTable, legacy: Sequence[LegacyColumn], names: Mapping[str, str]) -> list[ColumnDifference]:
-    """Return how a table in Redshift differs from the registry's, by the comparison of the loader.
+@dataclass(frozen=True)
+class Adoption:
+    """A table as it can be adopted, and how it differs from the registry's."""
 
-    Args:
-        table: the registry's table.
-        legacy: the columns of the existing table.
-        names: the existing column for each column of the registry that has another name there.
+    table: AdoptedTable
+    differences: tuple[ColumnDifference, ...]
 
-    Raises:
-        InvalidInput: `names` does not fit to the columns; the error lists all problems.
-    """
-    wanted = (*((name, type_) for name, type_, _ in REDSHIFT_ENVELOPE), *named_types(table.columns))
-    found = tuple((column.name, str(column.type)) for column in legacy)
-    encodings = {column.name: column.encoding for column in legacy}
-    arrays = frozenset(column.name for column in table.columns if column.json_types == {"array"})
-    target = _Redshift(encodings, arrays)
-    required = list(_not_null(table, legacy, names))
-    named = {one.column for one in required}
-    compared = _compared(found, wanted, names, target)
-    return [*(one for one in compared if one.severity > Severity.INFO or one.column not in named), *required]
+    @property
+    def refused(self) -> tuple[ColumnDifference, ...]:
+        """The differences that keep the table from being adopted."""
+        return tuple(one for one in self.differences if one.severity is Severity.CRITICAL)
 
 
-def compare_bigquery(table: BigQueryTable, legacy: Sequence[Column], names: Mapping[str, str]) -> list[ColumnDifference]:
-    """Return how a table in BigQuery differs from the registry's; the arguments are those of `compare_redshift`.
-
-    Raises:
-        InvalidInput: `names` does not fit to the columns; the error lists all problems.
-    """
-    wanted, found = (
-        tuple((column.name, str(column.type)) for column in columns) for columns in (bigquery_columns(table.columns), legacy)
-    )
-    return list(_compared(found, wanted, names, _BigQuery()))
-
-
-class _Redshift:
-    """What Redshift can do to a column.
+@dataclass(frozen=True)
+class LegacyTable:
+    """An existing table, and what a person has decided about it.
 
     Attributes:
-        encodings: how the columns of the table are encoded, as far as that is known.
-        arrays: the columns that have arrays.
+        name: the name of the table, with or without its schema or dataset.
+        columns: its columns, in their order.
+        names: the column of the table for each column of the registry that has a name of another kind there.
+        misfits: where data goes that a column does not hold.
     """
 
-    def __init__(self, encodings: Mapping[str, str], arrays: frozenset[str]) -> None:
-        self.encodings = encodings
-        self.arrays = arrays
-
-    def grown(self, existing: str, new: str) -> str | None:
-        return redshift_grown(existing, new)
-
-    def widened(self, column: str, gap: Gap) -> ColumnDifference:
-        first = "ALTER TABLE ... ALTER COLUMN ENCODE ZSTD, then " if self.encodings.get(column) in FIXED_ENCODINGS else ""
-        alter = f"{first}ALTER TABLE ... ALTER COLUMN TYPE {gap.wanted}"
-        if gap.column in self.arrays and not first and parse_type(gap.found).length >= _OLD_ARRAY.length:
-            return ColumnDifference(column, Severity.INFO, f"arrays have {gap.found}", f"the loader does it: {alter}")
-        return ColumnDifference(column, Severity.WARNING, f"{gap.found} cannot hold {gap.wanted}", alter)
+    name: str
+    columns: tuple[TableColumn, ...]
+    names: Mapping[str, str]
+    misfits: Misfits = "bad_row"
 
 
-class _BigQuery:
-    """What BigQuery can do to a column."""
-
-    def grown(self, existing: str, new: str) -> str | None:
-        return bigquery_grown(existing, new)
-
-    def widened(self, column: str, gap: Gap) -> ColumnDifference:
-        return ColumnDifference(
-            column, Severity.WARNING, f"{gap.found} lacks fields of {gap.wanted}", "the loader adds them"
-        )
-
-
-def _compared(
-    found: Columns, wanted: Columns, names: Mapping[str, str], target: _Redshift | _BigQuery
-) -> Iterator[ColumnDifference]:
-    """Yield the differences that the loader finds, too, and the columns that have to be renamed before.
+def adopt(versions: Sequence[JsonSchema], warehouse: Warehouse, legacy: LegacyTable) -> Adoption:
+    """Return how a table can be adopted for the rows of a model.
 
     Args:
-        found: the columns of the table.
-        wanted: the registry's columns.
-        names: the existing column for each column of the registry that has another name there.
-        target: the warehouse.
+        versions: all versions of the model, in the order of their addition.
+        warehouse: where the table is.
+        legacy: the table.
+
+    Raises:
+        InvalidInput: the given names do not fit to the columns; the error lists all problems.
     """
-    _check_names(names, [name for name, _ in wanted[len(ENVELOPE) :]], [name for name, _ in found])
-    there = {fold_case(legacy): name for name, legacy in names.items() if name != legacy}
-    for name in there.values():
-        problem = f"it holds {name}, and rows are loaded by the names of columns"
-        yield ColumnDifference(
-            names[name], Severity.WARNING, problem, f"ALTER TABLE ... RENAME COLUMN {names[name]} TO {name}"
-        )
-    renamed = tuple((there.get(fold_case(name), name), type_) for name, type_ in found)
-    for gap in gaps(renamed, wanted, target.grown):
-        yield _difference(names.get(gap.column, gap.column), gap, target)
-
-
-def _difference(column: str, gap: Gap, target: _Redshift | _BigQuery) -> ColumnDifference:
-    """Return a difference for people.
-
-    Args:
-        column: the name in the existing table.
-        gap: what the loader finds.
-        target: the warehouse.
-    """
-    if gap.kind == "grown":
-        return target.widened(column, gap)
-    if gap.kind in ("added", "missing") and gap.column in ENVELOPE:
-        return ColumnDifference(column, Severity.CRITICAL, "missing", f"it tells to which event a row belongs: {_COPY}")
-    if gap.kind == "added":
-        remedy = "the loader adds it, unless a column of another name holds it: name that one in the mapping"
-        return ColumnDifference(column, Severity.WARNING, f"missing, {gap.wanted}", remedy)
-    if gap.kind == "unknown":
-        remedy = "it is NULL in new rows; drop it before the first run is loaded, or no version can add a column"
-        return ColumnDifference(column, Severity.INFO, f"no schema has it, {gap.found}", remedy)
-    problem = str(gap).removeprefix(f"column {gap.column}: ")
-    return ColumnDifference(column, Severity.CRITICAL, problem, _COPY)
-
-
-def _not_null(table: ModelTable, legacy: Sequence[LegacyColumn], names: Mapping[str, str]) -> Iterator[ColumnDifference]:
-    """Yield the columns that are NOT NULL, and get rows without a value."""
-    nullable = {fold_case(names.get(column.name, column.name)): column.nullable for column in table.columns}
-    remedy = "Redshift cannot take NOT NULL away: copy it to a new column"
-    for column in legacy:
-        name = fold_case(column.name)
-        if not column.nullable and name not in ENVELOPE and nullable.get(name, True):
-            reason = "the value may be missing" if name in nullable else "no schema has it, so that new rows have no value"
-            yield ColumnDifference(column.name, Severity.CRITICAL, f"it is NOT NULL, and {reason}", remedy)
-
-
-def _check_names(names: Mapping[str, str], expected: Sequence[str], found: Sequence[str]) -> None:
-    there = {fold_case(name) for name in found}
-    problems = [f"mapping: {name} is not a column of the registry" for name in names if name not in expected]
-    problems += [f"mapping: the table has no column {name}" for name in names.values() if fold_case(name) not in there]
-    taken = [names.get(name, name) for name in expected]
-    problems += [
-        f"mapping: {name} would be two columns of the registry"
-        for name in dict.fromkeys(taken)
-        if sum(fold_case(name) == fold_case(other) for other in taken) > 1
+    table = build_table(versions, warehouse)
+    wanted = named_types(table.columns)
+    check_names(legacy.names, [name for name, _ in wanted], [one.name for one in legacy.columns])
+    spare = [one.name for one in legacy.columns if fold_case(one.name) not in ENVELOPE]
+    names = match_names([name for name, _ in wanted], spare, legacy.names)
+    adopted = AdoptedTable(table.key, warehouse, legacy.name, legacy.columns, names, legacy.misfits)
+    rule = _in_bigquery if isinstance(table, BigQueryTable) else _in_redshift(table, legacy.misfits)
+    differences = [
+        *_of_envelope(table, legacy.columns),
+        *(found for one in adopted.mapped(wanted) for found in _of_column(one, rule)),
+        *_not_null(adopted, table, versions),
+        *_unknown(adopted, wanted),
     ]
-    if problems:
-        raise InvalidInput(problems)
+    return Adoption(adopted, tuple(differences))
 
 
-def read_svv_columns(text: str, table: str) -> tuple[LegacyColumn, ...]:
-    """Return the columns of a table from rows of SVV_COLUMNS.
-
-    Args:
-        text: a JSON array, or CSV with a header.
-        table: the table, or schema.table.
-
-    Raises:
-        InvalidColumns: rows are not valid, or none is of the table; the error lists all problems.
-    """
-    schema, _, name = table.rpartition(".")
-    problems: list[str] = []
-    found: list[tuple[int, LegacyColumn]] = []
-    for number, row in enumerate(_rows(text), 1):
-        missing = [field for field in _FIELDS if not isinstance(row, dict) or row.get(field) in (None, "")]
-        if missing:
-            problems.append(f"row {number}: expected {shown_list(missing)}")
-        elif row["table_name"] == name and (not schema or row.get("table_schema", schema) == schema):
-            found += _legacy(row, f"row {number}", problems)
-    if not found and not problems:
-        problems.append(f"no row is of the table {shortened(table)}: check the name")
-    if problems:
-        raise InvalidColumns(problems)
-    return tuple(column for _, column in sorted(found, key=lambda one: one[0]))
+_Rule = Callable[[str, TableColumn, str], ColumnDifference | None]
+"""Takes a column of the registry, that of the table and the type that the registry gives it; returns a difference."""
 
 
-def _rows(text: str) -> list[Any]:
-    """Return the rows of a file.
-
-    Raises:
-        InvalidColumns: the file is neither a JSON array nor CSV with a header.
-    """
-    try:
-        content = json.loads(text) if text.lstrip().startswith(("[", "{")) else list(csv.DictReader(io.StringIO(text)))
-    except (ValueError, RecursionError, csv.Error) as error:
-        raise InvalidColumns(f"the file is neither a JSON array nor CSV with rows of SVV_COLUMNS: {error}") from error
-    return content if isinstance(content, list) else [content]
-
-
-def _legacy(row: Mapping[str, Any], where: str, problems: list[str]) -> Iterator[tuple[int, LegacyColumn]]:
-    try:
-        type_ = catalog_type(row)
-        position = int(row["ordinal_position"])
-    except (KeyError, TypeError, ValueError):
-        problems.append(
-            f"{where}: {shortened(str(row['data_type']))} with its length or its position is not a type of Redshift"
-        )
+def _of_column(mapped: MappedColumn, rule: _Rule) -> Iterator[ColumnDifference]:
+    column = mapped.column
+    if column is None:
+        remedy = "the loader adds it, unless a column of another name holds it: name that one in the mapping"
+        yield ColumnDifference(mapped.name, Severity.WARNING, f"missing, {mapped.type}", remedy)
         return
-    nullable, encoding = str(row.get("is_nullable", "YES")).upper() != "NO", str(row.get("encoding", "")).lower()
-    yield position, LegacyColumn(str(row["column_name"]), type_, nullable, encoding)
+    if fold_case(column.name) != fold_case(mapped.name):
+        yield ColumnDifference(column.name, Severity.INFO, f"it holds {mapped.name}", "rows are loaded by this name")
+    if difference := rule(mapped.name, column, mapped.type):
+        yield difference
+
+
+def _of_envelope(table: ModelTable | BigQueryTable, found: Sequence[TableColumn]) -> Iterator[ColumnDifference]:
+    """Yield the columns of the envelope that are missing, or do not hold every value."""
+    for one in map_columns(_envelope(table), found, {}):
+        if one.column is None:
+            problem = "it tells to which event a row belongs"
+            yield ColumnDifference(one.name, Severity.CRITICAL, "missing", f"{problem}: add it, with values for all rows")
+        elif not _holds_envelope(table, one.type, one.column.type):
+            problem = f"it is {one.column.type} and cannot hold {one.type}"
+            yield ColumnDifference(one.column.name, Severity.CRITICAL, problem, "copy the rows to a table with this type")
+
+
+def _envelope(table: ModelTable | BigQueryTable) -> list[tuple[str, str]]:
+    if isinstance(table, BigQueryTable):
+        return [(one.name, str(one.type)) for one in bigquery_columns([])]
+    lengths = {name: len(text.encode()) for name, text in _envelope_texts(table.key)}
+    return [(name, str(varchar(lengths[name])) if name in lengths else type_) for name, type_, _ in REDSHIFT_ENVELOPE]
+
+
+def _envelope_texts(key: ModelKey) -> Iterator[tuple[str, str]]:
+    """Yield the longest text of each column of the envelope that has a text."""
+    own = (key.vendor, key.name, key.format, _LONGEST_VERSION)
+    above = (_EVENTS, f'["{_EVENTS}","{snake(key.name)}"]', _EVENTS)
+    names = [name for name in ENVELOPE if name not in ("root_id", "root_tstamp")]
+    yield from zip(names, (*own, *above), strict=True)
+
+
+def _holds_envelope(table: ModelTable | BigQueryTable, wanted: str, found: str) -> bool:
+    return found == wanted if isinstance(table, BigQueryTable) else held_type(found, wanted) == "all"
+
+
+def _in_bigquery(name: str, column: TableColumn, wanted: str) -> ColumnDifference | None:
+    type_ = bigquery_grown(column.type, wanted)
+    if type_ is None:
+        problem = f"it is {column.type} and cannot hold {wanted}"
+        return ColumnDifference(column.name, Severity.CRITICAL, problem, _RENAME)
+    if type_ == column.type:
+        return None
+    problem = f"{column.type} lacks fields of {wanted}"
+    return ColumnDifference(name, Severity.WARNING, problem, "the loader adds them")
+
+
+def _in_redshift(table: ModelTable, misfits: Misfits) -> _Rule:
+    arrays = {column.name for column in table.columns if column.json_types == {"array"}}
+
+    def difference(name: str, column: TableColumn, wanted: str) -> ColumnDifference | None:
+        held = held_type(column.type, wanted)
+        if held == "all":
+            return None
+        if held == "none":
+            problem = f"it is {column.type} and cannot hold {wanted}"
+            return ColumnDifference(column.name, Severity.CRITICAL, problem, _RENAME)
+        is_old = name in arrays and parse_type(column.type).length >= _OLD_ARRAY.length
+        severity = Severity.INFO if is_old else Severity.WARNING
+        problem = f"{column.type} does not hold all of {wanted}"
+        return ColumnDifference(column.name, severity, problem, f"{_WHERE[misfits]}{_wider(column, wanted)}")
+
+    return difference
+
+
+def _wider(column: TableColumn, wanted: str) -> str:
+    """Return how a person can make a column longer; nothing where Redshift cannot change the type."""
+    if parse_type(column.type).name != "VARCHAR" or parse_type(wanted).name not in ("VARCHAR", "CHAR"):
+        return ""
+    first = "ALTER TABLE ... ALTER COLUMN ENCODE ZSTD, then " if column.encoding in FIXED_ENCODINGS else ""
+    type_ = varchar(parse_type(wanted).length)
+    return f"; to hold all, adopt it again after {first}ALTER TABLE ... ALTER COLUMN TYPE {type_}"
+
+
+def _not_null(
+    adopted: AdoptedTable, table: ModelTable | BigQueryTable, versions: Sequence[JsonSchema]
+) -> Iterator[ColumnDifference]:
+    """Yield the columns that are NOT NULL and for which some rows have no value."""
+    if isinstance(table, BigQueryTable):
+        return
+    recovered = {one.version for one in table.recovered}
+    schemas = [one for one in versions if one.key.version not in recovered]
+    columns = {column.name: column for column in table.columns}
+    for one in adopted.mapped(named_types(table.columns)):
+        if one.column and not one.column.nullable and columns[one.name].nullable:
+            without = _versions_without(columns[one.name], schemas)
+            if without:
+                problem = f"it is NOT NULL, and no row of {shown_list(without)} has a value"
+                yield ColumnDifference(one.column.name, Severity.CRITICAL, problem, _RENAME)
+            else:
+                problem = "it is NOT NULL, and the value may be missing"
+                yield ColumnDifference(one.column.name, Severity.WARNING, problem, _WHERE[adopted.misfits])
+
+
+def _versions_without(column: ModelColumn, schemas: Sequence[JsonSchema]) -> list[str]:
+    return [str(one.key.version) for one in schemas if column.path not in {leaf.path for leaf in leaves(one.json)}]
+
+
+def _unknown(adopted: AdoptedTable, wanted: Sequence[tuple[str, str]]) -> Iterator[ColumnDifference]:
+    """Yield the columns that no schema has."""
+    used = {fold_case(one.column.name) for one in adopted.mapped(wanted) if one.column}
+    for column in adopted.columns:
+        if fold_case(column.name) in used or fold_case(column.name) in ENVELOPE:
+            continue
+        problem = f"no schema has it, {column.type}"
+        if column.is_required:
+            remedy = "it is NOT NULL without a default, so that no row can be loaded: give the name of its values, or rename"
+            yield ColumnDifference(column.name, Severity.CRITICAL, problem, f"{remedy} the table and start a new one")
+        else:
+            default = "gets its default" if column.has_default else "is NULL"
+            yield ColumnDifference(column.name, Severity.INFO, problem, f"it {default} in new rows")

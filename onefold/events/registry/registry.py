@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.text import shown_list
+from onefold.events.registry.adopted import AdoptedTables
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
 
@@ -20,11 +21,13 @@ class Registry:
         models: the versions of each model, in the order of their addition.
         place: where the registry is, for errors.
         unusable: what the registry holds and cannot be used: the reason by URI, or by path for what has none.
+        adopted: the tables that another loader made and that rows go to.
     """
 
     models: Mapping[ModelKey, tuple[JsonSchema, ...]]
     place: str
     unusable: Mapping[str, str] = field(default_factory=dict)
+    adopted: AdoptedTables = field(default_factory=dict)
 
     def find(self, key: SchemaKey) -> JsonSchema | None:
         """Return a schema; None where the registry does not have it, or cannot use it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from onefold.events.registry.leaves import Path, is_nested, leaves
@@ -25,16 +25,20 @@ class CsvRows:
     say what it is.
     """
 
-    def __init__(self, schema: Json, columns: Sequence[tuple[str, str]], paths: Sequence[Path]) -> None:
+    def __init__(
+        self, schema: Json, columns: Sequence[tuple[str, str]], paths: Sequence[Path], required: Collection[str] = ()
+    ) -> None:
         """Choose the place and the conversion of each column.
 
         Args:
             schema: the version of the schema.
             columns: name and type of each column of the data.
             paths: the path to the value of each column.
+            required: the columns that are NOT NULL.
         """
         unions = {leaf.path: is_nested(leaf.schema) for leaf in leaves(schema)}
         self._names = [name for name, _ in columns]
+        self._required = [number for number, name in enumerate(self._names) if name in required]
         self._parents: list[tuple[int, str]] = []
         self._places: dict[Path, int] = {(): 0}
         typed = [(type_, path) for (_, type_), path in zip(columns, paths, strict=True)]
@@ -65,7 +69,7 @@ class CsvRows:
             DoesNotFit: a column cannot hold its value.
         """
         gets = self._gets(data)
-        return [
+        fields = [
             NULL
             if (value := gets[place](name)) is None
             else value
@@ -73,17 +77,22 @@ class CsvRows:
             else convert(value)
             for place, name, surely, convert in (self._plain if plain else self._careful)
         ]
+        if any(fields[number] == NULL for number in self._required):
+            raise DoesNotFit("a column is NOT NULL, and has no value")
+        return fields
 
     def problems(self, data: Any) -> Iterator[str]:
         """Yield why columns cannot hold their values."""
         gets = self._gets(data)
-        for column, (place, name, _, convert) in zip(self._names, self._careful, strict=True):
+        for number, (column, (place, name, _, convert)) in enumerate(zip(self._names, self._careful, strict=True)):
             value = gets[place](name)
-            if value is not None:
-                try:
-                    convert(value)
-                except DoesNotFit as error:
-                    yield f"{column}: {error}"
+            try:
+                field = NULL if value is None else convert(value)
+            except DoesNotFit as error:
+                yield f"{column}: {error}"
+            else:
+                if field == NULL and number in self._required:
+                    yield f"{column}: the column is NOT NULL, and there is no value"
 
     def _gets(self, data: Any) -> list[Any]:
         """Return the look-up of each object that has values of columns."""

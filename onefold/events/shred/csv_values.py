@@ -3,6 +3,7 @@ r"""Values as the fields of a line for Redshift's COPY: CSV, DELIMITER tab, NULL
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -21,11 +22,12 @@ NULL = r"\N"
 TAB = "\t"
 _LIKE_NULL = re.compile(r"\\+N")
 _QUOTED = re.compile(r'["\t\n\r]')
-_TYPE = re.compile(r"(VARCHAR|CHAR|DECIMAL)\(([0-9]+)(?:,([0-9]+))?\)")
+_TYPE = re.compile(r"(VARCHAR|CHAR|DECIMAL)\(([0-9]+)(?:, ?([0-9]+))?\)")
 _BITS = {"SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 _MOST_BYTES = 4
 """The bytes of UTF-8 that a character has at most."""
+_DAY = len("2026-11-23")
 _FLOAT_DIGITS = 15
 """The digits of a decimal number that a double always gives back."""
 
@@ -136,9 +138,28 @@ def _float(value: Any) -> str:
     return repr(value) if type(value) is float else repr(float_number(value))
 
 
+def _single(value: Any) -> str:
+    number = float_number(value)
+    try:
+        is_exact = struct.unpack("f", struct.pack("f", number))[0] == number
+    except OverflowError:
+        is_exact = False
+    if not is_exact:
+        raise DoesNotFit(f"{shown(value)} is not exact as REAL")
+    return repr(number)
+
+
+def _time(value: Any) -> str:
+    # A table that another loader made may have TIMESTAMP for days; a text of a time is longer.
+    is_day = type(value) is str and len(value) == _DAY
+    return utc_time(f"{value} 00:00:00" if is_day else value).isoformat(" ")
+
+
 _OTHERS: dict[str, Convert] = {
     "BOOLEAN": _boolean,
     "DOUBLE PRECISION": _float,
-    "TIMESTAMP": lambda value: utc_time(value).isoformat(" "),
+    "REAL": _single,
+    "TIMESTAMP": _time,
+    "TIMESTAMPTZ": lambda value: f"{_time(value)}+00:00",
     "DATE": lambda value: day_of(value).isoformat(),
 }

@@ -55,7 +55,7 @@ class Entity:
         self.is_valid = self._validator.is_valid
         self.row: Callable[[Event, Any], Row]
         if format_ == "csv":
-            self._rows = csv = CsvRows(document, columns, table.paths)
+            self._rows = csv = CsvRows(document, columns, table.paths, table.required)
             self.row = self._lines(csv)
         else:
             self._rows = parquet = ParquetRows(document, columns, table.sources)

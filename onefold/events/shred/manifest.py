@@ -60,6 +60,8 @@ class ShreddedTable:
             types are BigQuery's, for CSV they are Redshift's.
         folder: where the files are, below the folder of the run.
         files: the files. Others in the same folder are left by tasks that failed.
+        adopted: all columns of a table that another loader made, as it was adopted; then `columns` are some of these by
+            their names, in any order, and columns that the table lacks. Empty for other tables.
     """
 
     name: str
@@ -69,6 +71,7 @@ class ShreddedTable:
     columns: tuple[tuple[str, str], ...]
     folder: str
     files: tuple[ShreddedFile, ...]
+    adopted: tuple[tuple[str, str], ...] = ()
 
     @property
     def rows(self) -> int:
@@ -122,6 +125,9 @@ class RunManifest:
     def to_json(self) -> str:
         """Return the content of the manifest's file."""
         body = {name: value for name, value in asdict(self).items() if value or name not in _OPTIONAL}
+        for table in body["tables"]:
+            if not table["adopted"]:
+                del table["adopted"]
         return json.dumps(body, default=datetime.isoformat, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -171,8 +177,8 @@ def _manifest(found: Mapping[str, Any]) -> RunManifest:
 
 
 def _table(found: Mapping[str, Any]) -> ShreddedTable:
-    columns = tuple((name, type_) for name, type_ in found["columns"])
-    return ShreddedTable(**{**found, "columns": columns, "files": tuple(ShreddedFile(**one) for one in found["files"])})
+    lists = {name: tuple((column, type_) for column, type_ in found.get(name, ())) for name in ("columns", "adopted")}
+    return ShreddedTable(**{**found, **lists, "files": tuple(ShreddedFile(**one) for one in found["files"])})
 
 
 _Check = Callable[[Any], bool]
@@ -236,7 +242,7 @@ _OPTIONAL: Mapping[str, _Check] = {"reasons": _are_counts, "bad_entities": _are_
 _TABLE: Mapping[str, _Check] = {
     "name": _is_table_name, "base": lambda one: not problems_of_name("table", one),
     "version": _matches(_VERSION), "uri": lambda one: one == "" or _is_uri(one), "columns": _are_columns,
-    "folder": _matches(_FOLDER), "files": _list_of(lambda one: isinstance(one, dict)),
+    "adopted": _list_of(_is_column), "folder": _matches(_FOLDER), "files": _list_of(lambda one: isinstance(one, dict)),
 }  # fmt: skip
 _TYPES: Mapping[str, Callable[[str], object]] = {"csv": redshift_catalog.parse_type, "parquet": types.parse_type}
 """The types of the warehouse that takes files of a format."""
@@ -248,7 +254,7 @@ def _problems(found: Mapping[str, Any]) -> list[str]:
     tables = found.get("tables", [])
     for number, table in enumerate(tables if not problems else []):
         where = f"tables[{number}]."
-        wrong = _problems_of(table, _TABLE, where)
+        wrong = _problems_of({"adopted": [], **table}, _TABLE, where)
         problems += wrong
         for place, file in enumerate(table["files"] if not wrong else []):
             problems += _problems_of(file, _FILES, f"{where}files[{place}].")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, get_args
 
-from onefold.core.errors import LimitExceeded, SchemaInvalid
+from onefold.core.errors import LimitExceeded, SchemaConflict, SchemaInvalid
 from onefold.core.text import shown_list
+from onefold.events.registry.adopted import AdoptedTable
 from onefold.events.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable, PropertySource
-from onefold.events.registry.columns import ModelColumn, ModelTable, RecoveryTable
+from onefold.events.registry.columns import ModelColumn, ModelTable, RecoveryTable, recovery_of
 from onefold.events.registry.ddl import bigquery_columns, build_table, create_own, create_recovery, named_types
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.leaves import Path
@@ -24,6 +25,7 @@ from onefold.events.shred.event_fields import event_columns
 from onefold.events.shred.unknown import UNKNOWN_TABLE, Unknown, unknown_columns
 from onefold.ports.event_tables import FileFormat
 from onefold.schema.redshift_ddl import ENVELOPE
+from onefold.settings.registry import Warehouse
 
 InputForm = Literal["self-describing", "enriched-tsv", "enriched-json"]
 INPUT_FORMS: tuple[InputForm, ...] = get_args(InputForm)
@@ -44,6 +46,8 @@ class PlannedTable:
         folder: where the files are, below the folder of the run.
         paths: the path to the value of each column of the data, for CSV; of the events, the field of each column.
         sources: the property of each column of the data, for Parquet.
+        required: the columns of the data that are NOT NULL, in a table that another loader made.
+        adopted: all columns of such a table as it was adopted, in their order; empty for a table that the loader makes.
     """
 
     name: str
@@ -54,6 +58,8 @@ class PlannedTable:
     folder: str
     paths: tuple[Path, ...] = ()
     sources: tuple[PropertySource, ...] = ()
+    required: frozenset[str] = frozenset()
+    adopted: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ class PlannedSchema:
         table: the place of its table in the plan; None where it has no table.
         problem: why it has no table; empty where it has one.
         others: the texts of the schemas that it refers to, by URI: the validator looks nowhere else.
+        recovery: the place of the table that gets data which does not fit into `table`; None where that is a bad row.
     """
 
     key: SchemaKey
@@ -73,6 +80,7 @@ class PlannedSchema:
     table: int | None
     problem: str = ""
     others: Mapping[str, str] = field(default_factory=dict)
+    recovery: int | None = None
 
 
 @dataclass(frozen=True)
@@ -124,10 +132,11 @@ def plan_shred(
         started_at: the time of a self-describing event that does not say its own, with its zone; None where each one has to.
         unknown: what becomes of an entity whose schema is unknown or unusable.
     """
-    plan = _Planner(format, registry)
     names = table_names(registry.models)
+    plan = _Planner(format, registry, {name.table for name in names.values()})
+    warehouse: Warehouse = "redshift" if format == "csv" else "bigquery"
     for model, versions in registry.models.items():
-        plan.add(names[model], versions)
+        plan.add(names[model], versions, registry.adopted.get((warehouse, model)))
     kept = (_unknown_table(format),) if unknown == "keep_json" else ()
     return ShredPlan(format, input, (*plan.tables, *kept), plan.schemas, started_at, plan.unusable, unknown)
 
@@ -138,17 +147,22 @@ def _unknown_table(format_: FileFormat) -> PlannedTable:
 
 
 class _Planner:
-    def __init__(self, format_: FileFormat, registry: Registry) -> None:
+    def __init__(self, format_: FileFormat, registry: Registry, names: Collection[str]) -> None:
         self._format = format_
         self._registry = registry
+        self._names = {EVENTS, UNKNOWN_TABLE, *names}
         self.unusable = dict(registry.unusable)
         self.tables = [_events(format_)]
         self.schemas: dict[str, PlannedSchema] = {}
 
-    def add(self, name: EventTableName, versions: Sequence[JsonSchema]) -> None:
+    def add(self, name: EventTableName, versions: Sequence[JsonSchema], adopted: AdoptedTable | None) -> None:
         table = build_table(versions, "redshift" if self._format == "csv" else "bigquery", name.table)
         recovered = {one.version: one for one in table.recovered}
-        self._add_table(table, name.base, [one for one in versions if one.key.version not in recovered])
+        own = [one for one in versions if one.key.version not in recovered]
+        if adopted:
+            self._add_adopted(table, name.base, own, adopted)
+        else:
+            self._add_table(table, name.base, own)
         for schema in versions:
             if recovery := recovered.get(schema.key.version):
                 self._add_recovery(table, name.base, recovery, schema)
@@ -161,6 +175,36 @@ class _Planner:
         self._place(
             versions, _planned(table, PlannedTable(table.name, base, version, table.uri, (), version), table.columns)
         )
+
+    def _add_adopted(
+        self, table: ModelTable | BigQueryTable, base: str, versions: Sequence[JsonSchema], adopted: AdoptedTable
+    ) -> None:
+        version = str(table.key.model)
+        made = _planned(table, PlannedTable(adopted.name, base, version, table.uri, (), version), table.columns)
+        try:
+            columns = adopted.columns_for(made.columns)
+            if adopted.name in self._names - {table.name}:
+                raise SchemaConflict(
+                    f"{adopted.name} was adopted, and is the table of another model: adopt a table of its own"
+                )
+        except SchemaConflict as error:
+            self._refuse(versions, "; ".join(error.problems))
+            return
+        self._names.add(adopted.name)
+        self._place(versions, replace(made, columns=columns, required=adopted.required, adopted=adopted.state))
+        if isinstance(table, ModelTable) and adopted.misfits == "recovery_table":
+            for schema in versions:
+                if schema.key.uri in self.schemas:
+                    self._add_fallback(table, base, schema)
+
+    def _add_fallback(self, table: ModelTable, base: str, schema: JsonSchema) -> None:
+        """Add the recovery table of a version, for the data that does not fit into an adopted table."""
+        own, number = self.schemas[schema.key.uri], len(self.tables)
+        recovery = recovery_of(schema, ())
+        name = table.name + recovery.name.removeprefix(table.key.table)
+        self._add_recovery(table, base, replace(recovery, name=name), schema)
+        found = self.schemas[schema.key.uri].table
+        self.schemas[schema.key.uri] = replace(own, recovery=number if found == number else None)
 
     def _add_recovery(
         self, table: ModelTable | BigQueryTable, base: str, recovery: RecoveryTable | BigQueryRecovery, schema: JsonSchema

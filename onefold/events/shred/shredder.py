@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from onefold.core.errors import InvalidName
 from onefold.events.registry.schema_key import SchemaKey
@@ -45,6 +45,7 @@ class Shredder:
         self._unknown_rows = UnknownRows(plan.format, plan.run)
         self._unknown_table = plan.unknown_table
         self._entities: dict[str, Entity] = {}
+        self._recovery: dict[str, Entity] = {}
         self._names = {schema.key.path.rpartition("/")[0] for schema in plan.schemas.values()}
 
     def shred(self, record: str) -> Shredded:
@@ -94,6 +95,9 @@ class Shredder:
                     continue
                 unexplained = EventProblem("invalid", f"{one.uri}: the data is not valid")
             except DoesNotFit as error:
+                if row := self._recovered(one.uri, event, one.data):
+                    rows.append(row)
+                    continue
                 unexplained = EventProblem("does_not_fit", f"{one.uri}: {error}")
             # An entity without a row has a reason in any case, so that no event loses an entity in silence.
             problems += list(entity.problems(one.data)) or [unexplained]
@@ -135,6 +139,23 @@ class Shredder:
             return EventProblem("no_table", f"{uri}: {schema.problem}")
         entity = self._entities[uri] = Entity(schema, schema.table, self._plan.tables[schema.table], self._plan.format)
         return entity
+
+    def _recovered(self, uri: str, event: Event, data: Any) -> tuple[int, Row] | None:
+        """Return the row of data that does not fit into an adopted table in the recovery table of its version.
+
+        None where such data is a bad row, or does not fit there either.
+        """
+        schema = self._plan.schemas[uri]
+        if schema.recovery is None:
+            return None
+        entity = self._recovery.get(uri)
+        if entity is None:
+            entity = Entity(schema, schema.recovery, self._plan.tables[schema.recovery], self._plan.format)
+            self._recovery[uri] = entity
+        try:
+            return entity.table, entity.row(event, data)
+        except DoesNotFit:
+            return None  # its reasons are those of the adopted table
 
     def _unknown(self, uri: str) -> EventProblem:
         try:

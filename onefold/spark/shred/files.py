@@ -84,7 +84,8 @@ def _new_names(plan: ShredPlan, names: Mapping[int, Mapping[str, WrittenFile]], 
 
 def _shredded(table: PlannedTable, files: Mapping[str, WrittenFile], form: FileForm) -> ShreddedTable:
     listed = tuple(ShreddedFile(form.file_name(name), file.rows, file.bytes) for name, file in sorted(files.items()))
-    return ShreddedTable(table.name, table.base, table.version, table.uri, table.columns, table.folder, listed)
+    own = (table.name, table.base, table.version, table.uri, table.columns, table.folder)
+    return ShreddedTable(*own, listed, table.adopted)
 
 
 def _names(run: Folder, plan: ShredPlan, written: Iterable[WrittenFile]) -> Mapping[int, dict[str, WrittenFile]]:

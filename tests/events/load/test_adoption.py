@@ -1,105 +1,203 @@
-"""Tables that another loader made: what `onefold schema adopt` says of one is what the loader does with it."""
+"""Tables that another loader made: adopted by the command, filled by the shredder and the loader."""
 
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.adopted_tables import (
+    Columns,
+    adopt,
+    event,
+    make_table,
+    registry_with_adopted,
+    shred_run,
+    with_envelope,
+    write_registry,
+)
 from support.cli import Run
 from support.redshift_runs import ENVELOPE
-from support.redshift_scene import TABLE, RedshiftScene
-from support.redshift_server import SCHEMA
-from support.registries import folder_store
+from support.redshift_scene import TABLE, RedshiftScene, together
+from support.schemas import fields
+from support.seeding import examples
+from support.shred_events import parsed
 from support.sweeps import sweep
 
 from onefold.events.load.report import RunReport
-from onefold.events.registry.json_schema import parse_schema
-from onefold.schema.redshift_catalog import parse_type
+from onefold.events.registry.json_schema import JsonSchema
 
-Columns = list[tuple[str, str]]
 ID, ZIP = ("id", "BIGINT"), ("zip", "VARCHAR(10)")
-DOCUMENT = {
-    "self": {"vendor": "com.acme", "name": "click", "format": "jsonschema", "version": "1-0-0"},
-    "type": "object",
-    "properties": {"id": {"type": "integer"}, "zip": {"type": "string", "maxLength": 10}},
-}
-_CATALOG = {
-    "VARCHAR": "character varying",
-    "CHAR": "character",
-    "INT": "integer",
-    "TIMESTAMP": "timestamp without time zone",
-}
+SHORT = {"type": "string", "maxLength": 10}
 
 
-def make(scene: RedshiftScene, columns: Columns) -> None:
-    lines = ",\n  ".join(f'"{name}" {type_} ENCODE ZSTD' for name, type_ in (*ENVELOPE, *columns))
-    scene.server.run(f'CREATE TABLE "{SCHEMA}"."{TABLE}" (\n  {lines}\n)')
+def click(version: str, **properties: Any) -> JsonSchema:
+    return parsed(fields(id="integer", zip=SHORT, **properties), version, name="click")
 
 
-def adopted(run: Run, folder: Path, columns: Columns) -> set[str]:
-    """Return the severities of the differences that the command lists."""
-    folder_store(folder).add(parse_schema(DOCUMENT))
-    rows = [
-        {
-            "table_name": TABLE, "column_name": name, "ordinal_position": place,
-            "data_type": _CATALOG.get(parse_type(type_).name, type_.lower()),
-            "character_maximum_length": parse_type(type_).length or None,
-        }
-        for place, (name, type_) in enumerate((*ENVELOPE, *columns), 1)
+FIRST, LATER = click("1-0-0"), click("1-0-1", userName=SHORT)
+
+
+class Adopted:
+    """A table that was adopted for some versions, and the runs that are shredded for it."""
+
+    def __init__(self, run: Run, folder: Path, scene: RedshiftScene) -> None:
+        self.run, self.folder, self.scene = run, folder, scene
+
+    def adopt(self, *versions: JsonSchema, more: tuple[object, ...] = ()) -> tuple[int, dict[str, str]]:
+        shutil.rmtree(self.folder / "schemas", ignore_errors=True)
+        write_registry(self.folder, versions)
+        code, found = adopt(self.run, self.scene.server, self.folder, versions, TABLE, *more)
+        return code, {one["column"]: one["severity"] for one in found}
+
+    def shred(self, second: int, *versions: JsonSchema, **data: Any) -> list[str]:
+        registry = registry_with_adopted(self.folder, versions)
+        return shred_run(self.scene, second, registry, [event(versions[-1], data, f"row-{second}")])
+
+    def load(self) -> list[RunReport]:
+        return self.scene.load()
+
+
+@pytest.fixture
+def adopted(run: Run, tmp_path: Path, redshift_scene: RedshiftScene) -> Adopted:
+    return Adopted(run, tmp_path, redshift_scene)
+
+
+def problems(reports: list[RunReport]) -> str:
+    return "; ".join(str(error) for report in reports for error in report.errors)
+
+
+@pytest.mark.parametrize(
+    ("columns", "column"),
+    sweep(
+        [
+            ([("id", "DATE"), ZIP], "id"),
+            ([ID, ("zip", "BOOLEAN")], "zip"),
+            ([ID, ZIP], "root_tstamp"),
+        ]
+    ),
+)
+def test_a_table_whose_columns_hold_other_things_is_refused_and_nothing_is_recorded(
+    adopted: Adopted, columns: Columns, column: str
+) -> None:
+    make_table(adopted.scene.server, TABLE, [one for one in with_envelope(*columns) if one[0] != column or one in columns])
+    code, severities = adopted.adopt(FIRST)
+    assert (code, severities[column]) == (2, "CRITICAL")
+    assert not registry_with_adopted(adopted.folder, [FIRST]).adopted
+
+
+def test_rows_go_to_columns_by_their_names_and_what_nobody_has_gets_its_default(adopted: Adopted) -> None:
+    table: Columns = [
+        ("zip", "VARCHAR(10)"), *reversed(ENVELOPE), ("load_tstamp", "TIMESTAMP DEFAULT '2026-01-02'"), ("mine", "DATE"),
+        ("ID", "DECIMAL(18,2)"),
     ]  # fmt: skip
-    (folder / "columns.json").write_text(json.dumps(rows))
-    words = ("schema", "adopt", "com.acme/click/jsonschema/1", "--table", TABLE, "--columns", folder / "columns.json")
-    return {one["severity"] for one in run(*words, "--registry", folder, "--json").results}
+    make_table(adopted.scene.server, TABLE, table, required=["load_tstamp"])
+    assert adopted.adopt(FIRST) == (0, {"load_tstamp": "INFO", "mine": "INFO", "ID": "WARNING"})
+    assert adopted.shred(0, FIRST, id=2**40, zip="0123456789") == []
+    assert problems(adopted.load()) == ""
+    ((*row, time, mine),) = adopted.scene.rows("ID", "zip", "load_tstamp", "mine")
+    assert (row, str(time), mine) == (["row-0", 2**40, "0123456789"], "2026-01-02 00:00:00", None)
 
 
-def load(scene: RedshiftScene, second: int) -> RunReport:
-    scene.shred(second, "1-0-0", [ID, ZIP], {"id_": f"row-{second}", "id": 2**40, "zip": "0123456789"})
-    (report,) = scene.load()
-    return report
+def test_a_later_version_adds_its_columns_at_the_end_and_an_older_run_loads_after_it(adopted: Adopted) -> None:
+    make_table(adopted.scene.server, TABLE, with_envelope(("old", "DATE"), ZIP, ID))
+    assert adopted.adopt(FIRST)[0] == 0
+    adopted.shred(1, FIRST, id=1)
+    adopted.shred(2, FIRST, LATER, id=2, userName="b")
+    assert problems(adopted.load()) == ""
+    assert adopted.scene.columns() == [("old", "DATE"), ZIP, ID, ("user_name", "VARCHAR(10)")]
+    adopted.shred(0, FIRST, id=0)
+    assert problems(adopted.load()) == ""
+    assert adopted.scene.rows("id", "user_name") == [("row-0", 0, None), ("row-1", 1, None), ("row-2", 2, "b")]
 
 
-@pytest.mark.parametrize(
-    ("columns", "named"),
-    sweep(
-        [
-            ([("id", "INT"), ZIP], "column id: it is INT and cannot hold BIGINT"),
-            ([ID, ("zip", "CHAR(5)")], "column zip: it is CHAR(5) and cannot hold VARCHAR(10)"),
-            ([ZIP, ID], "column id: it is not at its place"),
-            ([ZIP], "column id: BIGINT is missing, and a column can only be added behind all others"),
-            ([("old", "DATE"), ID, ZIP], "column old: DATE is where another column belongs"),
-        ]
-    ),
+def test_a_value_that_a_narrower_column_does_not_hold_is_a_bad_row_with_its_name(adopted: Adopted) -> None:
+    make_table(adopted.scene.server, TABLE, with_envelope(("id", "SMALLINT"), ("zip", "VARCHAR(5)")), required=["zip"])
+    assert adopted.adopt(FIRST) == (0, {"id": "WARNING", "zip": "WARNING"})
+    assert "id: 32768 is beyond SMALLINT" in adopted.shred(0, FIRST, id=32_768, zip="a")[0]
+    assert "zip: 012345 has 6 bytes" in adopted.shred(1, FIRST, id=1, zip="012345")[0].replace('"', "")
+    assert "zip: the column is NOT NULL" in adopted.shred(2, FIRST, id=1)[0]
+    assert adopted.shred(3, FIRST, id=32_767, zip="01234") == []
+    assert problems(adopted.load()) == ""
+    assert adopted.scene.rows("id", "zip") == [("row-3", 32_767, "01234")]
+    assert adopted.scene.columns() == [("id", "SMALLINT"), ("zip", "VARCHAR(5)")]
+
+
+def test_a_value_that_does_not_fit_goes_to_the_recovery_table_where_that_is_set(adopted: Adopted) -> None:
+    make_table(adopted.scene.server, TABLE, with_envelope(("id", "SMALLINT"), ZIP))
+    assert adopted.adopt(FIRST, more=("--misfits", "recovery_table"))[0] == 0
+    assert adopted.shred(0, FIRST, id=1, zip="a") + adopted.shred(1, FIRST, id=2**40, zip="b") == []
+    assert problems(adopted.load()) == ""
+    assert adopted.scene.rows("id") == [("row-0", 1)]
+    (name,) = [
+        one
+        for (one,) in adopted.scene.server.query("SELECT table_name FROM svv_tables WHERE table_schema = 'atomic'")
+        if "_1_0_0_recovered_" in one
+    ]
+    assert adopted.scene.rows("id", "zip", table=name) == [("row-1", 2**40, "b")]
+
+
+def test_a_table_that_was_altered_since_is_left_alone_until_it_is_adopted_again(adopted: Adopted) -> None:
+    make_table(adopted.scene.server, TABLE, with_envelope(ZIP, ID))
+    adopted.adopt(FIRST)
+    adopted.shred(0, FIRST, id=1)
+    adopted.load()
+    adopted.scene.server.run(f'ALTER TABLE "atomic"."{TABLE}" ADD COLUMN "mine" INT ENCODE ZSTD')
+    adopted.shred(1, FIRST, id=2)
+    assert "column mine INT is in the table alone" in problems(adopted.load())
+    adopted.adopt(FIRST)
+    adopted.shred(2, FIRST, id=3)
+    adopted.load()
+    assert problems(adopted.load()) == ""
+    assert [row[1] for row in adopted.scene.rows("id")] == [1, 2, 3]
+
+
+def test_an_adopted_table_that_does_not_exist_is_not_created(adopted: Adopted) -> None:
+    make_table(adopted.scene.server, TABLE, with_envelope(ZIP, ID))
+    adopted.adopt(FIRST)
+    adopted.scene.server.run(f'DROP TABLE "atomic"."{TABLE}"')
+    adopted.shred(0, FIRST, id=1)
+    assert f"{TABLE} was adopted, and does not exist" in problems(adopted.load())
+
+
+def test_a_table_that_was_not_adopted_is_taken_only_where_its_columns_are_a_state_of_the_run(adopted: Adopted) -> None:
+    make_table(adopted.scene.server, TABLE, with_envelope(ZIP, ID))
+    adopted.scene.shred(0, "1-0-0", [ID, ZIP], {"id_": "a", "id": 1})
+    assert "`onefold schema adopt` maps columns by their names" in problems(adopted.load())
+    assert adopted.scene.columns() == [ZIP, ID]
+
+
+@pytest.mark.long
+@settings(
+    max_examples=examples(4),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
 )
-def test_a_table_that_redshift_cannot_change_is_refused_by_both_and_stays(
-    run: Run, tmp_path: Path, redshift_scene: RedshiftScene, columns: Columns, named: str
+@given(data=st.data())
+def test_any_runs_of_an_adopted_table_load_in_any_order_by_any_number_of_loaders(
+    adopted: Adopted, data: st.DataObject
 ) -> None:
-    make(redshift_scene, columns)
-    assert "CRITICAL" in adopted(run, tmp_path, columns)
-    (table,) = load(redshift_scene, 0).tables
-    assert table.state == "failed"
-    assert named in str(table.error)
-    assert redshift_scene.columns() == columns
-    assert not redshift_scene.warehouse.histories([TABLE])
+    adopted.scene.empty()
+    versions = [FIRST, *(click(f"1-0-{number}", **_properties(number)) for number in range(1, 4))]
+    table = data.draw(st.permutations([*with_envelope(ZIP, ID), ("P1", "VARCHAR(300)"), ("nobody", "INT")]))
+    make_table(adopted.scene.server, TABLE, table)
+    assert adopted.adopt(*versions[: data.draw(st.integers(1, 4))])[0] == 0
+    expected = {}
+    for second in data.draw(st.permutations(range(4))):
+        known = versions[: second + 1]
+        expected[f"row-{second}"] = {"id": second, **{f"p{number}": f"v{second}" for number in range(1, second + 1)}}
+        assert adopted.shred(second, *known, **expected[f"row-{second}"]) == []
+        together(adopted.scene, data.draw(st.integers(0, 2)))
+    together(adopted.scene, 1)
+    assert adopted.load() == []
+    names = ("id", "P1", "p2", "p3")
+    assert adopted.scene.rows(*names) == [
+        (id_, row["id"], row.get("p1"), row.get("p2"), row.get("p3")) for id_, row in sorted(expected.items())
+    ]
 
 
-@pytest.mark.parametrize(
-    ("columns", "after"),
-    sweep(
-        [
-            ([ID, ZIP], [ID, ZIP]),
-            ([ID], [ID, ZIP]),
-            ([ID, ("zip", "VARCHAR(5)")], [ID, ZIP]),
-            ([("id", "VARCHAR(19)"), ("zip", "VARCHAR(5000)")], [("id", "VARCHAR(19)"), ("zip", "VARCHAR(5000)")]),
-        ]
-    ),
-)
-def test_a_table_that_is_taken_is_taken_by_every_run(
-    run: Run, tmp_path: Path, redshift_scene: RedshiftScene, columns: Columns, after: Columns
-) -> None:
-    make(redshift_scene, columns)
-    assert "CRITICAL" not in adopted(run, tmp_path, columns)
-    for second in range(2):
-        assert not load(redshift_scene, second).errors
-    assert redshift_scene.columns() == after
-    assert len(redshift_scene.rows("id")) == 2
+def _properties(number: int) -> dict[str, Any]:
+    return {f"p{one}": SHORT for one in range(1, number + 1)}

@@ -1,0 +1,185 @@
+"""Tables that the registry did not make and that its rows go to: a setting of the registry, written by `schema adopt`.
+
+All adopted tables are in one object of the registry, beside its schemas.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from onefold.core.errors import InvalidInput, OnefoldError, SchemaConflict
+from onefold.events.registry.column_mapping import MappedColumn, TableColumn, map_columns
+from onefold.events.registry.columns import ENVELOPE
+from onefold.events.registry.schema_key import ModelKey
+from onefold.ports.objects import NEW, ObjectFinder, ObjectWriter
+from onefold.schema.redshift_fit import held_type
+from onefold.settings.registry import WAREHOUSES, Warehouse
+
+ADOPTED_PATH = "settings/adopted_tables.json"
+"""Where a registry has its adopted tables, below its address."""
+Misfits = Literal["bad_row", "recovery_table"]
+"""Where the data of an event goes if a column of an adopted table does not hold a value."""
+MISFITS: tuple[Misfits, ...] = get_args(Misfits)
+_FORM = 1
+
+
+@dataclass(frozen=True)
+class AdoptedTable:
+    """A table that the rows of a model go to.
+
+    Attributes:
+        model: the model.
+        warehouse: where the table is.
+        table: its name, with or without the schema or dataset that it was read from.
+        columns: all of its columns, in their order.
+        names: the column of the table for columns of the registry; others go to a column of their own name.
+        misfits: where data goes that a column does not hold.
+    """
+
+    model: ModelKey
+    warehouse: Warehouse
+    table: str
+    columns: tuple[TableColumn, ...]
+    names: Mapping[str, str]
+    misfits: Misfits = "bad_row"
+
+    @property
+    def name(self) -> str:
+        """The name of the table in its schema or dataset."""
+        return self.table.rpartition(".")[2]
+
+    @property
+    def state(self) -> tuple[tuple[str, str], ...]:
+        """Name and type of all columns."""
+        return tuple((column.name, column.type) for column in self.columns)
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The columns that are NOT NULL."""
+        return frozenset(column.name for column in self.columns if not column.nullable)
+
+    def columns_for(self, wanted: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """Return name and type of the columns that rows have, in the order of the registry's columns.
+
+        Args:
+            wanted: name and type of each column of the registry, those of the envelope first.
+
+        Raises:
+            SchemaConflict: a column cannot hold any value of its schema; the error lists all of these columns.
+        """
+        mapped, in_redshift = self.mapped(wanted), self.warehouse == "redshift"
+        problems = [f"lacks {one.name}" for one in mapped if one.name in ENVELOPE and not one.column]
+        problems += [
+            f"its column {one.column.name} is {one.column.type} and cannot hold {one.type}"
+            for one in mapped
+            if one.column and in_redshift and held_type(one.column.type, one.type) == "none"
+        ]
+        if problems:
+            raise SchemaConflict([f"{self.name} was adopted, and {one}: correct it and adopt it again" for one in problems])
+        return tuple((one.target[0], one.target[1] if in_redshift else one.type) for one in mapped)
+
+    def mapped(self, wanted: Sequence[tuple[str, str]]) -> tuple[MappedColumn, ...]:
+        """Return where the values of columns of the registry go.
+
+        Args:
+            wanted: name and type of each column.
+        """
+        return map_columns(wanted, self.columns, self.names)
+
+
+AdoptedTables = Mapping[tuple[Warehouse, ModelKey], AdoptedTable]
+
+
+def read_adopted(address: str, objects: ObjectFinder) -> AdoptedTables:
+    """Return the adopted tables of a registry; none where it has no such setting.
+
+    Args:
+        address: the address of the registry.
+        objects: the objects below the address.
+
+    Raises:
+        InvalidInput: the setting is not valid; the error lists all problems.
+        OnefoldError: the store does not answer, or refuses.
+    """
+    return _read(address, objects)[0]
+
+
+def record_adopted(address: str, objects: ObjectWriter, table: AdoptedTable) -> None:
+    """Add an adopted table to the settings of a registry, in place of an earlier one of its model and warehouse.
+
+    Args:
+        address: the address of the registry.
+        objects: the objects below the address.
+        table: the adopted table.
+
+    Raises:
+        ObjectChanged: somebody else has written the setting since it was read.
+        OnefoldError: the store does not answer, or refuses.
+    """
+    known, generation = _read(address, objects)
+    tables = {**known, (table.warehouse, table.model): table}
+    objects.write(_place(address), adopted_text(list(tables.values())).encode(), generation)
+
+
+def adopted_text(tables: Sequence[AdoptedTable]) -> str:
+    """Return adopted tables as their object holds them."""
+    ordered = sorted(tables, key=lambda one: (one.warehouse, one.model.path))
+    rows = [{**asdict(one), "model": one.model.path} for one in ordered]
+    return json.dumps({"form": _FORM, "tables": rows}, ensure_ascii=False, indent=1) + "\n"
+
+
+def parse_adopted(data: str | bytes, place: str) -> tuple[AdoptedTable, ...]:
+    """Return the adopted tables that an object holds.
+
+    Args:
+        data: the content of the object.
+        place: its address, for errors.
+
+    Raises:
+        InvalidInput: the content is not such a list; the error lists all problems.
+    """
+    advice = "write it anew by `onefold schema adopt --record`, or restore an earlier version"
+    try:
+        document = json.loads(data)
+        rows = document["tables"] if document["form"] == _FORM else None
+    except (ValueError, RecursionError, TypeError, KeyError):
+        rows = None
+    if not isinstance(rows, list):
+        raise InvalidInput(f"{place}: expected an object with form {_FORM} and tables: {advice}")
+    tables: list[AdoptedTable] = []
+    problems: list[str] = []
+    for number, row in enumerate(rows):
+        try:
+            tables.append(_table(row))
+        except (TypeError, KeyError, AttributeError, ValueError, OnefoldError) as error:
+            problems.append(f"{place}: tables[{number}] is not an adopted table ({error!r}): {advice}")
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(tables)
+
+
+def _table(row: Mapping[str, Any]) -> AdoptedTable:
+    columns = tuple(TableColumn(**column) for column in row["columns"])
+    table = AdoptedTable(**{**row, "model": ModelKey.parse(row["model"]), "columns": columns, "names": dict(row["names"])})
+    texts = [table.table, *table.names, *table.names.values(), *(text for one in columns for text in (one.name, one.type))]
+    if table.warehouse not in WAREHOUSES or table.misfits not in MISFITS or not columns:
+        raise ValueError(f"{table.warehouse}, {table.misfits}, {len(columns)} columns")
+    if not all(isinstance(text, str) and text for text in texts):
+        raise ValueError("a name or a type is no text")
+    return table
+
+
+def _read(address: str, objects: ObjectFinder) -> tuple[AdoptedTables, int]:
+    place = _place(address)
+    found = objects.find(place)
+    if found is None:
+        return {}, NEW
+    tables = parse_adopted(found.data, place)
+    return {(one.warehouse, one.model): one for one in tables}, found.generation
+
+
+def _place(address: str) -> str:
+    return f"{address.rstrip('/')}/{ADOPTED_PATH}"

@@ -1,0 +1,105 @@
+"""Tables that other tools made from published schemas: adopted, loaded from all versions and read back, or refused."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.adopted_tables import adopt, event, make_table, registry_with_adopted, shred_run, write_registry
+from support.cli import Run
+from support.redshift_scene import RedshiftScene
+from support.redshift_server import SCHEMA
+from support.schema_samples import sample
+from support.shred_oracle import flat, time_of
+
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
+
+PART = Path(__file__).parents[4] / "shared" / "data" / "iglu_central_part.json"
+"""Schemas of a public registry and tables that its former tools made from them, beside the repository."""
+Versions = list[JsonSchema]
+
+
+def published() -> tuple[list[JsonSchema], dict[str, dict[str, Any]]]:
+    found = json.loads(PART.read_text("utf-8"))
+    schemas = [parse_schema(one) for key, one in found["schemas"].items() if key.split("/")[2] == "jsonschema"]
+    tables = {name.rpartition(".")[2]: one for name, one in found["legacy_tables"].items()}
+    return sorted(schemas, key=lambda one: one.key), tables
+
+
+def versions_of(schemas: list[JsonSchema], table: str, source: str | None) -> Versions:
+    by_table, by_path = {one.key.model_key.table: one for one in schemas}, {one.key.path: one for one in schemas}
+    model = (by_table.get(table) or by_path[str(source)]).key.model_key
+    return [one for one in schemas if one.key.model_key == model]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not PART.exists(), reason="the published schemas are not on this machine")
+def test_each_published_table_is_adopted_and_gets_rows_of_every_version_or_is_refused_by_name(
+    run: Run, tmp_path: Path, redshift_scene: RedshiftScene
+) -> None:
+    schemas, tables = published()
+    write_registry(tmp_path, schemas)
+    adopted: dict[str, Versions] = {}
+    refused: dict[str, list[str]] = {}
+    for name, one in tables.items():
+        columns = [(column, type_) for column, type_, _ in one["columns"]]
+        required = [column for column, _, is_required in one["columns"] if is_required]
+        make_table(redshift_scene.server, name, columns, required)
+        versions = versions_of(schemas, name, one["source"])
+        code, differences = adopt(run, redshift_scene.server, tmp_path, versions, name)
+        if code == 0:
+            adopted[name] = versions
+        else:
+            refused[name] = [found["column"] for found in differences if found["severity"] == "CRITICAL"]
+    assert all(refused.values())
+    assert len(adopted) >= 0.95 * len(tables)
+    _load_and_compare(redshift_scene, registry_with_adopted(tmp_path, schemas), adopted)
+
+
+def _load_and_compare(scene: RedshiftScene, registry: Any, adopted: dict[str, Versions]) -> None:
+    events = {f"{name} {one.key.version}": (one, sample(one.json)) for name, all_ in adopted.items() for one in all_}
+    ids = {id_: f"{number:036}" for number, id_ in enumerate(events)}
+    bad = shred_run(scene, 0, registry, [event(one, data, ids[id_]) for id_, (one, data) in events.items()])
+    assert bad == []
+    (report,) = scene.load()
+    assert [str(error) for error in report.errors] == []
+    rows: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for name in adopted:
+        for row in _stored(scene, name):
+            rows[name][row["root_id"]] = row
+    for id_, (one, data) in events.items():
+        name = id_.split(" ")[0]
+        row = rows[name][ids[id_]]
+        mapped = registry.adopted["redshift", one.key.model_key].names
+        for column, value in flat(one.json, data):
+            stored = row[mapped.get(column, column)]
+            assert _is_same(value, stored), (name, column, value, stored)
+    assert {len(found) for found in rows.values()} == {len(all_) for all_ in adopted.values()}
+
+
+def _stored(scene: RedshiftScene, name: str) -> Iterator[dict[str, Any]]:
+    with scene.server.connect() as connection:
+        cursor = connection.execute(f'SELECT * FROM {SCHEMA}."{name}"'.encode())
+        names = [one.name for one in cursor.description or ()]
+        yield from (dict(zip(names, row, strict=True)) for row in cursor.fetchall())
+
+
+def _is_same(value: Any, stored: Any) -> bool:
+    """Tell whether a column has a value of JSON; texts of CHAR are filled up with blanks."""
+    match stored:
+        case None:
+            return value is None
+        case bool() | int() | float() | Decimal():
+            return bool(stored == value or Decimal(str(stored)) == Decimal(str(value)))
+        case datetime():
+            return time_of(str(value)) == time_of(f"{stored.isoformat()}Z")
+        case date():
+            return bool(stored.isoformat() == value)
+    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return bool(stored.rstrip(" ") == text.rstrip(" "))
