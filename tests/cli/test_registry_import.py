@@ -23,10 +23,18 @@ FILES = {
     "schemas/org.other/page/jsonschema/2-0-1": json.dumps(document("2-0-1", "page", "org.other")),
     "schemas/com.acme/twice/jsonschema/1-0-0": TWICE,
     "schemas/com.acme/payload/thrift/1-0-0": "struct Payload {}",
+    "schemas/com.acme/foreign/jsonschema/1-0-0": json.dumps(document(name="foreign", a={"$ref": "http://acme.com/a.json"})),
+    "schemas/com.acme/visit/jsonschema/1-0-0": json.dumps(document(name="visit", a={"$ref": "iglu:a.b/c/jsonschema/1-0-0"})),
     "schemas/com.acme/README.md": "read me",
     "schemas/com.acme/ad_click/jsonschema/.1-0-0.swp": "",
 }
-LEFT_OUT = ["com.acme/README.md", "iglu:com.acme/payload/thrift/1-0-0", "iglu:com.acme/twice/jsonschema/1-0-0"]
+LEFT_OUT = [
+    "com.acme/README.md",
+    *(
+        f"iglu:com.acme/{name}/1-0-0"
+        for name in ("foreign/jsonschema", "payload/thrift", "twice/jsonschema", "visit/jsonschema")
+    ),
+]
 
 
 @pytest.fixture
@@ -70,7 +78,7 @@ def test_a_tree_is_imported_by_version_and_what_cannot_be_used_is_named(
     assert sorted(result["schema"] for result in done.results if result["outcome"] == "left out") == LEFT_OUT
     assert run("schema", "list", "--registry", registry).out.splitlines() == [result["schema"] for result in added]
     again = run("schema", "import", address, "--registry", registry)
-    assert (again.code, again.out.splitlines()[-1][:50]) == (2, "0 schemas added, 4 unchanged, 3 left out; 0 claim ")
+    assert (again.code, again.out.splitlines()[-1][:50]) == (2, "0 schemas added, 4 unchanged, 5 left out; 0 claim ")
 
 
 def test_a_change_that_is_more_than_its_number_claims_is_reported_and_recorded(
@@ -79,7 +87,7 @@ def test_a_change_that_is_more_than_its_number_claims_is_reported_and_recorded(
     (source / "schemas" / KEYS[1]).write_text(json.dumps(document("1-0-1", **WIDE)))
     done = run("schema", "import", source, "--registry", tmp_path / "registry", "--vendor", "com.acme")
     assert "added iglu:com.acme/ad_click/jsonschema/1-0-1\n  REVISION, and its number claims ADDITION: " in done.out
-    assert done.out.splitlines()[-1] == "3 schemas added, 0 unchanged, 3 left out; 1 claim less than their change is"
+    assert done.out.splitlines()[-1] == "3 schemas added, 0 unchanged, 5 left out; 1 claim less than their change is"
     assert "Warning: left out iglu:com.acme/payload/thrift/1-0-0: the format thrift is not known" in done.err
     index: dict[str, Any] = json.loads((tmp_path / "registry" / "schemas" / "index.json").read_text())
     assert [one.get("class") for one in index["schemas"]] == [None, "REVISION", "ADDITION"]
@@ -98,7 +106,7 @@ def test_a_vendor_that_is_complete_ends_with_0_and_one_that_is_missing_is_an_err
 
 def test_a_dry_run_writes_nothing(run: Run, source: Path, tmp_path: Path) -> None:
     done = run("schema", "import", source, "--registry", tmp_path / "registry", "--dry-run")
-    assert "4 schemas would be added, 0 unchanged, 3 left out" in done.out
+    assert "4 schemas would be added, 0 unchanged, 5 left out" in done.out
     assert not (tmp_path / "registry").exists()
 
 
