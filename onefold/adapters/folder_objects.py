@@ -70,6 +70,18 @@ class FolderObjects:
         found = os.walk(address, onerror=refuse)
         return [Path(folder, name).relative_to(address).as_posix() for folder, _, names in found for name in names]
 
+    def read_file(self, address: str) -> bytes:
+        """Return the content of a file.
+
+        Raises:
+            NotFound: there is no such file.
+            Rejected: the file cannot be read.
+        """
+        found = self.find(address)
+        if found is None:
+            raise NotFound(f"there is no file {address}: correct the address")
+        return found.data
+
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
         """Replace a file as a whole, and return its new generation.
 

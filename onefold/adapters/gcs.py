@@ -104,6 +104,22 @@ class GcsObjects:
             raise NotFound(f"there is no folder {address}: no object is below it: correct the address")
         return names
 
+    def read_file(self, address: str) -> bytes:
+        """Return an object of any size.
+
+        Raises:
+            NotFound: there is no such object.
+            Rejected: Cloud Storage refuses to return it.
+            TryAgain: Cloud Storage failed, and may answer later.
+        """
+        blob = self._blob(address)
+        with CLOUD_STORAGE.translated(address):
+            try:
+                data: bytes = blob.download_as_bytes(timeout=_TIMEOUT, retry=None)
+                return data
+            except api.NotFound as error:
+                raise NotFound(f"there is no object {address}: correct the address") from error
+
     def write(self, address: str, data: bytes, generation: int | None = None) -> int:
         """Write a whole object, and return its new generation.
 

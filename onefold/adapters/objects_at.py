@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Protocol
 
 from onefold.core.errors import InvalidInput
-from onefold.ports.objects import FolderLister, ListedFiles, ObjectFinder, ObjectWriter, check_folder
+from onefold.ports.objects import FileLister, FileReader, FolderLister, ListedFiles, ObjectFinder, ObjectWriter, check_folder
 
 
-class ListedObjects(ObjectFinder, FolderLister, Protocol):
-    """Objects by address, and the folders that they are in."""
+class ListedObjects(ObjectFinder, FolderLister, FileLister, FileReader, Protocol):
+    """Objects by address, the folders that they are in, and files of any size."""
 
 
 def run_objects_at(address: str) -> ListedObjects:

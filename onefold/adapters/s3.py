@@ -70,6 +70,21 @@ class S3Objects:
             return found
         raise NotFound(f"there is no folder {address}: no object is below it: correct the address")
 
+    def read_file(self, address: str) -> bytes:
+        """Return an object of any size.
+
+        Raises:
+            NotFound: there is no such object.
+            InvalidInput: the address is not an object of S3, or boto3 is not installed.
+            Rejected: S3 refuses to return it.
+            TryAgain: S3 failed, and may answer later.
+        """
+        bucket, name = _parts(address)
+        data = self._answer(address, lambda client: _whole(client, bucket, name))
+        if data is None:
+            raise NotFound(f"there is no object {address}: correct the address")
+        return data
+
     def _answer(self, address: str, ask: Callable[[Any], Result]) -> Result | None:
         """Return what S3 answers; None where the object does not exist.
 
@@ -121,6 +136,11 @@ def _parts(address: str) -> tuple[str, str]:
 
 def _content(client: Any, bucket: str, name: str) -> bytes:
     data: bytes = client.get_object(Bucket=bucket, Key=name)["Body"].read(MAX_OBJECT + 1)
+    return data
+
+
+def _whole(client: Any, bucket: str, name: str) -> bytes:
+    data: bytes = client.get_object(Bucket=bucket, Key=name)["Body"].read()
     return data
 
 

@@ -18,6 +18,7 @@ from onefold import __version__
 from onefold.cli import (
     access,
     audit,
+    bad_rows,
     batch,
     capture,
     check,
@@ -90,6 +91,7 @@ for command in (
     settings.settings,
     sources.sources,
     load_shredded.load_shredded,
+    bad_rows.bad_rows,
     lab.demo,
     lab.local,
     doctor.doctor,

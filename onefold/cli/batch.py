@@ -34,6 +34,11 @@ class _JobName(click.Choice[str]):
         return super().get_invalid_choice_message(value, ctx).removesuffix(".") + f"{near_name(str(value), JOBS)}."
 
 
+wait_option = click.option(
+    "--wait", is_flag=True, help="Wait until the batch ends, show the counts of its report, and exit as it did."
+)
+
+
 @click.command()
 @click.argument("job", type=_JobName(list(JOBS)))
 @click.argument("words", metavar="[-- JOB ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
@@ -45,7 +50,7 @@ class _JobName(click.Choice[str]):
     metavar="ID",
     help="The batch's identifier; the same ID never starts a second batch.  [default: a new one]",
 )
-@click.option("--wait", is_flag=True, help="Wait until the batch ends, show the counts of its report, and exit as it did.")
+@wait_option
 @dry_run_option
 @project
 @as_json
@@ -69,8 +74,6 @@ def batch(
     Without --table, reconcile merges all tables of the dataset that have rows newer than their last merge. The job shred
     works on folders, so it has neither.
     """
-    from onefold.adapters.dataproc import connect
-    from onefold.batches.launch import launch, planned_batch
     from onefold.spark.pull.places import source_of
 
     if job in FORMER_JOBS:
@@ -84,8 +87,29 @@ def batch(
     if isinstance(arguments, SourceArguments | DatabasesArguments) and settings.sources:
         for database in arguments.databases:
             source_of(settings, arguments.source, database)
+    return run_batch(context, request, _identifier(message_id), wait=wait, dry_run=dry_run, project=project, as_json=as_json)
+
+
+def run_batch(
+    context: click.Context, request: BatchRequest, identifier: str, *, wait: bool, dry_run: bool, project: str | None,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Start a batch, print what became of it, and return the exit code.
+
+    Args:
+        context: holds the path of `--config`.
+        request: what is to run.
+        identifier: of the batch: the same one never starts a second batch.
+        wait: whether to wait until the batch ends.
+        dry_run: whether to say only what would be started.
+        project: the option `--project`.
+        as_json: whether to print JSON.
+    """
+    from onefold.adapters.dataproc import connect
+    from onefold.batches.launch import launch, planned_batch
+
+    settings, job = read_settings(context), request.job
     batches = connect(project or settings.project, settings.batch)
-    identifier = _identifier(message_id)
     if dry_run:
         _show_planned(planned_batch(batches.project, request, identifier, settings), identifier, as_json)
         return OK

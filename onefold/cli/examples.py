@@ -56,6 +56,14 @@ EXAMPLES = {
         "onefold sources init fraud --host db --user reader --password-from file:p --database a --database b",
     ),
     "sources check": ("onefold sources check", "onefold sources check fraud --json"),
+    "bad-rows summary": (
+        "onefold bad-rows summary --runs gs://b/shredded",
+        "onefold bad-rows summary --runs gs://b/shredded --run 2026-11-23-08-00-00 --json",
+    ),
+    "bad-rows retry": (
+        "onefold bad-rows retry --runs gs://b/runs --registry gs://schemas --format parquet --input enriched-tsv --dry-run",
+        "onefold bad-rows retry --runs gs://b/runs --registry gs://schemas --format parquet --input enriched-tsv --wait",
+    ),
     "load-shredded": (
         "onefold load-shredded --runs gs://b/shredded --dataset events",
         "onefold load-shredded --runs gs://b/shredded --dataset events --dry-run",

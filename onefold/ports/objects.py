@@ -89,6 +89,19 @@ class FileLister(Protocol):
         """
 
 
+class FileReader(Protocol):
+    """Files of any size by address, read whole."""
+
+    def read_file(self, address: str) -> bytes:
+        """Return the content of a file.
+
+        Raises:
+            NotFound: there is no such file.
+            TryAgain: the store does not answer; try again later.
+            Rejected: the store refuses, and a retry does not help.
+        """
+
+
 class ListedFiles(ObjectFinder, FileLister, Protocol):
     """Files by address, to read and to list."""
 

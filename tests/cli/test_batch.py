@@ -13,6 +13,7 @@ import pytest
 from google.cloud import dataproc_v1
 from support.batches import ENVIRON
 from support.cli import Run, check_json
+from support.fake_gcs import ObjectStore
 
 from onefold_lab.dataproc import dataproc_emulator
 
@@ -61,6 +62,23 @@ def test_a_batch_without_a_table_is_for_all_of_the_dataset(run: Run, jobs: Jobs)
     assert (outcome.code, outcome.err) == (0, "")
     jobs.may_end.set()
     assert list(jobs.ran.get(timeout=30).pyspark_batch.args) == ["--match", "order_*", "--dataset=shop"]
+
+
+def test_bad_rows_in_a_bucket_are_read_again_by_a_batch(
+    run: Run, jobs: Jobs, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONEFOLD_BATCH_FOLDERS", "gs://lake/shredded,gs://schemas")
+    text = json.dumps({"inputs": ["gs://lake/good/a"]}).encode()
+    done = "lake/shredded/run=2026-11-23-08-00-00"
+    object_store.objects = {f"{done}/shredding_complete.json": (text, 1), f"{done}/bad/part-0.json": (b"{}\n", 1)}
+    words = ("bad-rows", "retry", "--runs", "gs://lake/shredded", "--registry", "gs://schemas", "--format", "parquet")
+    outcome = run(*words, "--input", "enriched-tsv", "--unknown", "keep_json")
+    assert (outcome.code, outcome.err, outcome.out.splitlines()[0]) == (0, "", "1 file of bad rows of 1 run")
+    jobs.may_end.set()
+    assert list(jobs.ran.get(timeout=30).pyspark_batch.args) == [
+        "--events", "gs://lake/shredded/run=2026-11-23-08-00-00/bad", "--registry=gs://schemas",
+        "--output=gs://lake/shredded", "--format=parquet", "--input=enriched-tsv", "--unknown=keep_json",
+    ]  # fmt: skip
 
 
 def test_the_former_name_of_a_job_is_taken_with_a_warning(run: Run, jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ OTHER_WORDS = {
     "--database": "a database of a source, or the one of Redshift",
     "--dataset": "where a dataset is no place of tables that are named without one, its text says what it is",
     "--file": "declared permissions, or keys of a registry: each a file that its command reads by default",
+    "--format": "of files of events, or of what `workload` writes",
     "--from": "the earlier of two versions, for a table or for a schema",
     "--host": "where the service of a command is",
     "--keys": "the same columns, of a table or of a comparison",

@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
-from onefold.events.shred.bad_entity import BadEntity
-from onefold.events.shred.bad_rows import BadRow
+if TYPE_CHECKING:  # bad entities are read by a library that only the shredder has
+    from onefold.events.shred.bad_entity import BadEntity
+    from onefold.events.shred.bad_rows import BadRow
 
 MOST_REASONS = 1_000
 """The reasons that a task counts: a producer can make any number of them."""
 MOST_KEPT = 100
 """The reasons that a manifest keeps: the most frequent ones."""
-_URI = r"iglu:[\w.-]+/[\w.-]+/[\w.-]+/[0-9-]+"
+SCHEMA_URI = r"iglu:[\w.-]+/[\w.-]+/[\w.-]+/[0-9-]+"
 _VALUES = re.compile(
-    rf'(?P<kept>{_URI}|of type "\w+"|"(?:[^"\\]|\\.)*" is a required)|(?P<text>"(?:[^"\\]|\\.)*(?:"|$))|[0-9]+'
+    rf'(?P<kept>{SCHEMA_URI}|of type "\w+"|"(?:[^"\\]|\\.)*" is a required)|(?P<text>"(?:[^"\\]|\\.)*(?:"|$))|[0-9]+'
 )
-_NO_SCHEMA = re.compile(rf"the registry ha[sd] no (?:schema )?(?P<uri>{_URI})")
+_NO_SCHEMA = re.compile(rf"the registry ha[sd] no (?:schema )?(?P<uri>{SCHEMA_URI})")
 
 
 def pattern_of(reason: str) -> str:

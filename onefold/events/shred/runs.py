@@ -17,6 +17,8 @@ _NAME = "%Y-%m-%d-%H-%M-%S"
 _RUN = re.compile(r"run=([0-9]{4}(?:-[0-9]{2}){5})(?:/(.+))?")
 BAD = "bad"
 """The folder of bad rows in the folder of a run."""
+COMMITS = "_commits"
+"""The folder of the manifests in the order in which their runs finished, below the output folder."""
 STARTED = "_started"
 """The file by whose creation a run takes its name."""
 ABANDONED_AFTER = timedelta(days=15)

@@ -24,13 +24,22 @@ from pyspark.sql import SparkSession
 
 from onefold.core.errors import TryAgain
 from onefold.events.shred.manifest import MANIFEST, RunManifest, run_folder
-from onefold.events.shred.runs import STARTED, Commit, ShredRuns, inputs_of, manifest_path, parse_commit, run_name, run_of
+from onefold.events.shred.runs import (
+    COMMITS,
+    STARTED,
+    Commit,
+    ShredRuns,
+    inputs_of,
+    manifest_path,
+    parse_commit,
+    run_name,
+    run_of,
+)
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.new_file import create_file
 from onefold.spark.shred.places import hadoop_address
 from onefold.spark.shred.quarantine import Quarantine
 
-COMMITS = "_commits"
 _COMMIT = re.compile(r"([0-9]{10})\.json")
 _READERS = 16
 
