@@ -37,6 +37,7 @@ from support.counts import pytest_collection_finish, pytest_sessionfinish  # noq
 
 # Deployments.
 from support.deploy import recorder  # noqa: E402, F401
+from support.fake_emr_serverless import emr_serverless  # noqa: E402, F401
 
 # Buckets.
 from support.fake_gcs import object_store  # noqa: E402, F401

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from botocore.session import get_session
 from botocore.validate import validate_parameters
 from support.aws_values import ACCOUNT, APPLICATION, AWS, BUCKET, OWN_KEY, REGION, copy_values, policies, value
+from support.fake_emr_serverless import api_call
 from support.hcl_text import expression, resources
 
 from onefold.adapters.redshift.connection import RedshiftConnection
@@ -143,17 +143,10 @@ def test_the_loader_may_sign_in_as_its_role_and_copy_as_that_user(values: Path) 
     assert users == [f"arn:aws:redshift:{REGION}:{ACCOUNT}:dbuser:events/IAMR:loader"]
 
 
-def camel(given: Any, is_map: bool = False) -> Any:
-    """Return the members of a call as the API spells them; EventBridge Scheduler begins each with a capital letter."""
-    if isinstance(given, dict):
-        return {key if is_map else key[0].lower() + key[1:]: camel(one, key == "LogTypes") for key, one in given.items()}
-    return given
-
-
 def test_the_call_that_starts_a_job_is_one_of_emr_serverless(values: Path) -> None:
     text = value(values, "local.start_job_input", shred=SHRED)
     assert '"ClientToken":"<aws.scheduler.execution-id>"' in text  # as the scheduler looks for it
-    given = camel(json.loads(text.replace("<aws.scheduler.execution-id>", "1a")))
+    given = api_call(text, "1a")
     shape = get_session().get_service_model("emr-serverless").operation_model("StartJobRun").input_shape
     validate_parameters(given, shape)
     assert (given["applicationId"], given["executionRoleArn"]) == ("00abc", f"arn:aws:iam::{ACCOUNT}:role/onefold-shredder")

@@ -1,0 +1,118 @@
+"""EMR Serverless behind moto's server, whose StartJobRun runs the job: Spark of this machine, files and code in moto's S3.
+
+moto refuses the release `emr-spark-8.0.0`, and runs no job. What the stand-in does as the service does:
+
+- it knows one application; a call with a ClientToken that is known gives the job of that token, and nothing runs again;
+- the entry point, `--py-files` and `spark.archives` come from S3 into a folder of the job, which has nothing else of ours;
+- the arguments are given as they are, and the job finds S3 by s3a;
+- a job is SUCCESS if its process ends with 0, else FAILED; both streams of the driver go to the log group of the call.
+
+It knows no roles, capacity or queue, no other parameter of spark-submit, and runs the job before it answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto.emrserverless.responses import EMRServerlessResponse
+from support.maven_jars import s3a_arguments
+
+SECONDS = 300
+LOCAL = "--master local[2] --driver-memory 1g --conf spark.ui.enabled=false"
+Answer = tuple[int, dict[str, str], str]
+
+
+@dataclass
+class EmrServerless:
+    """The jobs that were started, and what their drivers wrote.
+
+    Attributes:
+        application: the identifier of the application.
+        endpoint: of S3.
+        folder: for the files of jobs.
+        tokens: the job of each token.
+        states: by job.
+        logs: the lines of drivers, by log group.
+    """
+
+    application: str
+    endpoint: str
+    folder: Path
+    tokens: dict[str, str] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+    logs: dict[str, list[str]] = field(default_factory=dict)
+
+    def start(self, call: Mapping[str, Any]) -> Answer:
+        token = call["clientToken"]
+        if token not in self.tokens:
+            job = self.tokens[token] = f"job{len(self.tokens)}"
+            done = self._run(self.folder / job, call["jobDriver"]["sparkSubmit"])
+            self.states[job] = "FAILED" if done.returncode else "SUCCESS"
+            logging = call["configurationOverrides"]["monitoringConfiguration"]["cloudWatchLoggingConfiguration"]
+            streams = logging["logTypes"]["SPARK_DRIVER"]
+            texts = {"STDOUT": done.stdout, "STDERR": done.stderr}
+            lines = [line for name in streams for line in texts[name].splitlines()]
+            self.logs.setdefault(logging["logGroupName"], []).extend(lines)
+        body = {"applicationId": self.application, "jobRunId": self.tokens[token], "arn": "arn"}
+        return 200, {}, json.dumps(body)
+
+    def _run(self, folder: Path, driver: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
+        folder.mkdir()
+        option, py_files, conf, archives = driver["sparkSubmitParameters"].split()
+        assert (option, conf) == ("--py-files", "--conf"), driver
+        addresses = (driver["entryPoint"], py_files, archives.removeprefix("spark.archives="))
+        script, modules, libraries = (self._file(folder, address) for address in addresses)
+        code = f"--py-files {modules} --conf spark.archives={libraries}"
+        submit = f"{LOCAL} {s3a_arguments(self.endpoint)} {code} pyspark-shell"
+        ours = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environ = {**ours, "PYTHONPATH": str(modules), "PYSPARK_SUBMIT_ARGS": submit, "PYSPARK_PYTHON": sys.executable}
+        # -P: the script finds the modules of the archive, and not those of the folder that it runs in.
+        return subprocess.run(
+            [sys.executable, "-P", str(script), *driver["entryPointArguments"]],
+            cwd=folder, env=environ, capture_output=True, text=True, timeout=SECONDS, check=False,
+        )  # fmt: skip
+
+    def _file(self, folder: Path, address: str) -> Path:
+        bucket, _, key = address.removeprefix("s3://").partition("/")
+        path = folder / key.rpartition("/")[2]
+        path.write_bytes(boto3.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read())
+        return path
+
+
+def api_call(schedule: str, token: str) -> Any:
+    """Return the call that EventBridge Scheduler makes of the input of a schedule: it spells members with a capital letter.
+
+    Args:
+        schedule: the input.
+        token: what the scheduler puts in the place of the name of its invocation.
+    """
+    return _spelled(json.loads(schedule.replace("<aws.scheduler.execution-id>", token)))
+
+
+def _spelled(given: Any, is_map: bool = False) -> Any:
+    if not isinstance(given, dict):
+        return given
+    return {name if is_map else name[0].lower() + name[1:]: _spelled(one, name == "LogTypes") for name, one in given.items()}
+
+
+@pytest.fixture
+def emr_serverless(s3_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EmrServerless:
+    """A service that the real client finds by the environment."""
+    service = EmrServerless("00abc", s3_server, tmp_path)
+
+    def start(self: EMRServerlessResponse) -> Answer:
+        path = self.uri.rpartition("/applications/")[2]
+        assert path.split("/")[0] == service.application, path
+        return service.start(json.loads(self.body))
+
+    monkeypatch.setattr(EMRServerlessResponse, "start_job_run", start)
+    return service
