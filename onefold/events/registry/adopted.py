@@ -23,28 +23,35 @@ ADOPTED_PATH = "settings/adopted_tables.json"
 Misfits = Literal["bad_row", "recovery_table"]
 """Where the data of an event goes if a column of an adopted table does not hold a value."""
 MISFITS: tuple[Misfits, ...] = get_args(Misfits)
+Missing = Literal["add", "leave_out"]
+"""What becomes of a column that an adopted table lacks: the loader adds it at the end, or its values are left out."""
+MISSING: tuple[Missing, ...] = get_args(Missing)
+OF_EVENTS = "events"
+"""What stands for the model of the table of the events."""
 _FORM = 1
 
 
 @dataclass(frozen=True)
 class AdoptedTable:
-    """A table that the rows of a model go to.
+    """A table that the rows of a model, or the events themselves, go to.
 
     Attributes:
-        model: the model.
+        model: the model; None for the events.
         warehouse: where the table is.
         table: its name, with or without the schema or dataset that it was read from.
         columns: all of its columns, in their order.
         names: the column of the table for columns of the registry; others go to a column of their own name.
         misfits: where data goes that a column does not hold.
+        missing: what becomes of columns that the table lacks, of the events: others are always added.
     """
 
-    model: ModelKey
+    model: ModelKey | None
     warehouse: Warehouse
     table: str
     columns: tuple[TableColumn, ...]
     names: Mapping[str, str]
     misfits: Misfits = "bad_row"
+    missing: Missing = "add"
 
     @property
     def name(self) -> str:
@@ -90,7 +97,8 @@ class AdoptedTable:
         return map_columns(wanted, self.columns, self.names)
 
 
-AdoptedTables = Mapping[tuple[Warehouse, ModelKey], AdoptedTable]
+AdoptedTables = Mapping[tuple[Warehouse, ModelKey | None], AdoptedTable]
+"""The adopted tables by warehouse and model; that of the events has no model."""
 
 
 def read_adopted(address: str, objects: ObjectFinder) -> AdoptedTables:
@@ -126,8 +134,9 @@ def record_adopted(address: str, objects: ObjectWriter, table: AdoptedTable) -> 
 
 def adopted_text(tables: Sequence[AdoptedTable]) -> str:
     """Return adopted tables as their object holds them."""
-    ordered = sorted(tables, key=lambda one: (one.warehouse, one.model.path))
-    rows = [{**asdict(one), "model": one.model.path} for one in ordered]
+    named = [(one.model.path if one.model else OF_EVENTS, one) for one in tables]
+    ordered = sorted(named, key=lambda pair: (pair[1].warehouse, pair[0]))
+    rows = [{**asdict(one), "model": model} for model, one in ordered]
     return json.dumps({"form": _FORM, "tables": rows}, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -163,10 +172,12 @@ def parse_adopted(data: str | bytes, place: str) -> tuple[AdoptedTable, ...]:
 
 def _table(row: Mapping[str, Any]) -> AdoptedTable:
     columns = tuple(TableColumn(**column) for column in row["columns"])
-    table = AdoptedTable(**{**row, "model": ModelKey.parse(row["model"]), "columns": columns, "names": dict(row["names"])})
+    model = None if row["model"] == OF_EVENTS else ModelKey.parse(row["model"])
+    table = AdoptedTable(**{**row, "model": model, "columns": columns, "names": dict(row["names"])})
     texts = [table.table, *table.names, *table.names.values(), *(text for one in columns for text in (one.name, one.type))]
-    if table.warehouse not in WAREHOUSES or table.misfits not in MISFITS or not columns:
-        raise ValueError(f"{table.warehouse}, {table.misfits}, {len(columns)} columns")
+    is_known = table.warehouse in WAREHOUSES and table.misfits in MISFITS and table.missing in MISSING
+    if not is_known or not columns:
+        raise ValueError(f"{table.warehouse}, {table.misfits}, {table.missing}, {len(columns)} columns")
     if not all(isinstance(text, str) and text for text in texts):
         raise ValueError("a name or a type is no text")
     return table

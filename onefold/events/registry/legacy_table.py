@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from onefold.core.names import fold_case
 from onefold.core.text import shown_list
-from onefold.events.registry.adopted import AdoptedTable, Misfits
+from onefold.events.registry.adopted import AdoptedTable, Misfits, Missing
 from onefold.events.registry.bigquery_table import BigQueryTable
 from onefold.events.registry.column_mapping import MappedColumn, TableColumn, check_names, map_columns, match_names
 from onefold.events.registry.columns import ENVELOPE, ModelColumn, ModelTable
@@ -80,12 +80,14 @@ class LegacyTable:
         columns: its columns, in their order.
         names: the column of the table for each column of the registry that has a name of another kind there.
         misfits: where data goes that a column does not hold.
+        missing: what becomes of columns that the table lacks, of the events.
     """
 
     name: str
     columns: tuple[TableColumn, ...]
     names: Mapping[str, str]
     misfits: Misfits = "bad_row"
+    missing: Missing = "add"
 
 
 def adopt(versions: Sequence[JsonSchema], warehouse: Warehouse, legacy: LegacyTable) -> Adoption:
@@ -110,7 +112,7 @@ def adopt(versions: Sequence[JsonSchema], warehouse: Warehouse, legacy: LegacyTa
         *_of_envelope(table, legacy.columns),
         *(found for one in adopted.mapped(wanted) for found in _of_column(one, rule)),
         *_not_null(adopted, table, versions),
-        *_unknown(adopted, wanted),
+        *unknown_columns(adopted, wanted),
     ]
     return Adoption(adopted, tuple(differences))
 
@@ -223,8 +225,13 @@ def _versions_without(column: ModelColumn, schemas: Sequence[JsonSchema]) -> lis
     return [str(one.key.version) for one in schemas if column.path not in {leaf.path for leaf in leaves(one.json)}]
 
 
-def _unknown(adopted: AdoptedTable, wanted: Sequence[tuple[str, str]]) -> Iterator[ColumnDifference]:
-    """Yield the columns that no schema has."""
+def unknown_columns(adopted: AdoptedTable, wanted: Sequence[tuple[str, str]]) -> Iterator[ColumnDifference]:
+    """Yield the columns that get no values.
+
+    Args:
+        adopted: the table.
+        wanted: name and type of each column of its rows.
+    """
     used = {fold_case(one.column.name) for one in adopted.mapped(wanted) if one.column}
     for column in adopted.columns:
         if fold_case(column.name) in used or fold_case(column.name) in ENVELOPE:

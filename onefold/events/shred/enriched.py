@@ -34,7 +34,8 @@ class _EnrichedReader:
         """
         fields = [field for (field,) in table.paths]
         types = {field: type_ for field, (_, type_) in zip(fields, table.columns, strict=True)}
-        self._rows = EventsRow(format_, types)
+        required = [field for field, (name, _) in zip(fields, table.columns, strict=True) if name in table.required]
+        self._rows = EventsRow(format_, types, [field for field in required if field not in (EVENT_ID, EVENT_TIME)])
         self._root = root_maker(format_)
 
     def _root_of(self, id_: Any, time: Any, problems: list[EventProblem]) -> Root:

@@ -20,6 +20,7 @@ from onefold.events.registry.references import referred_schemas
 from onefold.events.registry.registry import Registry
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.registry.table_names import EventTableName, table_names
+from onefold.events.shred.adopted_events import mapped_fields
 from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.event_fields import event_columns
 from onefold.events.shred.unknown import UNKNOWN_TABLE, Unknown, unknown_columns
@@ -133,8 +134,9 @@ def plan_shred(
         unknown: what becomes of an entity whose schema is unknown or unusable.
     """
     names = table_names(registry.models)
-    plan = _Planner(format, registry, {name.table for name in names.values()})
     warehouse: Warehouse = "redshift" if format == "csv" else "bigquery"
+    events = _events(format, registry.adopted.get((warehouse, None)))
+    plan = _Planner(format, registry, {name.table for name in names.values()}, events)
     for model, versions in registry.models.items():
         plan.add(names[model], versions, registry.adopted.get((warehouse, model)))
     kept = (_unknown_table(format),) if unknown == "keep_json" else ()
@@ -147,12 +149,12 @@ def _unknown_table(format_: FileFormat) -> PlannedTable:
 
 
 class _Planner:
-    def __init__(self, format_: FileFormat, registry: Registry, names: Collection[str]) -> None:
+    def __init__(self, format_: FileFormat, registry: Registry, names: Collection[str], events: PlannedTable) -> None:
         self._format = format_
         self._registry = registry
         self._names = {EVENTS, UNKNOWN_TABLE, *names}
         self.unusable = dict(registry.unusable)
-        self.tables = [_events(format_)]
+        self.tables = [events]
         self.schemas: dict[str, PlannedSchema] = {}
 
     def add(self, name: EventTableName, versions: Sequence[JsonSchema], adopted: AdoptedTable | None) -> None:
@@ -233,9 +235,28 @@ class _Planner:
             self.schemas[schema.key.uri] = PlannedSchema(schema.key, schema.canonical, None, problem)
 
 
-def _events(format_: FileFormat) -> PlannedTable:
+def _events(format_: FileFormat, adopted: AdoptedTable | None) -> PlannedTable:
+    """Return the table of the events.
+
+    Args:
+        format_: the format of the rows.
+        adopted: the table that another loader made, if there is one.
+
+    Raises:
+        SchemaConflict: a column cannot hold any value of its field, or identifies an event and is missing.
+    """
     columns = event_columns(format_)
-    return PlannedTable(EVENTS, EVENTS, "", "", columns, EVENTS, tuple((name,) for name, _ in columns))
+    table = PlannedTable(EVENTS, EVENTS, "", "", columns, EVENTS, tuple((name,) for name, _ in columns))
+    if adopted is None:
+        return table
+    mapped = mapped_fields(adopted, columns)
+    return replace(
+        table,
+        columns=tuple(one.target for one in mapped),
+        paths=tuple((one.name,) for one in mapped),
+        required=adopted.required,
+        adopted=adopted.state,
+    )
 
 
 def _planned(
