@@ -18,16 +18,19 @@ from onefold.core.text import reason_of
 from onefold.schema.diff import Severity
 
 if TYPE_CHECKING:
-    from onefold.events.registry.adopted import Misfits
+    from onefold.events.registry.adopted import Misfits, Missing
     from onefold.events.registry.column_mapping import TableColumn
     from onefold.events.registry.json_schema import JsonSchema
-    from onefold.events.registry.legacy_table import Adoption
+    from onefold.events.registry.legacy_table import Adoption, LegacyTable
+    from onefold.settings.registry import Warehouse
 
+_EVENTS = "events"
+"""What stands for the model of the table of the events."""
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("model", metavar="VENDOR/NAME/FORMAT/MODEL")
+@click.argument("model", metavar="VENDOR/NAME/FORMAT/MODEL|events")
 @click.option(
     "--table", metavar="DATASET.TABLE", required=True, help="The existing table, as DATASET.TABLE or SCHEMA.TABLE."
 )
@@ -40,6 +43,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="Where the data goes of which a column does not hold a value: the whole event is a bad row, or the data goes to "
     "the recovery table of its version.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["add", "leave_out"]),
+    default="add",
+    show_default=True,
+    help="What becomes of fields of events that the table has no column for: the loader adds columns at its end, or their "
+    "values are left out.",
 )
 @click.option(
     "--record", is_flag=True, help="Record the table in the registry, so that rows are shredded and loaded for it."
@@ -56,21 +67,25 @@ def adopt(
     columns: Path | None,
     mapping: Path | None,
     misfits: Misfits,
+    missing: Missing,
     record: bool,
     registry: str | None,
     order: str | None,
     project: str | None,
     as_json: bool,
 ) -> int:
-    """Map the columns of an existing table by their names to those of the registry, and list the differences.
+    """Map the columns of an existing table by their names to those of a model, or of the events, and list the differences.
 
     The table is read from BigQuery, or from FILE with its rows of SVV_COLUMNS in Redshift; the table itself is not changed.
     The exit code is 2 where the loader has to add columns, where some values do not fit, or where the table is refused. With
     --record it is 0 where the table is recorded, and 2 where it is refused.
     """
-    versions = _versions(context, model, registry, order)
+    from onefold.events.registry.legacy_table import LegacyTable
+
+    versions = None if model == _EVENTS else _versions(context, model, registry, order)
     found = _read_columns(columns, table) if columns else _read_table(context, project, table)
-    adoption = _adoption(versions, bool(columns), table, found, _read_mapping(mapping) if mapping else {}, misfits)
+    legacy = LegacyTable(table, found, _read_mapping(mapping) if mapping else {}, misfits, missing)
+    adoption = _adoption(versions, "redshift" if columns else "bigquery", legacy)
     differences = adoption.differences
     if as_json:
         echo_json([one.as_dict() for one in differences])
@@ -94,17 +109,21 @@ def _versions(context: click.Context, model: str, registry: str | None, order: s
     return read_model(open_registry(context, registry, versions), key, registry or "the registry").versions(key)
 
 
-def _adoption(
-    versions: tuple[JsonSchema, ...],
-    in_redshift: bool,
-    table: str,
-    found: tuple[TableColumn, ...],
-    names: dict[str, str],
-    misfits: Misfits,
-) -> Adoption:
-    from onefold.events.registry.legacy_table import LegacyTable, adopt
+def _adoption(versions: tuple[JsonSchema, ...] | None, warehouse: Warehouse, legacy: LegacyTable) -> Adoption:
+    """Return how a table can be adopted for the rows of a model; without versions, for those of the events.
 
-    return adopt(versions, "redshift" if in_redshift else "bigquery", LegacyTable(table, found, names, misfits))
+    Raises:
+        UsageError: the columns of a model are to be left out.
+        InvalidInput: the table cannot be adopted in this way.
+    """
+    from onefold.events.registry.legacy_table import adopt
+    from onefold.events.shred.adopted_events import adopt_events
+
+    if versions is None:
+        return adopt_events(warehouse, legacy)
+    if legacy.missing != "add":
+        raise click.UsageError("--missing leave_out is for the events: the data of a model is never left out.")
+    return adopt(versions, warehouse, legacy)
 
 
 def _record(context: click.Context, registry: str | None, adoption: Adoption) -> None:

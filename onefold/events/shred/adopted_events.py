@@ -1,7 +1,7 @@
 """The table of the events, where another loader made it: the fields that its columns get, and what keeps it from adoption.
 
-Releases of Snowplow's loader made it with 108, 125, 128 and 129 columns, whose texts grew from release to release. Columns are
-found by their names; two of them have another name there.
+Releases of Snowplow's loader made it with 108, 125, 128 and 129 columns, whose texts grew from release to release. Columns
+are found by their names; two of them have another name there.
 
 Sources: snowplow/snowplow, 4-storage/redshift-storage/sql, atomic-def.sql and migrate_*.sql (releases 0.4.0 to 0.12.0);
 snowplow/snowplow-rdb-loader, AddLoadTstampColumn (`load_tstamp`, with a default), 2026-11.
