@@ -156,7 +156,7 @@ def test_a_column_that_some_version_does_not_have_cannot_be_not_null(run: Run, r
 
 def test_a_table_is_recorded_where_that_is_asked_for_and_it_is_not_refused(run: Run, registry: Path) -> None:
     def recorded() -> dict[str, AdoptedTable]:
-        return {model.path: one for (_, model), one in read_adopted(str(registry), FolderObjects(registry)).items()}
+        return {str(model): one for (_, model), one in read_adopted(str(registry), FolderObjects(registry)).items()}
 
     narrow = {**TABLE, "Cost": {"data_type": "smallint"}, "click_id": {**TEXT, "character_maximum_length": 9}}
     del narrow["cost"]

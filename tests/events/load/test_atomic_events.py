@@ -27,14 +27,14 @@ FORMER = {"0.4.0": 108, "0.6.0": 125}
 """The fields of a line of each release."""
 
 
-def shred(scene: RedshiftScene, registry: Path, lines: list[str]) -> list[str]:
+def shred(scene: RedshiftScene, registry: Path, lines: list[str], second: int = 0) -> list[str]:
     """Write a run of events, and return why some are bad."""
     plan = plan_shred(registry_with_adopted(registry, [CLICK]), "csv", "enriched-tsv")
     found = [Shredder(plan).shred(line) for line in lines]
     rows = [f"{row}\n" for one in found for _, row in one.rows]
     events = plan.tables[0]
     table = ShreddedTable(events.name, events.base, "", "", events.columns, events.folder, (), events.adopted)
-    scene.write_lines(0, [(table, rows)])
+    scene.write_lines(second, [(table, rows)])
     return [reason for one in found if one.bad for reason in one.bad.reasons]
 
 
@@ -72,3 +72,7 @@ def test_events_are_loaded_into_a_published_table_by_the_names_of_its_columns(
     assert ("event_name" in new, str(new["tr_total"]), old["app_id"]) == (name != "0.4.0", "10.99", "old")
     assert str(old[given[4]]) == "2026-11-23 07:00:00"
     assert (new.get("load_tstamp") is None) == ("load_tstamp" not in given)
+
+    assert shred(redshift_scene, tmp_path, [today], second=1) == []
+    (report,) = redshift_scene.load()
+    assert ([*report.errors], len(stored(redshift_scene))) == ([], 3)
