@@ -93,6 +93,14 @@ def test_a_change_that_is_more_than_its_number_claims_is_reported_and_recorded(
     assert [one.get("class") for one in index["schemas"]] == [None, "REVISION", "ADDITION"]
 
 
+def test_an_export_keeps_what_an_import_has_recorded(run: Run, source: Path, tmp_path: Path) -> None:
+    run("schema", "import", source, "--registry", tmp_path / "registry")
+    assert run("schema", "export", "--registry", tmp_path / "registry", "--into", tmp_path / "copy").code == 0
+    indexes = [json.loads((tmp_path / name / "schemas" / "index.json").read_text()) for name in ("registry", "copy")]
+    assert indexes[0]["schemas"] == indexes[1]["schemas"]
+    assert {one["order"] for one in indexes[1]["schemas"]} == {"version"}
+
+
 def test_a_vendor_that_is_complete_ends_with_0_and_one_that_is_missing_is_an_error(
     run: Run, source: Path, tmp_path: Path
 ) -> None:
