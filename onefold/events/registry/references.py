@@ -23,7 +23,7 @@ _FRAGMENT = re.compile(r"#(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})
 _PUBLISHED = re.compile(r"https?://[^/?#]+/(?:[^?#]*/)?schemas/(?P<path>[^?#]+)")
 """Where a web server has a schema. The key alone identifies it: the registries are asked for the key, and no server is."""
 _WITHIN = "refer to a schema below #/definitions"
-_OTHERS = "add that schema first, or refer to a schema below #/definitions"
+_OTHERS = "add it first, or refer to a schema below #/definitions"
 
 Find = Callable[[SchemaKey], "JsonSchema | None"]
 """Returns a schema of the set of schemas; None where the set does not have it."""
@@ -121,7 +121,7 @@ def _gather(documents: dict[str, Json], find: Find) -> Iterator[Violation]:
             key = referred_key(uri)
             found = find(key) if key else None
             if found is None:
-                yield Violation(*_named(base, place, f"no registry has {key}"), _OTHERS)
+                yield Violation(*_named(base, place, f"no schema {key} is known"), _OTHERS)
             else:
                 documents[uri] = found.json
                 waiting.append(uri)

@@ -245,6 +245,6 @@ def test_a_schema_that_refers_to_what_no_registry_has_is_not_used_and_stops_no_o
     bad = shred(made, entity(visit)).bad
     assert bad is not None
     assert bad.kind == "unknown_schema"
-    assert f"cannot be used: /properties/page/$ref: no registry has {PAGE.key.uri}" in bad.reasons[0]
+    assert f"cannot be used: /properties/page/$ref: no schema {PAGE.key.uri} is known" in bad.reasons[0]
     assert [name for name, _ in made.tables[1].columns][-1] == "page"
     assert shred(made, entity(CLICK, id=1)).bad is None
