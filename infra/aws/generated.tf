@@ -18,7 +18,7 @@ resource "aws_kms_key" "onefold" {
   description             = "Onefold: events, messages and logs."
   enable_key_rotation     = true
   deletion_window_in_days = 30
-  policy                  = local.documents.key
+  policy                  = local.key_document
 
   lifecycle {
     prevent_destroy = true

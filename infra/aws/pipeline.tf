@@ -35,28 +35,30 @@ locals {
 
   from_account = { StringEquals = { "aws:SourceAccount" = var.account } }
 
-  pipeline_policies = {
-    # Services that call on behalf of this account, where they say so.
-    key = [
-      { Sid = "Account", Effect = "Allow", Principal = { AWS = "arn:${var.partition}:iam::${var.account}:root" }, Action = "kms:*", Resource = "*" },
-      {
-        Sid       = "Messages"
-        Effect    = "Allow"
-        Principal = { Service = ["s3.amazonaws.com", "events.amazonaws.com", "cloudwatch.amazonaws.com", "budgets.amazonaws.com"] }
-        Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
-        Resource  = "*"
-        Condition = { StringEqualsIfExists = { "aws:SourceAccount" = var.account } }
-      },
-      {
-        Sid       = "Logs"
-        Effect    = "Allow"
-        Principal = { Service = "logs.${var.region}.amazonaws.com" }
-        Action    = ["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:Describe*"]
-        Resource  = "*"
-        Condition = { ArnLike = { "kms:EncryptionContext:aws:logs:arn" = "arn:${var.partition}:logs:${local.in_account}:log-group:*" } }
-      },
-    ]
+  # Apart from the other policies, which name the key.
+  # Services that call on behalf of this account, where they say so.
+  key_statements = [
+    { Sid = "Account", Effect = "Allow", Principal = { AWS = "arn:${var.partition}:iam::${var.account}:root" }, Action = "kms:*", Resource = "*" },
+    {
+      Sid       = "Messages"
+      Effect    = "Allow"
+      Principal = { Service = ["s3.amazonaws.com", "events.amazonaws.com", "cloudwatch.amazonaws.com", "budgets.amazonaws.com"] }
+      Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
+      Resource  = "*"
+      Condition = { StringEqualsIfExists = { "aws:SourceAccount" = var.account } }
+    },
+    {
+      Sid       = "Logs"
+      Effect    = "Allow"
+      Principal = { Service = "logs.${var.region}.amazonaws.com" }
+      Action    = ["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:Describe*"]
+      Resource  = "*"
+      Condition = { ArnLike = { "kms:EncryptionContext:aws:logs:arn" = "arn:${var.partition}:logs:${local.in_account}:log-group:*" } }
+    },
+  ]
+  key_document = jsonencode({ Version = "2012-10-17", Statement = local.key_statements })
 
+  pipeline_policies = {
     # The job: besides the runs (policy `shredder`) it reads events, schemas and its own code, and writes its log.
     job_trust = [{
       Effect    = "Allow"

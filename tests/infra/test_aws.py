@@ -15,6 +15,7 @@ import requests
 from botocore.exceptions import ClientError
 from support.aws_arguments import problems
 from support.aws_values import ACCOUNT, AWS, BUCKET, GIVEN, REGION, copy_values, policies, run
+from support.hcl_references import circle, references, unknown_names
 from support.hcl_text import expression, resources
 
 BUCKET_ARN = f"arn:aws:s3:::{BUCKET}"
@@ -142,8 +143,11 @@ def enforced(s3_server: str, values: Path) -> Iterator[str]:
     boto3.client("s3").create_bucket(Bucket=BUCKET)
     boto3.client("s3").put_object(Bucket=BUCKET, Key="shredded/run=1/part-0", Body=b"x")
     boto3.client("s3").put_object(Bucket=BUCKET, Key="other/part-0", Body=b"x")
-    for name, statements in policies(values).items():
-        if name in ("copy", "loader", "shredder"):
+    boto3.client("s3").put_object(Bucket=BUCKET, Key="good/part-0", Body=b"x")
+    boto3.client("s3").put_object(Bucket=BUCKET, Key="code/v1/spark.zip", Body=b"x")
+    shred = f'{{ events = ["s3://{BUCKET}/good"], registry = "https://acme.com" }}'
+    for name, statements in policies(values, shred=shred).items():
+        if name in ("copy", "loader", "shredder", "job", "function", "schedules"):
             _make_role(name, statements)
     yield s3_server
     requests.post(f"{s3_server}/moto-api/reset-auth", data=b"inf", timeout=60)
@@ -199,6 +203,11 @@ def _goes(call: Any) -> bool:
         ("loader", "other/run=1/copy/com_acme_click_1.json", set()),
         ("shredder", "shredded/run=1/part-0", {"get", "put", "delete"}),
         ("shredder", "other/part-0", set()),
+        ("job", "code/v1/spark.zip", {"get"}),
+        ("job", "good/part-0", {"get"}),
+        ("job", "other/part-0", set()),
+        ("function", "shredded/run=1/part-0", set()),
+        ("schedules", "shredded/run=1/part-0", set()),
     ],
 )
 def test_a_holder_of_a_policy_may_do_this_and_no_more(enforced: str, role: str, key: str, operations: set[str]) -> None:
@@ -221,7 +230,7 @@ def test_the_bucket_is_closed_encrypted_and_versioned() -> None:
         "aws_iam_role_policy.copy": "local.documents.copy",
         "aws_iam_policy.loader": "local.documents.loader",
         "aws_iam_policy.shredder": "local.documents.shredder",
-        "aws_kms_key.onefold": "local.documents.key",
+        "aws_kms_key.onefold": "local.key_document",
         "aws_iam_role_policy.shredder": "local.documents.job",
         "aws_iam_role_policy.loader": "local.documents.function",
         "aws_iam_role_policy.schedules": "local.documents.schedules",
@@ -254,3 +263,16 @@ def test_the_configuration_fits_the_provider(tmp_path: Path) -> None:
         pytest.skip("the provider of AWS is not here: `terraform init` fetches it where its registry can be reached")
     done = run(tmp_path / "aws", "validate", "-no-color")
     assert not done.returncode, done.stdout + done.stderr
+
+
+def test_every_name_is_of_something_and_there_is_no_circle(tmp_path: Path) -> None:
+    found = references(AWS)
+    assert {"var.shred", "local.documents", "aws_lambda_function.loader"} < found.keys()
+    assert unknown_names(found) == set()
+    assert circle(found) == []
+    folder = Path(shutil.copytree(AWS, tmp_path / "aws"))
+    text = (folder / "generated.tf").read_text()
+    (folder / "generated.tf").write_text(text.replace("local.key_document", "local.documents.job"))
+    assert "local.documents" in circle(references(folder))
+    (folder / "generated.tf").write_text(text.replace("local.key_document", "local.key_documents"))
+    assert unknown_names(references(folder)) == {"local.key_documents"}

@@ -113,7 +113,7 @@ def test_only_named_services_of_this_account_send_and_use_the_key(values: Path) 
     assert [alarms[name] for name in ("Principal", "Action", "Resource", "Condition")] == [
         {"Service": senders}, "sns:Publish", topic, {"StringEquals": IN_ACCOUNT},
     ]  # fmt: skip
-    account, messages, logs = found["key"]
+    account, messages, logs = value(values, "local.key_statements", shred=SHRED)
     assert (account["Principal"], account["Action"]) == ({"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, "kms:*")
     services = ["s3.amazonaws.com", "events.amazonaws.com", *senders]
     assert [messages[name] for name in ("Principal", "Action", "Condition")] == [
@@ -130,8 +130,8 @@ def test_no_policy_names_all_resources_but_where_the_service_knows_no_other(valu
         for one in statements
         if one.get("Resource") == "*"
     }
-    # The resource of a key's policy is the key itself; statements have no ARN, and their owner is a condition.
-    assert whole == {("key", "Account"), ("key", "Messages"), ("key", "Logs"), ("loader", "ReadOwnStatements")}
+    # Statements have no ARN, and their owner is a condition.
+    assert whole == {("loader", "ReadOwnStatements")}
 
 
 def test_the_loader_may_sign_in_as_its_role_and_copy_as_that_user(values: Path) -> None:
