@@ -1,11 +1,6 @@
 # What AWS names itself, the key and the application, and the version of the code. Policies and calls need them.
 locals {
-  code_version = local.automatic == 0 ? "" : substr(sha256(join("", [for name, path in local.code_files : filesha256(path)])), 0, 16)
-  code_files = {
-    "shred.py"            = "${path.module}/../../spark_jobs/shred.py"
-    "spark.zip"           = "${path.module}/../../build/spark.zip"
-    "shred_libraries.zip" = "${path.module}/../../build/shred_libraries.zip"
-  }
+  code_version    = local.automatic == 0 ? "" : substr(sha256(join("", [for name, path in local.code_files : filesha256(path)])), 0, 16)
   key_arn         = var.kms_key != null ? var.kms_key : one(aws_kms_key.onefold[*].arn)
   application_arn = one(aws_emrserverless_application.shredder[*].arn)
   application_id  = one(aws_emrserverless_application.shredder[*].id)

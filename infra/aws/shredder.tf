@@ -1,5 +1,11 @@
 # The shredder: an application of EMR Serverless, the code of the job, and the schedule that starts it.
 locals {
+  code_files = {
+    "shred.py"            = "${path.module}/../../spark_jobs/shred.py"
+    "spark.zip"           = "${path.module}/../../build/spark.zip"
+    "shred_libraries.zip" = "${path.module}/../../build/shred_libraries.zip"
+  }
+
   # The call that starts a job (EMR Serverless, StartJobRun), with the members as EventBridge Scheduler spells them. A token that
   # each invocation has of its own makes the service start one job for it, however often the call is repeated.
   code_folder = "${local.code}/${local.code_version}"

@@ -245,3 +245,16 @@ def _matches(pattern: Any, event: Any) -> bool:
         _matches(wanted, event[name]) if isinstance(wanted, dict) else event.get(name) in wanted
         for name, wanted in pattern.items()
     )
+
+
+@pytest.mark.parametrize(("shred", "made"), [("null", 0), (SHRED, 1)], ids=["by hand", "by itself"])
+def test_the_number_of_each_resource_follows_from_the_variables(values: Path, shred: str, made: int) -> None:
+    found = {
+        name: re.findall(r"^  (?:count|for_each) += (.+)$", body, re.MULTILINE)[0]
+        for name, body in resources(AWS).items()
+        if re.search(r"^  (?:count|for_each) += (?!length\(aws_)", body, re.MULTILINE)
+    }
+    given = ", ".join(f'"{name}" = try(length({one}), {one})' for name, one in found.items())
+    counts = value(values, f"{{ {given} }}", shred=shred, alert_email="data@acme.com", budget="300")
+    assert counts.keys() == found.keys()
+    assert (min(counts.values()), max(counts.values()) > 1) == (made, made == 1), counts
