@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ class Contest:
         return {"onefold": self._onefold, "from_json": self._from_json, "python": self._loop}
 
     def _onefold(self, events: Path, output: Path) -> int:
-        arguments = ShredArguments((str(events),), str(self.registry), str(output), self.format, "self-describing")
-        report = shred(self.spark, arguments, lambda: read_registry(arguments.registry, None))
+        arguments = ShredArguments((str(events),), (str(self.registry),), str(output), self.format, "self-describing")
+        report = shred(self.spark, arguments, partial(read_registry, arguments.registry, None))
         return sum(report.tables.values())
 
     def _from_json(self, events: Path, output: Path) -> int:

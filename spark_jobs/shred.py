@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from onefold.batches.shred_arguments import ShredArguments
@@ -38,7 +39,7 @@ def run(arguments: ShredArguments) -> ShredReport:
     from onefold.spark.shred.job import shred
     from onefold.spark.shred.registry import read_registry
 
-    return shred(spark, arguments, lambda: read_registry(arguments.registry, settings.registry.api_key))
+    return shred(spark, arguments, partial(read_registry, arguments.registry, settings.registry.api_key))
 
 
 if __name__ == "__main__":

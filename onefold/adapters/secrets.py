@@ -20,6 +20,16 @@ _PASSING = (408, 429)
 """HTTP: request timeout, too many requests. Like every status from 500 on, they may pass."""
 
 
+def is_reference(text: str) -> bool:
+    """Return whether a text refers to a secret, as `read_secret` takes it.
+
+    Examples:
+        >>> is_reference("env:IGLU_KEY"), is_reference("5a1e0c4f-0000-4000-8000-000000000000")
+        (True, False)
+    """
+    return _REFERENCE.fullmatch(text) is not None
+
+
 def read_password(reference: str, environ: Mapping[str, str]) -> str:
     """Return the password to which a setting refers, as `read_secret` does."""
     return read_secret(reference, environ, "password")

@@ -46,14 +46,21 @@ class AllowList:
     def problems_of_shred(self, arguments: ShredArguments) -> list[str]:
         """Return why a job may not shred these events into this folder by this registry; nothing where it may."""
         problems = [problem for place in arguments.events for problem in self._problems_of_events(place)]
-        if arguments.registry != self.registry:
-            problems += self._problems_of_place(arguments.registry, written=False)
+        problems += [one for place in arguments.registry for one in self._problems_of_registry(place.rstrip("/"))]
         # A run deletes no folder but that of a run, so the output may be an allowed folder.
         return [
             *problems,
             *self._problems_of_place(arguments.output, written=False),
             *self._problems_of_code(arguments.output),
         ]
+
+    def _problems_of_registry(self, place: str) -> list[str]:
+        """Return why a job may not read a registry; a resolver's file could name secrets, and servers to send them to."""
+        if place == self.registry:
+            return []
+        if place.endswith(".json"):
+            return [f"{place} is a resolver's file: only that of ONEFOLD_REGISTRY may be used"]
+        return self._problems_of_place(place, written=False)
 
     def _problems_of_events(self, place: str) -> list[str]:
         """Return why a job may not read events; `*` and `?` match within a name, so they never leave their folder."""

@@ -26,8 +26,9 @@ def _events(option: str, places: tuple[str, ...]) -> Iterable[str]:
     yield from (problem for place in places for problem in _problems(option, place, _ONLY_STARS))
 
 
-def _registry(option: str, place: str) -> Iterable[str]:
-    return [] if _REGISTRY.fullmatch(place) else _folder(option, place)
+def _registries(option: str, places: tuple[str, ...]) -> Iterable[str]:
+    yield from () if places else [f"{option}: expected a registry, got an empty text"]
+    yield from (problem for place in places if not _REGISTRY.fullmatch(place) for problem in _folder(option, place))
 
 
 def _folder(option: str, place: str) -> Iterable[str]:
@@ -62,7 +63,10 @@ class ShredArguments(JobArguments):
     events: Annotated[
         tuple[str, ...], Argument("files and folders of events; * and ? match within a name", "URI", check=_events)
     ]
-    registry: Annotated[str, Argument("the registry: a folder, a bucket or a server", "URI", read=_trimmed, check=_registry)]
+    registry: Annotated[
+        tuple[str, ...],
+        Argument("the registries in the order in which they are asked, or a resolver's file", "URI", check=_registries),
+    ]
     output: Annotated[str, Argument("the folder of the runs", "URI", read=_trimmed, check=_folder)]
     format: Annotated[FileFormat, Argument("csv for Redshift, parquet for BigQuery")]
     input: Annotated[ShredInput, Argument("the form of the events")]

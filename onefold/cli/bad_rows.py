@@ -6,6 +6,7 @@ import json
 import shlex
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -160,7 +161,7 @@ def _shred(context: click.Context, arguments: ShredArguments) -> ShredReport:
     from onefold.spark.shred.registry import read_registry
 
     key = read_settings(context).registry.api_key
-    return shred(spark, arguments, lambda: read_registry(arguments.registry, key))
+    return shred(spark, arguments, partial(read_registry, arguments.registry, key))
 
 
 def _day_of(file: BadFile) -> str:

@@ -26,6 +26,8 @@ from onefold.events.load.announce import announcing
 from onefold.events.load.load import Loader
 from onefold.events.load.report import EventTableReport
 from onefold.events.load.runs import FolderRuns, runs_address
+from onefold.events.registry.copies import Copies
+from onefold.events.registry.frozen import Wanted
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.open import open_registry_store
 from onefold.events.registry.registry import Registry
@@ -140,12 +142,12 @@ class EventStages:
         runs = self.folder / "runs"
         folders = sorted(str(path) for path in runs.glob("run=*/bad")) if bad else []
         arguments = ShredArguments(
-            (str(self.folder / "events"), *folders), str(self.folder / "registry"), str(runs), "parquet", "enriched-json"
+            (str(self.folder / "events"), *folders), (str(self.folder / "registry"),), str(runs), "parquet", "enriched-json"
         )
         added: list[JsonSchema] = []
 
-        def registry() -> Registry:
-            found = read_registry(arguments.registry, None)
+        def registry(wanted: Wanted, copies: Copies) -> Registry:
+            found = read_registry(arguments.registry, None, wanted, copies)
             if meanwhile:
                 self._store().add(meanwhile)
                 added.append(meanwhile)

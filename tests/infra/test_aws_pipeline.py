@@ -160,7 +160,7 @@ def test_the_job_gets_the_arguments_that_it_knows(values: Path) -> None:
     submit = value(values, "local.start_job", shred=SHRED)["JobDriver"]["SparkSubmit"]
     arguments = ShredArguments.parse(submit["EntryPointArguments"])
     assert arguments.events == ("s3://acme-collector/good/*/x", "s3://acme-events/shredded/run=*/bad")
-    assert (arguments.registry, arguments.output) == ("s3://acme-registry", f"s3://{BUCKET}/shredded")
+    assert (arguments.registry, arguments.output) == (("s3://acme-registry",), f"s3://{BUCKET}/shredded")
     assert (arguments.format, arguments.input) == ("csv", "enriched-tsv")
     assert (arguments.unknown, arguments.bad_percent) == ("bad_event", 5)
     code = f"s3://{BUCKET}/code/v1"

@@ -77,13 +77,13 @@ def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) ->
     web, app = (ShredArguments.parse(requests[name].words) for name in ("web", "app"))
     assert (web.events, web.registry) == (
         ("gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"),
-        "gs://my-project-onefold-registry",
+        ("gs://my-project-onefold-registry",),
     )
     assert (app.output, app.format, app.input, app.registry) == (
         "gs://shredded/app",
         "csv",
         "self-describing",
-        "gs://schemas",
+        ("gs://schemas",),
     )
     assert (web.unknown, app.unknown) == ("bad_event", "keep_json")
     assert {name: job["schedule"] for name, job in found.items()} == {

@@ -23,7 +23,7 @@ from onefold.events.load.load import Loader
 from onefold.events.load.report import RunReport
 from onefold.events.load.runs import FolderRuns
 from onefold.events.shred.counts import EVENTS
-from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedFile, ShreddedTable
+from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedFile, ShreddedTable, UsedSchema
 from onefold.ports.event_tables import EventTable, EventWarehouse
 
 RUNS = f"s3://{BUCKET}/shredded"
@@ -73,7 +73,7 @@ class RedshiftScene:
         usual: dict[str, Any] = {"format": "csv", "compression": "none", "bad": {}, "events": events}
         manifest = RunManifest(
             run=run, registry="/registry", inputs=(), tables=written, started_at=started, completed_at=started,
-            schemas=tuple(sorted({table.uri for table in written if table.uri})), **{**usual, **fields},
+            schemas=tuple(map(UsedSchema, sorted({table.uri for table in written if table.uri}))), **{**usual, **fields},
         )  # fmt: skip
         self._s3.put_object(Bucket=BUCKET, Key=f"shredded/run={run}/{MANIFEST}", Body=manifest.to_json().encode())
 

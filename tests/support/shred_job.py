@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ class ShredScene:
 
     def shred(self, spark: SparkSession, *more: str, events: Sequence[object] = (), **changed: object) -> ShredReport:
         arguments = ShredArguments.parse(self.words(*more, events=events, **changed))
-        return shred(spark, arguments, lambda: read_registry(arguments.registry, None))
+        return shred(spark, arguments, partial(read_registry, arguments.registry, None))
 
     def manifests(self) -> list[RunManifest]:
         """The manifests of all finished runs, the oldest first."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onefold.events.shred.counts import EVENTS
-from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedFile, ShreddedTable
+from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedFile, ShreddedTable, UsedSchema
 from onefold.schema.types import Array, Scalar, Struct, Type, parse_type
 
 ENVELOPE = (
@@ -64,7 +64,7 @@ def write_run(
     good = sum(table.rows for table in written if table.name == EVENTS) or sum(table.rows for table in written)
     usual: dict[str, Any] = {"format": "parquet", "compression": "snappy", "completed_at": started}
     usual |= {"events": good + sum(bad.values()), "bad": bad}
-    schemas = tuple(sorted({table.uri for table in written if table.uri}))
+    schemas = tuple(map(UsedSchema, sorted({table.uri for table in written if table.uri})))
     manifest = RunManifest(
         run=run, registry="/registry", inputs=(f"/in/{run}",), schemas=schemas, tables=written,
         started_at=started, **{**usual, **fields},

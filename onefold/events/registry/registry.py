@@ -22,12 +22,16 @@ class Registry:
         place: where the registry is, for errors.
         unusable: what the registry holds and cannot be used: the reason by URI, or by path for what has none.
         adopted: the tables that another loader made and that rows go to.
+        origins: the address of the registry that each schema is of, where several were read as one.
+        stale: why registries do not answer whose copies are used, by their names and addresses.
     """
 
     models: Mapping[ModelKey, tuple[JsonSchema, ...]]
     place: str
     unusable: Mapping[str, str] = field(default_factory=dict)
     adopted: AdoptedTables = field(default_factory=dict)
+    origins: Mapping[SchemaKey, str] = field(default_factory=dict)
+    stale: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, key: SchemaKey) -> JsonSchema | None:
         """Return a schema; None where the registry does not have it, or cannot use it."""

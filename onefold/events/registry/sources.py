@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from onefold.core.errors import InvalidInput, InvalidName, NotFound, Rejected, SchemaInvalid
+from onefold.core.errors import InvalidInput, InvalidName, NotFound, Rejected
 from onefold.core.text import shortened, shown_list
 from onefold.events.registry.index import INDEX_PATH, schema_path
-from onefold.events.registry.json_schema import JsonSchema, parse_schema
+from onefold.events.registry.json_schema import JsonSchema
+from onefold.events.registry.lookup import READERS, UnusableSchema, find_each, found_schema, usable_of
 from onefold.events.registry.reader import SchemaReader
 from onefold.events.registry.registry import Registry, certain_order, check_no_order, in_order
 from onefold.events.registry.schema_key import URI_PREFIX, ModelKey, SchemaKey, SchemaVer, part_problems
 from onefold.ports.objects import ObjectFinder
 
-_READERS = 8
 _MAX_VERSIONS = 10_000
 """Versions of a model that are asked for one by one; a server that answers every path would never end."""
+_MAX_UNUSABLE = 20
+"""Versions of a model that cannot be used; a server that answers every path with a page is no registry."""
 
 
 class SchemaSource(Protocol):
@@ -54,7 +57,7 @@ class ServerSource:
         return tuple(key for key in found if key.model_key == model)
 
     def find(self, key: SchemaKey) -> JsonSchema | None:
-        return _found(self._objects, f"{self._address}/{schema_path(key)}", key)
+        return found_schema(self._objects, f"{self._address}/{schema_path(key)}", key)
 
     def find_all(self, keys: Sequence[SchemaKey]) -> list[JsonSchema | None]:
         return find_each(self.find, keys)
@@ -110,53 +113,66 @@ class StaticSource:
         return tuple(schema.key for schema in ordered)
 
     def find(self, key: SchemaKey) -> JsonSchema | None:
-        return _found(self._objects, f"{self._address}/{schema_path(key)}", key)
+        return found_schema(self._objects, f"{self._address}/{schema_path(key)}", key)
 
     def find_all(self, keys: Sequence[SchemaKey]) -> list[JsonSchema | None]:
         return find_each(self.find, keys)
 
+    def read_models(self, keys: Collection[SchemaKey]) -> Registry:
+        """Return all versions of the models of some schemas, and these schemas, by their numbers.
+
+        Where no index says in which order versions were added, it is that of their numbers. What cannot be used is left out
+        by name.
+
+        Raises:
+            OnefoldError: the store does not answer, or refuses.
+        """
+        models: defaultdict[ModelKey, list[SchemaKey]] = defaultdict(list)
+        for key in keys:
+            models[key.model_key].append(key)
+        with ThreadPoolExecutor(READERS) as pool:
+            found = dict(zip(models, pool.map(self._versions_with, models, models.values()), strict=True))
+        usable = {model: tuple(one for _, one in sorted(some.items()) if isinstance(one, JsonSchema))
+                  for model, some in found.items()}  # fmt: skip
+        unusable = {key.uri: one for some in found.values() for key, one in some.items() if isinstance(one, str)}
+        return Registry({model: schemas for model, schemas in usable.items() if schemas}, self._address, unusable)
+
+    def _versions_with(self, model: ModelKey, keys: Sequence[SchemaKey]) -> dict[SchemaKey, JsonSchema | str]:
+        """Return the versions of a model, or why one cannot be used; the given ones are asked for in any case."""
+        found = dict(self._numbered(model))
+        for key in keys:
+            if key not in found and (one := usable_of(self, key)) is not None:
+                found[key] = one
+        return found
+
     def _schemas(self, model: ModelKey) -> Iterator[JsonSchema]:
-        asked = 0
+        for _, found in self._numbered(model):
+            if isinstance(found, str):
+                raise UnusableSchema(found)
+            yield found
+
+    def _numbered(self, model: ModelKey) -> Iterator[tuple[SchemaKey, JsonSchema | str]]:
+        """Yield the versions of a model, or why one cannot be used, as far as their numbers have no gap.
+
+        Raises:
+            Rejected: too many versions cannot be used.
+        """
+        asked = unusable = 0
         revision = addition = 0
         while asked < _MAX_VERSIONS:
             asked += 1
-            schema = self.find(model.at(SchemaVer(model.model, revision, addition)))
-            if schema:
-                yield schema
+            key = model.at(SchemaVer(model.model, revision, addition))
+            found = usable_of(self, key)
+            unusable += isinstance(found, str)
+            if unusable > _MAX_UNUSABLE:
+                raise Rejected(f"{self._address}: no version of {model} can be used: correct the address ({found})")
+            if found is not None:
+                yield key, found
                 addition += 1
             elif addition:
                 revision, addition = revision + 1, 0
             else:
                 return
-
-
-def find_each(find: Callable[[SchemaKey], JsonSchema | None], keys: Sequence[SchemaKey]) -> list[JsonSchema | None]:
-    """Return what `find` returns for each key; a server that takes long is asked for some at the same time."""
-    with ThreadPoolExecutor(_READERS) as pool:
-        return list(pool.map(find, keys))
-
-
-def _found(objects: ObjectFinder, place: str, key: SchemaKey) -> JsonSchema | None:
-    """Return the schema of an object; None where there is no object.
-
-    Args:
-        objects: the store.
-        place: the address of the object.
-        key: the schema that it has to be.
-
-    Raises:
-        Rejected: the object is not this schema.
-    """
-    found = objects.find(place)
-    if found is None:
-        return None
-    try:
-        schema = parse_schema(found.data)
-    except SchemaInvalid as error:
-        raise Rejected(f"{place} is not a schema: {shortened(str(error))}") from error
-    if schema.key != key:
-        raise Rejected(f"{place} describes itself as {schema.key}: correct `self`, or move it there")
-    return schema
 
 
 def open_source(address: str, objects: ObjectFinder, order: Sequence[SchemaVer] = ()) -> SchemaSource:
@@ -205,7 +221,7 @@ def read_model(source: SchemaSource, model: ModelKey, place: str) -> Registry:
 
 
 def read_all(source: SchemaSource, place: str) -> Registry:
-    """Return all schemas of a registry.
+    """Return all schemas of a registry. What it lists and cannot be used is left out by name.
 
     Args:
         source: the registry.
@@ -216,15 +232,24 @@ def read_all(source: SchemaSource, place: str) -> Registry:
         OnefoldError: the store does not answer or refuses, or cannot list schemas.
     """
     keys = source.list_keys()
-    found = source.find_all(keys)
+    found = _all_of(source, keys)
     missing = [str(key) for key, schema in zip(keys, found, strict=True) if schema is None]
     if missing:
         raise NotFound(f"{place} lists {shown_list(missing)}, and does not have them: restore them")
     models: dict[ModelKey, list[JsonSchema]] = {}
     for schema in found:
-        if schema is not None:
+        if isinstance(schema, JsonSchema):
             models.setdefault(schema.key.model_key, []).append(schema)
-    return Registry({model: tuple(schemas) for model, schemas in models.items()}, place)
+    unusable = {key.uri: why for key, why in zip(keys, found, strict=True) if isinstance(why, str)}
+    return Registry({model: tuple(schemas) for model, schemas in models.items()}, place, unusable)
+
+
+def _all_of(source: SchemaSource, keys: Sequence[SchemaKey]) -> Sequence[JsonSchema | str | None]:
+    """Return each schema, why it cannot be used, or None where the registry does not have it."""
+    try:
+        return source.find_all(keys)
+    except UnusableSchema:
+        return find_each(lambda key: usable_of(source, key), keys)
 
 
 def keys_below(source: SchemaSource, prefix: str) -> tuple[SchemaKey, ...]:

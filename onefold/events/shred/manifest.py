@@ -7,31 +7,21 @@ A loader migrates tables to the columns of a manifest and no further, whatever h
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
-from typing import Any, get_args
+from datetime import datetime
+from typing import Any
 
-from onefold.core.errors import InvalidInput, InvalidType, Rejected
-from onefold.core.names import fold_case, problems_of_name
-from onefold.core.text import shortened
-from onefold.events.registry.schema_key import SchemaKey
-from onefold.events.shred.counts import problems_of_counts
-from onefold.ports.event_tables import MANIFEST_TABLE, FileFormat
-from onefold.schema import redshift_catalog, types
+from onefold.core.errors import InvalidInput, Rejected
+from onefold.events.registry.index import digest_of
+from onefold.events.registry.registry import Registry
+from onefold.events.shred.manifest_problems import FORMATS as FORMATS
+from onefold.events.shred.manifest_problems import OPTIONAL, problems_of_manifest
+from onefold.ports.event_tables import FileFormat
 
 MANIFEST = "shredding_complete.json"
 ALGORITHM = 1
 """The version of the rules by which columns are derived and values are written. Files of another version are not loaded."""
-FORMATS: tuple[FileFormat, ...] = get_args(FileFormat)
-_RUN = re.compile(r"[0-9]{4}(?:-[0-9]{2}){5}")
-_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_VERSION = re.compile(r"[0-9a-z]{0,63}")
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
-"""Characters that JSON can hold by an escape, and no warehouse in a name or a text."""
-_FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._=-]*(?:/[A-Za-z0-9_][A-Za-z0-9._=-]*)*")
 
 
 class OtherAlgorithm(Rejected):
@@ -80,6 +70,21 @@ class ShreddedTable:
 
 
 @dataclass(frozen=True)
+class UsedSchema:
+    """A schema that a row of a run has; runs of earlier releases say its URI alone.
+
+    Attributes:
+        uri: the URI.
+        sha256: the digest of its canonical text, as the index of a registry has it.
+        registry: the address of the registry that it is of.
+    """
+
+    uri: str
+    sha256: str = ""
+    registry: str = ""
+
+
+@dataclass(frozen=True)
 class RunManifest:
     """What a run of the shredder has written.
 
@@ -87,9 +92,9 @@ class RunManifest:
         run: its name, the time of its start as YYYY-MM-DD-hh-mm-ss in UTC. Its folder is `run=` and the name.
         format: the format of the files.
         compression: `none`, `gzip`, `snappy` or `zstd`.
-        registry: the address of the registry.
+        registry: the address of the registry; of several, separated by commas.
         inputs: the addresses of the files that were read.
-        schemas: the URIs of all schemas that a row of the run has, sorted.
+        schemas: all schemas that a row of the run has, by URI.
         tables: the tables with rows.
         events: the events that were read.
         bad: the events that failed, by the kind of the first reason.
@@ -106,7 +111,7 @@ class RunManifest:
     compression: str
     registry: str
     inputs: tuple[str, ...]
-    schemas: tuple[str, ...]
+    schemas: tuple[UsedSchema, ...]
     tables: tuple[ShreddedTable, ...]
     events: int
     bad: Mapping[str, int]
@@ -124,11 +129,18 @@ class RunManifest:
 
     def to_json(self) -> str:
         """Return the content of the manifest's file."""
-        body = {name: value for name, value in asdict(self).items() if value or name not in _OPTIONAL}
+        body = {name: value for name, value in asdict(self).items() if value or name not in OPTIONAL}
         for table in body["tables"]:
             if not table["adopted"]:
                 del table["adopted"]
         return json.dumps(body, default=datetime.isoformat, ensure_ascii=False, indent=1) + "\n"
+
+
+def used_schemas(registry: Registry, uris: Collection[str]) -> tuple[UsedSchema, ...]:
+    """Return what a manifest says about some schemas of a registry, by URI."""
+    schemas = (schema for versions in registry.models.values() for schema in versions if schema.key.uri in uris)
+    used = (UsedSchema(one.key.uri, digest_of(one), registry.origins.get(one.key, registry.place)) for one in schemas)
+    return tuple(sorted(used, key=lambda one: one.uri))
 
 
 def run_folder(run: str) -> str:
@@ -163,7 +175,7 @@ def parse_manifest(text: str | bytes, place: str) -> RunManifest:
             f"{place} is by version {found['algorithm']!r} of the algorithm, and this is version {ALGORITHM}: shred its "
             "inputs again, or load it with the release that wrote it"
         )
-    problems = [f"{place}: {problem}" for problem in _problems(found)]
+    problems = [f"{place}: {problem}" for problem in problems_of_manifest(found)]
     if problems:
         raise InvalidInput(problems)
     return _manifest(found)
@@ -171,7 +183,8 @@ def parse_manifest(text: str | bytes, place: str) -> RunManifest:
 
 def _manifest(found: Mapping[str, Any]) -> RunManifest:
     times = {name: datetime.fromisoformat(found[name]) for name in ("started_at", "completed_at")}
-    lists = {name: tuple(found[name]) for name in ("inputs", "schemas")}
+    schemas = tuple(UsedSchema(one) if isinstance(one, str) else UsedSchema(**one) for one in found["schemas"])
+    lists = {"inputs": tuple(found["inputs"]), "schemas": schemas}
     tables = tuple(_table(one) for one in found["tables"])
     return RunManifest(**{**found, **times, **lists, "tables": tables})
 
@@ -179,121 +192,3 @@ def _manifest(found: Mapping[str, Any]) -> RunManifest:
 def _table(found: Mapping[str, Any]) -> ShreddedTable:
     lists = {name: tuple((column, type_) for column, type_ in found.get(name, ())) for name in ("columns", "adopted")}
     return ShreddedTable(**{**found, **lists, "files": tuple(ShreddedFile(**one) for one in found["files"])})
-
-
-_Check = Callable[[Any], bool]
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and not _UNWRITABLE.search(value)
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _are_counts(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_count, value.values()))
-
-
-def _matches(pattern: re.Pattern[str]) -> _Check:
-    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
-
-
-def _is_time(value: Any) -> bool:
-    try:
-        time = datetime.fromisoformat(value)
-        return time.tzinfo is not None and time.astimezone(UTC) is not None
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
-def _list_of(check: _Check) -> _Check:
-    return lambda value: isinstance(value, list) and all(map(check, value))
-
-
-def _is_uri(value: Any) -> bool:
-    try:
-        return bool(SchemaKey.parse(value).uri == value)
-    except (InvalidInput, AttributeError):
-        return False
-
-
-def _is_column(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_text, value)) and all(value)
-
-
-def _are_columns(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_column, value))
-
-
-def _is_table_name(value: Any) -> bool:
-    return not problems_of_name("table", value) and fold_case(value) != MANIFEST_TABLE
-
-
-_MANIFEST: Mapping[str, _Check] = {
-    "run": _matches(_RUN), "format": FORMATS.__contains__, "compression": _is_text, "registry": _is_text,
-    "inputs": _list_of(_is_text), "schemas": _list_of(_is_uri), "tables": _list_of(lambda one: isinstance(one, dict)),
-    "events": _is_count, "bad": _are_counts,
-    "started_at": _is_time, "completed_at": _is_time, "algorithm": _is_count,
-}  # fmt: skip
-_OPTIONAL: Mapping[str, _Check] = {"reasons": _are_counts, "bad_entities": _are_counts, "retried": _is_count}
-"""The fields that runs of earlier releases do not have. They are written where they hold something."""
-_TABLE: Mapping[str, _Check] = {
-    "name": _is_table_name, "base": lambda one: not problems_of_name("table", one),
-    "version": _matches(_VERSION), "uri": lambda one: one == "" or _is_uri(one), "columns": _are_columns,
-    "adopted": _list_of(_is_column), "folder": _matches(_FOLDER), "files": _list_of(lambda one: isinstance(one, dict)),
-}  # fmt: skip
-_TYPES: Mapping[str, Callable[[str], object]] = {"csv": redshift_catalog.parse_type, "parquet": types.parse_type}
-"""The types of the warehouse that takes files of a format."""
-_FILES: Mapping[str, _Check] = {"name": _matches(_FILE), "rows": _is_count, "bytes": _is_count}
-
-
-def _problems(found: Mapping[str, Any]) -> list[str]:
-    problems = _problems_of(found, {**_MANIFEST, **{name: _OPTIONAL[name] for name in _OPTIONAL if name in found}}, "")
-    tables = found.get("tables", [])
-    for number, table in enumerate(tables if not problems else []):
-        where = f"tables[{number}]."
-        wrong = _problems_of({"adopted": [], **table}, _TABLE, where)
-        problems += wrong
-        for place, file in enumerate(table["files"] if not wrong else []):
-            problems += _problems_of(file, _FILES, f"{where}files[{place}].")
-    return problems or [*_repeated("tables", [table["name"] for table in tables]), *_problems_of_tables(found)]
-
-
-def _problems_of_tables(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with values that are valid by themselves.
-
-    A file that is listed twice would be loaded twice. Where counts do not add up, files are missing or too many. A column
-    that no warehouse takes would be listed as planned for the table, and later runs with the right column would not fit.
-    """
-    rows = {table["name"]: sum(file["rows"] for file in table["files"]) for table in found["tables"]}
-    yield from problems_of_counts(found["events"], found["bad"], rows, found.get("retried", 0))
-    for number, table in enumerate(found["tables"]):
-        where = f"tables[{number}]"
-        yield from _repeated(f"{where}.files", [file["name"] for file in table["files"]])
-        yield from _repeated(f"{where}.columns", [fold_case(name) for name, _ in table["columns"]])
-        yield from (f"{where}.columns: {problem}" for problem in _problems_of_types(table["columns"], found["format"]))
-
-
-def _problems_of_types(columns: Sequence[Sequence[str]], format_: str) -> Iterator[str]:
-    for name, type_ in columns:
-        try:
-            _TYPES[format_](type_)
-        except InvalidType as error:
-            yield f"{name}: {error}"
-
-
-def _problems_of(found: Mapping[str, Any], checks: Mapping[str, _Check], where: str) -> list[str]:
-    problems = [f"{where}{name} is missing" for name in checks if name not in found]
-    problems += [f"{where}{name} is unknown" for name in found if name not in checks]
-    return problems + [
-        f"{where}{name} is not valid: {shortened(str(found[name]))}"
-        for name, check in checks.items()
-        if name in found and not check(found[name])
-    ]
-
-
-def _repeated(where: str, names: Sequence[str]) -> list[str]:
-    counts = Counter(names)
-    return [f"{where} has {name} twice" for name in sorted(counts) if counts[name] > 1]

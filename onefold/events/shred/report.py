@@ -28,6 +28,7 @@ class ShredReport:
         unusable: the schemas of the registry that cannot be used, with the reasons; their entities are unknown.
         bad_entities: the entities that were set apart from their events, by kind.
         retried: the entities of earlier bad rows that became rows.
+        stale: the registries that do not answer and whose copies were used, with the reasons.
     """
 
     run: str | None
@@ -44,6 +45,7 @@ class ShredReport:
     unusable: Mapping[str, str] = field(default_factory=dict)
     bad_entities: Mapping[str, int] = field(default_factory=dict)
     retried: int = 0
+    stale: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the report as one line of JSON."""
@@ -56,6 +58,7 @@ class ShredReport:
         if not self.inputs:
             read = f"{self.output}: no new files, so no run; {counted(self.taken, 'file')} read by earlier runs"
             return "\n".join([*lines, read])
+        lines += [f"registry that does not answer, its copy was used: {one}: {why}" for one, why in self.stale.items()]
         lines += [f"schema that cannot be used: {schema}: {reason}" for schema, reason in self.unusable.items()]
         lines += [f"{table}: {counted(rows, 'row')}" for table, rows in self.tables.items()]
         lines += [f"bad, {kind}: {counted(count, 'event')}" for kind, count in self.bad.items()]

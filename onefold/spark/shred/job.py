@@ -12,11 +12,13 @@ from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.text import shown_lines, shown_list
 from onefold.events.load.runs import runs_address
+from onefold.events.registry.copies import Copies
+from onefold.events.registry.frozen import Wanted
 from onefold.events.registry.registry import Registry
 from onefold.events.shred.alarms import KNOWN_FOR, log_late, log_run
 from onefold.events.shred.bad_reasons import most_frequent
 from onefold.events.shred.counts import problems_of_counts
-from onefold.events.shred.manifest import RunManifest, ShreddedTable
+from onefold.events.shred.manifest import RunManifest, ShreddedTable, used_schemas
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.report import ShredReport
 from onefold.events.shred.runs import not_taken, problems_of_input, start_of
@@ -24,19 +26,24 @@ from onefold.events.shred.set_aside import SetAside, StoredFile, problems_of_nam
 from onefold.events.shred.tally import Tally
 from onefold.spark.shred.files import placed_tables
 from onefold.spark.shred.form import FORMS
+from onefold.spark.shred.named_schemas import named_schemas
 from onefold.spark.shred.output import Output
 from onefold.spark.shred.places import find_events, plain_address
 from onefold.spark.shred.quarantine import DamagedFile, problems_of_ends, with_readable
+from onefold.spark.shred.registry import FolderCopies
 from onefold.spark.shred.write import count_records, write_run
 
+ReadRegistry = Callable[[Wanted, Copies], Registry]
+"""Reads the registries. Takes what collects the schemas that the events name, and the copies of earlier runs."""
 
-def shred(spark: SparkSession, arguments: ShredArguments, read_registry: Callable[[], Registry]) -> ShredReport:
+
+def shred(spark: SparkSession, arguments: ShredArguments, read_registry: ReadRegistry) -> ShredReport:
     """Shred the files of events that no manifest lists.
 
     Args:
         spark: the session.
         arguments: those of the job.
-        read_registry: reads all schemas of the registry.
+        read_registry: reads the schemas of the registries.
 
     Raises:
         InvalidInput: there are no such events, or the registry or the output cannot be used.
@@ -56,8 +63,11 @@ def shred(spark: SparkSession, arguments: ShredArguments, read_registry: Callabl
     if not files:
         return report
     started = datetime.now(UTC)
-    plan = plan_shred(read_registry(), arguments.format, arguments.input, started, arguments.unknown)
-    return _Job(spark, arguments, output, plan, started).run(files, replace(report, unusable=plan.unusable))
+    copies = FolderCopies(output.folder, dry_run=arguments.dry_run)
+    registry = read_registry(lambda: named_schemas(spark, arguments, started, files), copies)
+    plan = plan_shred(registry, arguments.format, arguments.input, started, arguments.unknown)
+    report = replace(report, unusable=plan.unusable, stale=registry.stale)
+    return _Job(spark, arguments, output, registry, plan, started).run(files, report)
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,7 @@ class _Job:
     spark: SparkSession
     arguments: ShredArguments
     output: Output
+    registry: Registry
     plan: ShredPlan
     started: datetime
 
@@ -128,9 +139,9 @@ class _Job:
             run=run,
             format=self.plan.format,
             compression=FORMS[self.plan.format].compression,
-            registry=plain_address(self.arguments.registry),
+            registry=",".join(plain_address(address) for address in self.arguments.registry),
             inputs=tuple(files),
-            schemas=tuple(sorted(tally.schemas)),
+            schemas=used_schemas(self.registry, tally.schemas),
             tables=written.tables,
             events=tally.events,
             bad=bad,

@@ -1,37 +1,95 @@
-"""The registry of a run, read once, at its start."""
+"""The registries of a run, read once, at its start, and their copies in the output folder."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
+import hashlib
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from onefold.adapters.objects_at import objects_at
+from onefold.adapters.secrets import is_reference, read_secret
 from onefold.core.errors import InvalidInput
-from onefold.events.registry.adopted import read_adopted
-from onefold.events.registry.folder import read_folder
+from onefold.events.registry.copies import Copies, RegistryCopy, parse_copy
+from onefold.events.registry.frozen import Wanted, freeze
+from onefold.events.registry.reading import PatientObjects, RegistryAt
 from onefold.events.registry.registry import Registry
-from onefold.events.registry.sources import ServerSource, StaticSource, open_source, read_all
+from onefold.events.registry.resolver import ListedRegistry, RegistryList, is_resolver, listed, parse_resolver
+from onefold.spark.io.filesystem import Folder
 from onefold.spark.shred.places import plain_address
 
+COPIES = "_registries"
 
-def read_registry(address: str, api_key: str | None) -> Registry:
-    """Return all schemas of a registry.
+
+class FolderCopies:
+    """Copies of registries in the output folder, `_registries/3f0c....json`. A dry run keeps none."""
+
+    def __init__(self, output: Folder, *, dry_run: bool) -> None:
+        self._output = output
+        self._dry_run = dry_run
+
+    def find(self, registry: str) -> RegistryCopy | None:
+        """Return the copy of a registry; None where there is none.
+
+        Raises:
+            InvalidInput: the file is not a copy.
+        """
+        path = _path(registry)
+        return parse_copy(self._output.read(path), f"{self._output.uri}/{path}") if self._output.has(path) else None
+
+    def save(self, copy: RegistryCopy) -> None:
+        if not self._dry_run:
+            self._output.write(_path(copy.registry), copy.to_json())
+
+
+def _path(registry: str) -> str:
+    return f"{COPIES}/{hashlib.sha256(registry.encode()).hexdigest()[:32]}.json"
+
+
+def read_registry(addresses: Sequence[str], api_key: str | None, wanted: Wanted, copies: Copies) -> Registry:
+    """Return the schemas of an ordered list of registries.
 
     Args:
-        address: a folder, gs://, s3://, https://HOST/PATH of static files with an index, or https://HOST/api of a server.
-        api_key: the key for a server.
+        addresses: folders, gs://, s3://, https://HOST/PATH of static files or https://HOST/api of servers, in the order in
+            which they are asked; or the file of a resolver's configuration.
+        api_key: the key for the one server.
+        wanted: the schemas that the input names, for registries that cannot be listed.
+        copies: the copies of earlier runs.
 
     Raises:
-        InvalidInput: there is no such folder, or the registry has no schemas.
-        OnefoldError: the registry does not answer or refuses, or its schemas cannot be listed.
+        InvalidInput: there is no such folder, the list is not valid, or the registries have no schemas.
+        OnefoldError: a registry does not answer, or refuses.
     """
-    place = plain_address(address).removeprefix("file:") if address.startswith("file:/") else plain_address(address)
-    place = f"/{place.lstrip('/')}" if address.startswith("file:/") else place
-    objects = objects_at(place, api_key)
-    source = open_source(place, objects)
-    is_folder = isinstance(source, StaticSource) and "://" not in place
-    registry = read_folder(Path(place)) if is_folder else read_all(source, place)
-    if not registry.models:
-        raise InvalidInput(f"{address}: expected a registry, got no schema: add one with `onefold schema add`")
-    # Another server has no settings to read.
-    return registry if isinstance(source, ServerSource) else replace(registry, adopted=read_adopted(place, objects))
+    registries = read_list([_place(address) for address in addresses], api_key)
+    registry = freeze(registries, _opened, wanted, copies, datetime.now(UTC))
+    if not registry.models and not registry.unusable:
+        raise InvalidInput(f"{registry.place}: expected a registry, got no schema: add one with `onefold schema add`")
+    return registry
+
+
+def read_list(places: Sequence[str], api_key: str | None) -> RegistryList:
+    """Return the list of registries that addresses or a resolver's file name.
+
+    Raises:
+        InvalidInput: the list or the file is not valid.
+        OnefoldError: the file, or a key to which it refers, cannot be read.
+    """
+    if len(places) != 1 or not is_resolver(places[0]):
+        return listed(places, api_key)
+    found = objects_at(places[0], api_key).find(places[0])
+    if found is None:
+        raise InvalidInput(f"{places[0]} does not exist: name the file of a resolver's configuration, or a registry")
+    return parse_resolver(found.data, places[0], _key)
+
+
+def _key(text: str) -> str:
+    return read_secret(text, os.environ, "key of the registry") if is_reference(text) else text
+
+
+def _opened(one: ListedRegistry) -> RegistryAt:
+    return RegistryAt(one.address, PatientObjects(objects_at(one.address, one.api_key)))
+
+
+def _place(address: str) -> str:
+    place = plain_address(address)
+    return f"/{place.removeprefix('file:').lstrip('/')}" if address.startswith("file:/") else place

@@ -72,7 +72,7 @@ def count_records(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, Sto
         InvalidInput: a file cannot be read for another reason.
     """
     tallies = spark.sparkContext.accumulator(Tally(), _Tallies())
-    with _unread_file_named(spark, inputs):
+    with unread_file_named(spark, inputs):
         _blocks(spark, plan, inputs, tallies, dry_run=True).write.format("noop").mode("overwrite").save()
     return tallies.value
 
@@ -96,13 +96,13 @@ def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredF
     # In the order of the numbers, so that it is known which blocks are in a file.
     rows = blocks.sortWithinPartitions(*FOLDER_COLUMNS, NUMBER).select(*FOLDER_COLUMNS, F.col(DATA).cast("string"))
     writer = rows.write.partitionBy(*FOLDER_COLUMNS).mode("append").options(**_HADOOP, lineSep=form.end)
-    with _unread_file_named(spark, inputs):
+    with unread_file_named(spark, inputs):
         writer.option("maxRecordsPerFile", form.blocks).text(run.uri)
     return tallies.value
 
 
 @contextmanager
-def _unread_file_named(spark: SparkSession, inputs: Mapping[str, StoredFile]) -> Iterator[None]:
+def unread_file_named(spark: SparkSession, inputs: Mapping[str, StoredFile]) -> Iterator[None]:
     """Turn the error of a file that Spark cannot read into one line with its address.
 
     Args:
@@ -163,13 +163,17 @@ def _blocks(
         tallies: takes the counts of each task.
         dry_run: True where only the counts matter.
     """
-    _set_sizes(spark, sum(file.size for file in inputs.values()))
     folders = {number: staged_parts(table.folder) for number, table in enumerate(plan.tables)}
     worker = Worker(plan, FORMS[plan.format], {**folders, BAD_ROWS: staged_parts(BAD)}, tallies.add, dry_run)
+    return map_in_arrow(read_records(spark, inputs), worker.run, _RESULT)
+
+
+def read_records(spark: SparkSession, inputs: Mapping[str, StoredFile]) -> DataFrame:
+    """Return the records of files, as bytes, in tasks that are neither tiny nor huge."""
+    _set_sizes(spark, sum(file.size for file in inputs.values()))
     # Names of files are taken as they are, whatever signs of patterns are in them.
     reader = spark.read.options(__globPaths__="false", recursiveFileLookup="true", lineSep="\n")
-    records = reader.text([hadoop_address(address) for address in inputs]).select(F.col("value").cast("binary"))
-    return map_in_arrow(records, worker.run, _RESULT)
+    return reader.text([hadoop_address(address) for address in inputs]).select(F.col("value").cast("binary"))
 
 
 def _set_sizes(spark: SparkSession, size: int) -> None:

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from onefold.core.errors import InvalidInput
-from onefold.events.shred.manifest import OtherAlgorithm, RunManifest, ShreddedFile, ShreddedTable, parse_manifest
+from onefold.events.shred.manifest import (
+    OtherAlgorithm,
+    RunManifest,
+    ShreddedFile,
+    ShreddedTable,
+    UsedSchema,
+    parse_manifest,
+)
 
 CLICKS = ShreddedTable(
     "com_acme_ad_click_1",
@@ -26,7 +33,7 @@ EVENTS = ShreddedTable(
 )
 MANIFEST = RunManifest(
     "2026-11-23-08-00-00", "parquet", "snappy", "gs://registry", ("gs://in/é.json",),
-    ("iglu:com.acme/ad_click/jsonschema/1-0-0",), (CLICKS, EVENTS), 6, {"invalid": 1},
+    (UsedSchema("iglu:com.acme/ad_click/jsonschema/1-0-0", "0" * 64, "gs://registry"),), (CLICKS, EVENTS), 6, {"invalid": 1},
     datetime(2026, 11, 23, 8, tzinfo=UTC), datetime(2026, 11, 23, 8, 5, tzinfo=UTC),
 )  # fmt: skip
 
@@ -43,6 +50,11 @@ def test_reasons_are_written_where_there_are_any_and_runs_of_earlier_releases_ha
     assert "reasons" not in json.loads(MANIFEST.to_json())
     known = replace(MANIFEST, reasons={"id is missing": 1})
     assert parse_manifest(known.to_json(), "m.json") == known
+
+
+def test_a_manifest_of_an_earlier_release_says_the_uris_of_schemas_alone() -> None:
+    uri = "iglu:com.acme/ad_click/jsonschema/1-0-0"
+    assert parse_manifest(changed(schemas=[uri]), "m.json").schemas == (UsedSchema(uri),)
 
 
 def test_the_rows_of_a_table_are_those_of_its_files() -> None:
@@ -63,6 +75,7 @@ def test_another_version_of_the_algorithm_is_named(algorithm: Any) -> None:
         ({"started_at": "2026-11-23T08:00:00"}, "started_at is not valid"),
         ({"started_at": "0001-01-01T00:00:00+14:00"}, "started_at is not valid"),
         ({"schemas": ["com.acme/x"]}, "schemas is not valid"),
+        ({"schemas": [{"uri": "iglu:com.acme/x/jsonschema/1-0-0"}]}, "schemas is not valid"),
         ({"color": 1}, "color is unknown"),
         ({"reasons": {"id is missing": "1"}}, "reasons is not valid"),
         ({"events": 7}, "expected 6 rows, one of each good event, got 5 in events"),

@@ -14,6 +14,8 @@ from support.shred_job import CLICK, ShredScene, click, events_in, scene_with_cl
 
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput
+from onefold.events.registry.copies import Copies
+from onefold.events.registry.frozen import Wanted
 from onefold.events.registry.registry import Registry
 from onefold.spark.shred import blocks
 from onefold.spark.shred.job import shred
@@ -54,7 +56,8 @@ def test_each_event_is_a_row_or_a_bad_row(spark: SparkSession, scene: ShredScene
     assert all(one["reasons"] for one in bad)
     assert {one["original"] for one in bad} == {"nonsense", click("x"), click(9, NEXT), "\udcff"}  # type: ignore[arg-type]
     assert (manifest.events, report.events, manifest.format) == (10, 10, format_)
-    assert manifest.schemas == (CLICK, NEWER)
+    registry = str(scene.registry)
+    assert [(one.uri, one.registry) for one in manifest.schemas] == [(CLICK, registry), (NEWER, registry)]
     assert report.tables == {"com_acme_ad_click_1": 6}
 
 
@@ -164,9 +167,9 @@ def test_of_two_runs_with_the_same_files_the_later_one_gives_way(spark: SparkSes
     scene.write("a.txt", [click(1)])
     arguments = ShredArguments.parse(scene.words())
 
-    def meanwhile() -> Registry:
+    def meanwhile(wanted: Wanted, copies: Copies) -> Registry:
         scene.shred(spark)
-        return read_registry(arguments.registry, None)
+        return read_registry(arguments.registry, None, wanted, copies)
 
     with pytest.raises(InputsTaken, match=r"a\.txt meanwhile"):
         shred(spark, arguments, meanwhile)
@@ -179,9 +182,9 @@ def test_two_runs_at_once_with_different_files_both_finish(spark: SparkSession, 
     scene.write("b/2.txt", [click(2)])
     arguments = ShredArguments.parse(scene.words(events=[scene.events / "a"]))
 
-    def meanwhile() -> Registry:
+    def meanwhile(wanted: Wanted, copies: Copies) -> Registry:
         scene.shred(spark, events=[scene.events / "b"])
-        return read_registry(arguments.registry, None)
+        return read_registry(arguments.registry, None, wanted, copies)
 
     shred(spark, arguments, meanwhile)
     first, second = scene.manifests()

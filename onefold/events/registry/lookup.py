@@ -1,0 +1,65 @@
+"""One look-up of a schema in a store of objects, and several at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+from onefold.core.errors import InvalidInput, Rejected
+from onefold.core.text import shortened
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
+from onefold.events.registry.schema_key import SchemaKey
+from onefold.ports.objects import ObjectFinder
+
+READERS = 8
+"""The look-ups at the same time."""
+Found = TypeVar("Found")
+
+
+class SchemaFinder(Protocol):
+    """Finds one schema, as a `SchemaSource` does."""
+
+    def find(self, key: SchemaKey) -> JsonSchema | None:
+        """Return a schema; None where the registry does not have it."""
+
+
+class UnusableSchema(Rejected):
+    """A registry has something under a key that is not the schema of this key."""
+
+
+def find_each(find: Callable[[SchemaKey], Found], keys: Sequence[SchemaKey]) -> list[Found]:
+    """Return what `find` returns for each key; a server that takes long is asked for some at the same time."""
+    with ThreadPoolExecutor(READERS) as pool:
+        return list(pool.map(find, keys))
+
+
+def found_schema(objects: ObjectFinder, place: str, key: SchemaKey) -> JsonSchema | None:
+    """Return the schema of an object; None where there is no object.
+
+    Args:
+        objects: the store.
+        place: the address of the object.
+        key: the schema that it has to be.
+
+    Raises:
+        UnusableSchema: the object is not this schema.
+    """
+    found = objects.find(place)
+    if found is None:
+        return None
+    try:
+        schema = parse_schema(found.data)
+    except InvalidInput as error:
+        raise UnusableSchema(f"{place} is not a schema: {shortened(str(error))}") from error
+    if schema.key != key:
+        raise UnusableSchema(f"{place} describes itself as {schema.key}: correct `self`, or move it there")
+    return schema
+
+
+def usable_of(source: SchemaFinder, key: SchemaKey) -> JsonSchema | str | None:
+    """Return a schema, why it cannot be used, or None where the registry does not have it."""
+    try:
+        return source.find(key)
+    except UnusableSchema as error:
+        return str(error)
