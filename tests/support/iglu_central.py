@@ -15,7 +15,7 @@ from onefold.events.registry.import_plan import ImportPlan, KnownSchemas, plan_i
 from onefold.events.registry.index import Index
 from onefold.events.registry.json_schema import JsonSchema, other_format, parse_schema
 from onefold.events.registry.published import Published
-from onefold.events.registry.schema_key import SchemaKey
+from onefold.events.registry.schema_key import ModelKey, SchemaKey
 
 PART = Path(__file__).parents[3] / "shared" / "data" / "iglu_central_part.json"
 needs_the_part = pytest.mark.skipif(not PART.exists(), reason=f"{PART} is not there")
@@ -40,3 +40,16 @@ def imported() -> ImportPlan:
             left_out[key.uri] = other_format(key.format) if key.format != "jsonschema" else str(error)
     known = KnownSchemas(Index(), (), lambda _: None, TARGETS)
     return plan_import(known, Published(tuple(schemas.values()), frozenset(schemas), left_out), "2026-11-26T18:00:00Z")
+
+
+def models() -> dict[ModelKey, tuple[JsonSchema, ...]]:
+    """Return the versions of each model."""
+    found: dict[ModelKey, list[JsonSchema]] = {}
+    for schema in imported().added:
+        found.setdefault(schema.key.model_key, []).append(schema)
+    return {model: tuple(schemas) for model, schemas in found.items()}
+
+
+def rules_of(schema: JsonSchema) -> dict[str, Any]:
+    """Return the rules of a schema without what describes it."""
+    return {name: value for name, value in schema.json.items() if name not in ("self", "$schema")}

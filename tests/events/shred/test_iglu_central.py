@@ -11,14 +11,13 @@ from functools import cache
 from typing import Any
 
 import pytest
-from support.iglu_central import documents, imported, needs_the_part
+from support.iglu_central import documents, imported, models, needs_the_part, rules_of
 from support.schema_data import data_of, wrong_data_of
 from support.typed_rows import csv_differing, csv_unfit, parquet_fits, parquet_values, same_cell
 
 from onefold.events.registry.ddl import TARGETS, build_table, create_statements
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.registry import Registry
-from onefold.events.registry.schema_key import ModelKey
 from onefold.events.shred.bad_rows import BadRow
 from onefold.events.shred.manifest import FORMATS
 from onefold.events.shred.plan import ShredPlan, plan_shred
@@ -30,13 +29,6 @@ START = datetime(2026, 11, 23, 8, tzinfo=UTC)
 DATA = 9
 """The columns of the envelope come first."""
 SAMPLE = 20
-
-
-def models() -> dict[ModelKey, tuple[JsonSchema, ...]]:
-    found: dict[ModelKey, list[JsonSchema]] = {}
-    for schema in imported().added:
-        found.setdefault(schema.key.model_key, []).append(schema)
-    return {model: tuple(schemas) for model, schemas in found.items()}
 
 
 @cache
@@ -59,10 +51,6 @@ def test_every_model_has_a_table(target: Any) -> None:
         created = [statement for statement in create_statements(table) if statement.startswith("CREATE TABLE")]
         assert len(created) == 1 + len(table.recovered), model
     assert len(tables) == 295
-
-
-def rules_of(schema: JsonSchema) -> dict[str, Any]:
-    return {name: value for name, value in schema.json.items() if name not in ("self", "$schema")}
 
 
 def shredded(shredder: Shredder, schema: JsonSchema, data: Any) -> Shredded:

@@ -1,0 +1,87 @@
+"""Events of Iglu Central's schemas, shredded, loaded into BigQuery and read back equal to the oracle."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from support.event_loads import EventScene, states
+from support.iglu_central import models, needs_the_part, rules_of
+from support.schema_data import data_of
+from support.shred_oracle import EPOCH
+from support.shredded_runs import write_run
+from support.typed_rows import parquet_values, same_cell
+
+from onefold.events.registry.json_schema import JsonSchema
+from onefold.events.registry.registry import Registry
+from onefold.events.shred.manifest import ShreddedTable
+from onefold.events.shred.plan import PlannedTable, ShredPlan, plan_shred
+from onefold.events.shred.shredder import Shredder
+
+DATA = 9
+"""The columns of the envelope come first."""
+MODELS = 60
+
+pytestmark = needs_the_part
+Written = dict[int, list[tuple[Any, ...]]]
+
+
+def written(
+    plan: ShredPlan, schemas: Iterable[JsonSchema], chance: random.Random
+) -> tuple[Written, dict[str, tuple[JsonSchema, Any]]]:
+    """Return the rows of events by table, and the schema and data of each event by its id; what does not fit is left out."""
+    shredder, rows = Shredder(plan), Written()
+    events: dict[str, tuple[JsonSchema, Any]] = {}
+    for schema in schemas:
+        for extreme in (False, True):
+            data, id_ = data_of(chance, rules_of(schema), extreme), f"event-{len(events)}"
+            event = {"schema": schema.key.uri, "data": data, "event_id": id_, "collector_tstamp": "2026-11-23T08:00:00Z"}
+            found = shredder.shred(json.dumps(event))
+            if found.bad is None:
+                ((place, row),) = found.rows
+                rows.setdefault(place, []).append(tuple(row))
+                events[id_] = (schema, data)
+    return rows, events
+
+
+def shredded_table(table: PlannedTable) -> ShreddedTable:
+    return ShreddedTable(table.name, table.base, table.version, table.uri, table.columns, table.folder, ())
+
+
+def as_cell(value: Any) -> Any:
+    """Return a value of BigQuery's client as Parquet has it: times are numbers."""
+    if isinstance(value, dict):
+        return {name: as_cell(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [as_cell(inner) for inner in value]
+    if isinstance(value, datetime):
+        return (value.astimezone(UTC).replace(tzinfo=None) - EPOCH) // timedelta(microseconds=1)
+    return (value - EPOCH.date()).days if isinstance(value, date) else value
+
+
+@pytest.mark.long
+def test_events_of_many_versions_are_loaded_and_read_back_equal(events: EventScene, chance: random.Random) -> None:
+    some = dict(chance.sample(sorted(models().items()), MODELS))
+    plan = plan_shred(Registry(some, "Iglu Central"), "parquet", "self-describing")
+    rows, made = written(plan, (schema for schemas in some.values() for schema in schemas), chance)
+    names = {place: [name for name, _ in plan.tables[place].columns] for place in rows}
+    tables = [
+        (shredded_table(plan.tables[place]), [dict(zip(names[place], row, strict=True)) for row in found])
+        for place, found in rows.items()
+    ]
+    write_run(events.folder, "2026-11-23-08-00-00", tables)
+    assert states(events.load()) == ["loaded"]
+    read = 0
+    for place in rows:
+        columns = plan.tables[place].columns[DATA:]
+        for row in events.dataset.client.list_rows(f"{events.dataset.name}.{plan.tables[place].name}"):
+            schema, data = made[row["root_id"]]
+            typed = parquet_values(columns, rules_of(schema), data)
+            cells = [as_cell(row[name]) for name, _ in columns]
+            assert all(same_cell(*one, cell) for one, cell in zip(typed, cells, strict=True)), (schema.key, data, cells)
+            read += 1
+    assert read == len(made) > MODELS
