@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support.event_loads import EventScene, states
+from support.shredded_runs import ENVELOPE, click_table, envelope, write_run
 
 from onefold.events.shred.manifest import MANIFEST
 
@@ -70,3 +73,19 @@ def test_a_table_shows_the_schema_that_it_is_at_and_its_labels(
     assert table.labels == {"onefold_base": "com_acme_click", "onefold_version": "1"}
     assert table.time_partitioning.field == "root_tstamp"
     assert table.clustering_fields == ["root_id"]
+
+
+def test_rows_go_to_the_columns_of_an_adopted_table_by_their_names(events: EventScene) -> None:
+    events.dataset.land(
+        "com_acme_click_1", {"mine": "DATE", "Id": "INT64", **dict(reversed(ENVELOPE)), "s": "STRUCT<a INT64>"}
+    )
+    found = events.warehouse.find("com_acme_click_1")
+    assert found is not None
+    columns = [("Id", "INT64"), ZIP, ("s", "STRUCT<a INT64, b STRING>")]
+    table = replace(click_table("1-0-0", columns), adopted=found.columns)
+    write_run(events.folder, FIRST, [(table, [{**envelope("a"), "Id": 1, "zip": "A", "s": {"a": 2, "b": "B"}}])])
+    assert states(events.load()) == ["loaded"]
+    assert events.rows("Id", "zip", "s.a", "s.b", "mine") == [(1, "A", 2, "B", None)]
+    after = events.warehouse.find("com_acme_click_1")
+    assert after is not None
+    assert after.columns == (*found.columns[:-1], ("s", "STRUCT<a INT64, b STRING>"), ZIP)

@@ -19,12 +19,14 @@ from onefold.events.load.load import Loader
 from onefold.events.load.runs import FolderRuns
 from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedFile, ShreddedTable
-from onefold.ports.event_tables import Columns, EventTable
+from onefold.ports.event_tables import Columns, EventTable, FoundTable
 from onefold.ports.objects import StoredObject
 
 START = datetime(2026, 11, 23, 8, tzinfo=UTC)
 _TYPES = st.sampled_from(["INT64", "STRING", "ARRAY<DATE>", "STRUCT<a INT64>", "ARRAY<STRUCT<a INT64, b STRUCT<c DATE>>>"])
 TABLES = ("com_acme_click_1", "com_acme_click_2", "events")
+ADOPTED: dict[str, Columns] = {TABLES[1]: (("mine", "DATE"), ("id", "INT64"), *reversed(ENVELOPE), ("old", "STRING"))}
+"""A table of another loader: its columns are in another order, and no schema has some of them."""
 
 
 class Folder:
@@ -57,13 +59,16 @@ def _wider(draw: st.DataObject, type_: str) -> str:
     return type_.removesuffix(closing) + ">" * (len(closing) - 1) + f", f{len(type_)} STRING>" if closing == ">" else type_
 
 
-def manifest(number: int, states: dict[str, Columns], rows: dict[str, int]) -> RunManifest:
+def manifest(
+    number: int, states: dict[str, Columns], rows: dict[str, int], adopted: dict[str, Columns] | None = None
+) -> RunManifest:
     at = START + timedelta(seconds=number)
     tables = tuple(
         ShreddedTable(
             name, "com_acme_click", name[-1] if name != "events" else "",
             f"iglu:com.acme/click/jsonschema/1-0-{number}" if name != "events" else "",
             (*ENVELOPE, *columns), f"name={name}", (ShreddedFile("part-1.parquet", rows[name], 10),),
+            (adopted or {}).get(name, ()),
         )
         for name, columns in states.items()
         if rows[name]
@@ -97,9 +102,10 @@ def test_whatever_loaders_do_at_once_the_rows_of_each_run_are_there_once(draw: s
     for _ in range(draw.draw(st.integers(0, 3))):
         states.append({name: next_state(draw, columns) for name, columns in states[-1].items()})
     counts = st.fixed_dictionaries(dict.fromkeys(TABLES, st.integers(0, 2)))
-    runs = [manifest(number, state, draw.draw(counts)) for number, state in enumerate(states)]
+    adopted = ADOPTED if draw.draw(st.booleans()) else {}
+    runs = [manifest(number, state, draw.draw(counts), adopted) for number, state in enumerate(states)]
     order = draw.draw(st.permutations(range(len(runs))))
-    folder, tables = Folder(), MemoryTables()
+    folder, tables = Folder(), MemoryTables({name: FoundTable(columns) for name, columns in adopted.items()})
 
     def shred(step: Any) -> None:
         for number in order:
@@ -117,10 +123,13 @@ def test_whatever_loaders_do_at_once_the_rows_of_each_run_are_there_once(draw: s
         assert tables.rows.get(name, Counter()) == loaded
         with_rows = [number for number, run in enumerate(runs) if _rows(run, name)]
         if not with_rows:
-            assert name not in tables.tables  # nothing is created for rows that never came
+            assert (name in tables.tables) is (name in adopted)  # nothing is created for rows that never came
             continue
         last = with_rows[-1]
-        assert tables.tables[name].columns == (*ENVELOPE, *states[last][name])
+        if name in adopted:
+            assert tables.tables[name].columns == (*adopted[name], *states[last][name][1:])  # all but id
+        else:
+            assert tables.tables[name].columns == (*ENVELOPE, *states[last][name])
         assert tables.tables[name].uri in ("", f"iglu:com.acme/click/jsonschema/1-0-{last}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from onefold.core.errors import SchemaConflict
 from onefold.events.load.plan import EventTablePlan, Facts, TableAltered, Wanted, plan_table
 from onefold.ports.event_tables import Columns, EventTable, FoundTable, KnownColumns
 from onefold.schema.growth import grown
+from onefold.schema.redshift_catalog import grown_type as redshift_grown
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 ID, ZIP, GEO = ("id", "INT64"), ("zip", "STRING"), ("geo", "STRUCT<lat FLOAT64>")
@@ -163,3 +165,71 @@ def test_a_run_of_another_registry_is_refused_before_anything_is_listed(other: t
         plan(wanted(ID, other), found(ID, ZIP), listed(ID, ZIP))
     with pytest.raises(SchemaConflict, match="t_1: the run has columns that the table cannot hold"):
         plan(wanted(ID, other), found(ID), listed(ID), listed(ID, ZIP, minute=5, loaded=False))
+
+
+MINE = ("mine", "DATE")
+
+
+def adopted(*columns: tuple[str, str]) -> Wanted:
+    return Wanted(replace(table(*columns), is_adopted=True), NOON)
+
+
+def test_an_adopted_table_gets_what_it_lacks_behind_its_own_columns() -> None:
+    made = plan(adopted(MINE, ID, ZIP), found(MINE, ID))
+    assert (made.action, columns(made), made.added, made.is_listed) == ("change", (MINE, ID, ZIP), ("zip",), False)
+
+
+def test_an_adopted_table_is_never_created() -> None:
+    with pytest.raises(SchemaConflict, match="t_1 was adopted, and does not exist: restore it"):
+        plan(adopted(MINE, ID), None)
+
+
+def test_an_adopted_table_that_was_altered_before_its_first_run_is_adopted_again() -> None:
+    with pytest.raises(TableAltered) as caught:
+        plan(adopted(MINE, ID), found(MINE, ("more", "INT64"), ID))
+    assert "t_1: column more INT64 is in the table alone" in caught.value.problems
+    assert "adopt it again by `onefold schema adopt --record`" in caught.value.problems[-1]
+
+
+def test_a_table_that_is_adopted_again_takes_what_a_person_has_added() -> None:
+    known = listed(MINE, ID)
+    made = plan(adopted(MINE, ID, ZIP), found(MINE, ID, ZIP), known)
+    assert (made.action, columns(made), made.is_listed) == ("none", (MINE, ID, ZIP), False)
+
+
+def in_redshift(*is_: tuple[str, str]) -> EventTablePlan:
+    run = wanted(("id", "BIGINT"), ("zip", "VARCHAR(10)"))
+    return plan_table(run, Facts((), FoundTable(is_), ()), redshift_grown)
+
+
+@pytest.mark.parametrize(
+    ("is_", "after"),
+    [
+        ([("id", "BIGINT")], ("BIGINT", "VARCHAR(10)")),
+        ([("id", "BIGINT"), ("zip", "VARCHAR(5)")], ("BIGINT", "VARCHAR(10)")),
+        ([("id", "VARCHAR(19)"), ("zip", "VARCHAR(5000)")], ("VARCHAR(19)", "VARCHAR(5000)")),
+    ],
+)
+def test_a_table_that_was_not_adopted_is_taken_where_redshift_can_bring_it_to_the_run(
+    is_: list[tuple[str, str]], after: tuple[str, str]
+) -> None:
+    assert tuple(type_ for _, type_ in columns(in_redshift(*is_))) == after
+
+
+@pytest.mark.parametrize(
+    ("is_", "named"),
+    [
+        ([("id", "INT")], "column id: it is INT and cannot hold BIGINT"),
+        ([("zip", "CHAR(5)")], "column zip: it is CHAR(5) and cannot hold VARCHAR(10)"),
+        ([("zip", "VARCHAR(10)"), ("id", "BIGINT")], "column id: it is not at its place"),
+        ([("zip", "VARCHAR(10)")], "column id: BIGINT is missing, and a column can only be added behind all others"),
+        ([("old", "DATE"), ("id", "BIGINT"), ("zip", "VARCHAR(10)")], "column old: DATE is where another column belongs"),
+    ],
+)
+def test_a_table_that_was_not_adopted_is_refused_where_redshift_cannot_bring_it_to_the_run(
+    is_: list[tuple[str, str]], named: str
+) -> None:
+    with pytest.raises(SchemaConflict) as caught:
+        in_redshift(*is_)
+    assert f"t_1: the run has columns that the table cannot hold: {named}" in str(caught.value)
+    assert "`onefold schema adopt` maps columns by their names" in caught.value.problems[-1]
