@@ -133,6 +133,7 @@ class RunManifest:
         for table in body["tables"]:
             if not table["adopted"]:
                 del table["adopted"]
+        body["schemas"] = [asdict(one) if one.sha256 else one.uri for one in self.schemas]
         return json.dumps(body, default=datetime.isoformat, ensure_ascii=False, indent=1) + "\n"
 
 
