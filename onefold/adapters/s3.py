@@ -1,4 +1,4 @@
-"""The adapter of Amazon S3: small objects, read whole. Credentials, region and endpoint are those of the environment."""
+"""The adapter of Amazon S3: objects, read and written whole. Credentials and endpoint are those of the environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from onefold.core.errors import InvalidInput, NotFound, Rejected, TryAgain
 from onefold.core.extras import how_to_install
 from onefold.core.text import reason_of
-from onefold.ports.objects import StoredObject, generation_of
+from onefold.ports.objects import NEW, ObjectChanged, StoredObject, generation_of
 
 MAX_OBJECT = 64_000_000
 """Bytes, as in Cloud Storage."""
@@ -18,6 +18,7 @@ _ADDRESS = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])/(?P<na
 _SECONDS = 30
 # S3, "Error responses", https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, 2025-11.
 _MISSING = frozenset({"NoSuchKey", "404"})
+_EXISTS = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
 _TRANSIENT = frozenset({"InternalError", "RequestTimeout", "ServiceUnavailable", "SlowDown", "ExpiredToken", "500", "503"})
 
 
@@ -84,6 +85,24 @@ class S3Objects:
         if data is None:
             raise NotFound(f"there is no object {address}: correct the address")
         return data
+
+    def write(self, address: str, data: bytes, generation: int | None = None) -> int:
+        """Write a whole object, and return its generation.
+
+        Args:
+            address: s3://BUCKET/NAME.
+            data: the content.
+            generation: `NEW` where the object must not exist, which S3 checks; None writes in any case.
+
+        Raises:
+            ObjectChanged: the object exists; nothing was written.
+            Rejected: S3 refuses to write it.
+            TryAgain: S3 failed, and may answer later.
+        """
+        bucket, name = _parts(address)
+        condition = {"IfNoneMatch": "*"} if generation == NEW else {}
+        self._answer(address, lambda client: client.put_object(Bucket=bucket, Key=name, Body=data, **condition))
+        return generation_of(data)
 
     def _answer(self, address: str, ask: Callable[[Any], Result]) -> Result | None:
         """Return what S3 answers; None where the object does not exist.
@@ -161,12 +180,15 @@ def _check_missing(address: str, error: Any) -> None:
     """Check that an error means that the object does not exist.
 
     Raises:
+        ObjectChanged: the object exists, and must not.
         TryAgain: S3 failed, and may answer later.
         Rejected: S3 refuses to return the object.
     """
     code = str(error.response.get("Error", {}).get("Code", ""))
     if code in _MISSING:
         return
+    if code in _EXISTS:
+        raise ObjectChanged(f"{address}: written by somebody else: run the command again") from error
     if code in _TRANSIENT:
         raise TryAgain(f"{address}: {reason_of(error)}: try again") from error
     advice = "grant s3:GetObject and s3:ListBucket" if code == "AccessDenied" else "check the bucket and the region"

@@ -15,11 +15,11 @@ from onefold.batches.request import BatchRequest
 from onefold.batches.shred_arguments import ShredArguments, ShredInput, Unknown
 from onefold.cli.batch import run_batch, wait_option
 from onefold.cli.common import ERROR, OK, as_json, print_lines, project, read_settings
+from onefold.cli.kept_entities import address_of_runs, from_table
 from onefold.cli.output import echo_json, output_console
 from onefold.cli.program import CommandGroup
 from onefold.cli.registry_options import address_of, registry_option
 from onefold.cli.table_arguments import dry_run_option
-from onefold.core.errors import InvalidInput
 from onefold.core.text import counted
 from onefold.ports.event_tables import FileFormat
 
@@ -36,6 +36,9 @@ _MOST_SHOWN = 50
 @click.group("bad-rows", cls=CommandGroup)
 def bad_rows() -> None:
     """Count the bad rows of the shredder, and shred them again."""
+
+
+bad_rows.add_command(from_table)
 
 
 @bad_rows.command()
@@ -165,21 +168,12 @@ def _shred(context: click.Context, arguments: ShredArguments) -> ShredReport:
 
 
 def _day_of(file: BadFile) -> str:
-    return file.run.rpartition("run=")[2][:10]
+    return file.run.removeprefix("run=")[:10]
 
 
 def _bad_files(context: click.Context, runs: str | None) -> BadFiles:
-    """Return the bad rows of the folder that a command line or the settings name.
-
-    Raises:
-        InvalidInput: neither of them names one.
-    """
     from onefold.adapters.objects_at import run_objects_at
     from onefold.events.load.bad_files import BadFiles
-    from onefold.events.load.runs import runs_address
 
-    runs = runs or read_settings(context).events.runs
-    if not runs:
-        raise InvalidInput("expected --runs: name the folder, or set ONEFOLD_EVENTS_RUNS")
-    address = runs_address(runs)
+    address = address_of_runs(context, runs)
     return BadFiles(address, run_objects_at(address))

@@ -60,6 +60,11 @@ EXAMPLES = {
         "onefold bad-rows summary --runs gs://b/shredded",
         "onefold bad-rows summary --runs gs://b/shredded --run 2026-11-23-08-00-00 --json",
     ),
+    "bad-rows from-table": (
+        "onefold bad-rows from-table --runs gs://b/shredded --registry gs://schemas --dataset events --dry-run",
+        "onefold bad-rows from-table --runs s3://b/runs --registry s3://schemas --target redshift --database dev "
+        "--schema atomic --role default --workgroup events",
+    ),
     "bad-rows retry": (
         "onefold bad-rows retry --runs gs://b/runs --registry gs://schemas --format parquet --input enriched-tsv --dry-run",
         "onefold bad-rows retry --runs gs://b/runs --registry gs://schemas --format parquet --input enriched-tsv --wait",

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from onefold.events.load.load import Loader
     from onefold.events.load.report import EventTableReport, RunReport
 
-_TARGETS = ("bigquery", "redshift")
+TARGETS = ("bigquery", "redshift")
 
 
 @click.command("load-shredded")
 @click.option("--runs", metavar="URI", help="The folder of the runs.  [default: ONEFOLD_EVENTS_RUNS]")
 @click.option("--dataset", metavar="D", help="The dataset of the tables.  [default: ONEFOLD_EVENTS_DATASET]")
-@click.option("--target", "to", type=click.Choice(_TARGETS), default=_TARGETS[0], show_default=True, help="The warehouse.")
+@click.option("--target", "to", type=click.Choice(TARGETS), default=TARGETS[0], show_default=True, help="The warehouse.")
 @redshift_options
 @click.option("--dry-run", is_flag=True, help="Say what would be created, changed and loaded, without doing so.")
 @project

@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from onefold.events.registry.store import RegistryStore
     from onefold.ports.objects import ObjectWriter
 
-registry_option = click.option(
-    "--registry",
-    metavar="ADDRESS",
-    help="A folder, gs://BUCKET/FOLDER, s3://BUCKET/FOLDER, https://HOST/PATH with static files, or https://HOST/api, a "
-    "server.  [default: ONEFOLD_REGISTRY]",
+REGISTRY_HELP = (
+    "A folder, gs://BUCKET/FOLDER, s3://BUCKET/FOLDER, https://HOST/PATH with static files, or https://HOST/api, a "
+    "server.  [default: ONEFOLD_REGISTRY]"
 )
+registry_option = click.option("--registry", metavar="ADDRESS", help=REGISTRY_HELP)
 _KEY = "onefold.registry_key"
 
 

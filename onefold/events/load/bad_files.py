@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.events.load.runs import FolderRuns, RunObjects
 from onefold.events.shred.manifest import MANIFEST
-from onefold.events.shred.runs import BAD, COMMITS, inputs_of
+from onefold.events.shred.runs import BAD, COMMITS, KEPT, inputs_of
 from onefold.ports.objects import FileLister, FileReader
 
 _READERS = 16
@@ -23,20 +23,16 @@ class BadObjects(RunObjects, FileLister, FileReader, Protocol):
 
 
 class BadFile(NamedTuple):
-    """A file of bad rows: the address of its run's folder, and its name in the folder `bad` there."""
+    """A file of bad rows: the folder of its run, without that of the runs, the address of its own folder, and its name."""
 
     run: str
+    folder: str
     name: str
 
     @property
     def address(self) -> str:
         """The address of the file."""
         return f"{self.folder}/{self.name}"
-
-    @property
-    def folder(self) -> str:
-        """The address of the folder that the file is in."""
-        return f"{self.run}/{BAD}"
 
 
 @dataclass(frozen=True)
@@ -52,9 +48,10 @@ class BadFiles:
     objects: BadObjects
 
     def waiting(self, names: Collection[str] = ()) -> list[BadFile]:
-        """Return the files of bad rows that no run has read, those of the oldest run first.
+        """Return the files of bad rows that no run has read, those of the oldest run first, and of kept entities.
 
-        Bad rows of a run without a manifest do not count: its inputs are read again.
+        Bad rows of a run without a manifest do not count: its inputs are read again. The folder of a run whose kept entities
+        were taken from the table of unknown entities may be gone.
 
         Args:
             names: the names of runs, `2026-11-23-08-00-00`; empty for all.
@@ -71,7 +68,12 @@ class BadFiles:
             chosen = [run for run in runs if inputs[run] is not None and (not names or run.rpartition("run=")[2] in names)]
             listed = list(pool.map(lambda run: self._files(f"{run}/{BAD}"), chosen))
         taken = {_one_form(place) for found in (*inputs.values(), *commits) for place in found or ()}
-        files = [BadFile(run, name) for run, names in zip(chosen, listed, strict=True) for name in sorted(names)]
+        files = [
+            BadFile(run.rpartition("/")[2], f"{run}/{BAD}", name)
+            for run, found in zip(chosen, listed, strict=True)
+            for name in sorted(found)
+        ]
+        files += [file for file in self._kept() if not names or file.run.removeprefix("run=") in names]
         return [file for file in files if not file.name.startswith((".", "_")) and file.address not in taken]
 
     def lines(self, file: BadFile) -> Iterator[str]:
@@ -83,6 +85,12 @@ class BadFiles:
         """
         for line in self.objects.read_file(_path(file.address)).split(b"\n"):
             yield line.decode(errors="replace")
+
+    def _kept(self) -> Iterator[BadFile]:
+        for path in sorted(self._files(f"{self.address}/{KEPT}")):
+            run, _, name = path.partition("/")
+            if name:
+                yield BadFile(run, f"{self.address}/{KEPT}/{run}", name)
 
     def _files(self, folder: str) -> list[str]:
         try:

@@ -17,6 +17,8 @@ _NAME = "%Y-%m-%d-%H-%M-%S"
 _RUN = re.compile(r"run=([0-9]{4}(?:-[0-9]{2}){5})(?:/(.+))?")
 BAD = "bad"
 """The folder of bad rows in the folder of a run."""
+KEPT = "kept"
+"""The folder of entities that were taken from the table of unknown entities, below the output folder."""
 COMMITS = "_commits"
 """The folder of the manifests in the order in which their runs finished, below the output folder."""
 STARTED = "_started"
@@ -166,7 +168,7 @@ def not_taken(found: Mapping[str, Value], taken: Collection[str]) -> dict[str, V
 
 
 def problems_of_input(path: str, finished: Collection[str]) -> str | None:
-    """Return why a file below the output folder cannot be an input; None for bad rows of a finished run.
+    """Return why a file below the output folder cannot be an input; None for bad rows of a finished run and kept entities.
 
     Args:
         path: the path below the output folder.
@@ -174,9 +176,12 @@ def problems_of_input(path: str, finished: Collection[str]) -> str | None:
 
     Examples:
         >>> problems_of_input("run=2026-11-23-08-00-00/bad/part-0.json", {"2026-11-23-08-00-00"})
+        >>> problems_of_input("kept/run=2026-11-23-08-00-00/0f0b-00000.json", ())
         >>> problems_of_input("run=2026-11-23-08-00-00/events/part-0", ())
         'holds rows of a run: name its folder bad, or other events'
     """
+    if path.startswith(f"{KEPT}/"):
+        return None
     match = _RUN.fullmatch(path)
     if match is None or not (match[2] or "").startswith(f"{BAD}/"):
         return "holds rows of a run: name its folder bad, or other events"

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from onefold.events.shred.bad_rows import Kind
 from onefold.ports.event_tables import FileFormat
+from onefold.ports.kept_entities import UNKNOWN_ENTITIES
 
 Unknown = Literal["bad_event", "bad_entity", "keep_json"]
 """bad_event: the whole event is a bad row.
@@ -15,14 +16,15 @@ keep_json: the event is loaded, and the JSON of the entity is a row of the table
 UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
 UNKNOWN_KINDS: frozenset[Kind] = frozenset({"unknown_schema", "newer_version", "no_table"})
 """The kinds of problems by which the schema of an entity is unknown or unusable, whatever its data is."""
-UNKNOWN_TABLE = "unknown_entities"
+UNKNOWN_TABLE = UNKNOWN_ENTITIES
 """The table of unknown entities. The table of a schema ends in the number of a model, so no schema has this name."""
 _COLUMNS: Mapping[str, tuple[str, str]] = {
     "schema_uri": ("VARCHAR(1024)", "STRING"), "place": ("VARCHAR(255)", "STRING"), "run": ("VARCHAR(2048)", "STRING"),
-    "data": ("VARCHAR(65535)", "STRING"),
+    "data": ("VARCHAR(60000)", "STRING"),
 }  # fmt: skip
 """The columns after those of the envelope, with Redshift's type and BigQuery's. `run` is the folder of the run that has
-written the row, as the manifest table of the loader names it."""
+written the row, as the manifest table of the loader names it. A row of a result of Redshift's Data API has at most 64 KB
+(Data API, "Considerations"), so that `data` has a little less."""
 
 
 def unknown_columns(format_: FileFormat) -> tuple[tuple[str, str], ...]:
@@ -30,7 +32,7 @@ def unknown_columns(format_: FileFormat) -> tuple[tuple[str, str], ...]:
 
     Examples:
         >>> unknown_columns("csv")[-1], unknown_columns("parquet")[0]
-        (('data', 'VARCHAR(65535)'), ('schema_uri', 'STRING'))
+        (('data', 'VARCHAR(60000)'), ('schema_uri', 'STRING'))
     """
     place = 0 if format_ == "csv" else 1
     return tuple((name, types[place]) for name, types in _COLUMNS.items())

@@ -34,7 +34,7 @@ class UnknownRows:
         """Return the row of an entity.
 
         Raises:
-            DoesNotFit: a column cannot hold its value, as a JSON text of more than 65,535 bytes in Redshift.
+            DoesNotFit: a column cannot hold its value, as a JSON text of more than 60,000 bytes in Redshift.
         """
         key, texts = SchemaKey.parse(entity.uri), (entity.uri, entity.place, self._run, json_text(entity.data))
         values = [convert(text) for convert, text in zip(self._converters, texts, strict=True)]
