@@ -18,7 +18,7 @@ from onefold.cli.common import ERROR, OK, as_json, print_lines, project, read_se
 from onefold.cli.kept_entities import address_of_runs, from_table
 from onefold.cli.output import echo_json, output_console
 from onefold.cli.program import CommandGroup
-from onefold.cli.registry_options import address_of, registry_option
+from onefold.cli.registry_options import REGISTRY_HELP, address_of
 from onefold.cli.table_arguments import dry_run_option
 from onefold.core.text import counted
 from onefold.ports.event_tables import FileFormat
@@ -90,7 +90,7 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
 @bad_rows.command()
 @_runs
 @_run
-@registry_option
+@click.option("--registry", "registries", metavar="ADDRESS", multiple=True, help=REGISTRY_HELP)
 @click.option(
     "--format",
     "format_",
@@ -109,7 +109,7 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
 @as_json
 @click.pass_context
 def retry(
-    context: click.Context, /, runs: str | None, names: Sequence[str], registry: str | None, format_: str, input_: str,
+    context: click.Context, /, runs: str | None, names: Sequence[str], registries: Sequence[str], format_: str, input_: str,
     unknown: str, wait: bool, dry_run: bool, project: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Shred the bad rows again that no run has read again, as a new run of the same folder.
@@ -126,7 +126,8 @@ def retry(
         else:
             print_lines("no bad rows wait: nothing to do")
         return OK
-    words = _words(found.address, files, address_of(read_settings(context), registry), format_, input_, unknown)
+    addresses = registries or [address_of(read_settings(context), None)]
+    words = _words(found.address, files, addresses, format_, input_, unknown)
     ShredArguments.parse(words)
     if not as_json:
         print_lines(f"{counted(len(files), 'file')} of bad rows of {counted(len({file.run for file in files}), 'run')}")
@@ -136,9 +137,11 @@ def retry(
     return _on_this_machine(context, words, dry_run=dry_run, as_json=as_json)
 
 
-def _words(output: str, files: Sequence[BadFile], registry: str, format_: str, input_: str, unknown: str) -> tuple[str, ...]:
+def _words(
+    output: str, files: Sequence[BadFile], registries: Sequence[str], format_: str, input_: str, unknown: str
+) -> tuple[str, ...]:
     folders = dict.fromkeys(file.folder.replace("file:///", "file:/", 1) for file in files)
-    places = (f"--registry={registry}", f"--output={output.replace('file:///', 'file:/', 1)}")
+    places = ("--registry", *registries, f"--output={output.replace('file:///', 'file:/', 1)}")
     return ("--events", *folders, *places, f"--format={format_}", f"--input={input_}", f"--unknown={unknown}")
 
 

@@ -102,7 +102,7 @@ def test_a_dry_run_names_the_job_that_would_read_them(run: Run, tmp_path: Path) 
     assert shown.code == 0
     assert shown.out.splitlines() == [
         "1 file of bad rows of 1 run",
-        f"would run shred.py --events file:{tmp_path}/run={FIRST}/bad --registry=/r --output=file:{tmp_path} --format=csv "
+        f"would run shred.py --events file:{tmp_path}/run={FIRST}/bad --registry /r --output=file:{tmp_path} --format=csv "
         "--input=enriched-tsv --unknown=bad_event",
     ]
     check_json(run(*words, "--dry-run", "--json").out)

@@ -76,7 +76,7 @@ def test_bad_rows_in_a_bucket_are_read_again_by_a_batch(
     assert (outcome.code, outcome.err, outcome.out.splitlines()[0]) == (0, "", "1 file of bad rows of 1 run")
     jobs.may_end.set()
     assert list(jobs.ran.get(timeout=30).pyspark_batch.args) == [
-        "--events", "gs://lake/shredded/run=2026-11-23-08-00-00/bad", "--registry=gs://schemas",
+        "--events", "gs://lake/shredded/run=2026-11-23-08-00-00/bad", "--registry", "gs://schemas",
         "--output=gs://lake/shredded", "--format=parquet", "--input=enriched-tsv", "--unknown=keep_json",
     ]  # fmt: skip
 
