@@ -17,7 +17,7 @@ from onefold.core.errors import (
     ViewNameTaken,
 )
 from onefold.core.names import TableId, fold_case
-from onefold.ports.warehouse import StoredView, Warehouse
+from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.labels import LABEL, TABLE_LABEL, owner_digest
 from onefold.refresh.landed_note import all_landed, landed_note
@@ -30,7 +30,7 @@ from onefold.schema.treatment import treat
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.clean import RENDERER, clean_columns, clean_query, clean_warnings, closed_query, waiting_columns
-from onefold.views.table_policies import is_of_tool, table_policies
+from onefold.views.table_policies import gone_tenants, is_of_tool, table_policies
 from onefold.views.tool_rows import tool_versions
 from onefold.views.united_tools import check_no_tool
 
@@ -52,7 +52,7 @@ class CleanKind:
 
     outlives_versions: ClassVar[bool] = True
 
-    warehouse: Warehouse
+    warehouse: BaseWarehouse
     base: TableId
     settings: Settings
     closing: bool = False
@@ -144,7 +144,8 @@ class CleanKind:
         if self.settings.rules_for(self.base).of_united:  # an earlier release wrote such views
             check_no_tool(self.base, [version for version in found if version.id in covered], self.settings)
         landed = all_landed(source.columns, [version.columns for version in found], stored.query if stored else "")
-        policies = table_policies(self.settings, self.base, found)
+        gone = gone_tenants(self.warehouse, self.settings, self.base, found, [column.name for column in source.columns])
+        policies = table_policies(self.settings, self.base, [*found, *gone])
         treatments = [treat(column, landed[fold_case(column.name)], policies) for column in source.columns]
         head = settings_comment(self.settings.rules_for(self.base))
         # A version is noted only if the view that is read has it, so that no message about it takes a shortcut before that.

@@ -14,7 +14,7 @@ from dataclasses import replace
 from onefold.core.errors import AccessDenied, PolicyTagsDenied, Rejected
 from onefold.core.log import LogSeverity
 from onefold.core.names import TableId
-from onefold.ports.warehouse import Warehouse
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.refresh.announce import keep
 from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
@@ -24,7 +24,7 @@ Say = Callable[[LogSeverity, str, str], None]
 """Called with the severity, the text and the event of a line of the log."""
 
 
-def keeps_clean(warehouse: Warehouse, base: TableId, settings: Settings, say: Say = lambda *_: None) -> bool:
+def keeps_clean(warehouse: BaseWarehouse, base: TableId, settings: Settings, say: Say = lambda *_: None) -> bool:
     """Return whether the clean view of a table has to be kept: because there are policies, or since it was written by some.
 
     A clean view outlives the policies of onefold.yaml. Then every column of it is undecided, and masked therefore.
@@ -57,7 +57,7 @@ def keeps_clean(warehouse: Warehouse, base: TableId, settings: Settings, say: Sa
     return settings.policies is not None
 
 
-def tighten_clean(warehouse: Warehouse, base: TableId, settings: Settings) -> None:
+def tighten_clean(warehouse: BaseWarehouse, base: TableId, settings: Settings) -> None:
     """Write the clean view over the current view as it is, for all versions, where there is a clean view.
 
     Where there is no current view, the clean view is closed until there is one; and where the warehouse refuses the text, as
@@ -108,7 +108,7 @@ def _unseen_views(view: TableId) -> str:
     )
 
 
-def _exists(warehouse: Warehouse, base: TableId, settings: Settings) -> bool:
+def _exists(warehouse: BaseWarehouse, base: TableId, settings: Settings) -> bool:
     # A person's command without onefold.yaml knows no policies: CleanKind refuses it, as it refuses other policies.
     if not settings.keep_view_settings and not keeps_clean(warehouse, base, settings):
         return False

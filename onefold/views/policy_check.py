@@ -20,7 +20,7 @@ from onefold.schema.types import Array, Struct, Type
 from onefold.schema.versions import active_versions, fold
 from onefold.settings.environment import Settings
 from onefold.settings.unknown_keys import near_name
-from onefold.views.table_policies import is_of_tool, table_policies
+from onefold.views.table_policies import gone_tenants, is_of_tool, table_policies
 from onefold.views.tool_rows import tool_versions
 
 SAMPLES = 1_000
@@ -70,7 +70,8 @@ def check_policies(warehouse: BaseWarehouse, base: TableId, settings: Settings) 
         raise NotFound(f"there is no version of {base}{near}: correct the name")
     source = warehouse.get_view(settings.current_view_of(base))
     columns = source.columns if source and source.is_view else source_columns(fold(versions, rules, table=base))
-    policies = table_policies(settings, base, found)
+    gone = gone_tenants(warehouse, settings, base, found, [column.name for column in columns])
+    policies = table_policies(settings, base, [*found, *gone])
     clean = warehouse.get_view(settings.clean_view_of(base))
     landed = all_landed(columns, [version.columns for version in found], clean.query if clean and clean.is_view else "")
     treated = (treat(column, landed[fold_case(column.name)], policies) for column in columns)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from onefold.core.names import TableId, fold_hidden
 from onefold.existing.tools.dlt import VARIANT
+from onefold.merge.stored_base import read_base, read_log
+from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.column_policy import ColumnPolicies, TablePolicies, UnitedPolicies, VariantPolicies
+from onefold.schema.columns import Column
+from onefold.schema.types import Scalar
 from onefold.schema.versions import Version, table_of
 from onefold.settings.environment import Settings
+
+_UNKNOWN = Scalar("STRING")
 
 
 def is_of_tool(settings: Settings, base: TableId) -> bool:
@@ -23,7 +29,7 @@ def table_policies(settings: Settings, base: TableId, found: Sequence[Version]) 
     Args:
         settings: those of the installation; without policies every column waits.
         base: the base name of the versioned tables, or a united table.
-        found: all versions; of a united table, the tables that it is united of.
+        found: all versions; of a united table, the tables that it is united of, and the `gone_tenants`.
     """
     policies, rules = settings.policies or ColumnPolicies(), settings.rules_for(base)
     own = policies.of_table(base)
@@ -36,6 +42,33 @@ def table_policies(settings: Settings, base: TableId, found: Sequence[Version]) 
         of_tenant = policies.of_table(table_of(base, version, rules.names))
         columns.setdefault(of_tenant, set()).update(fold_hidden(column.name) for column in version.columns)
     return UnitedPolicies(own.rules, tuple((one, frozenset(names)) for one, names in columns.items()))
+
+
+def gone_tenants(
+    warehouse: BaseWarehouse, settings: Settings, base: TableId, found: Sequence[Version], columns: Iterable[str]
+) -> tuple[Version, ...]:
+    """Return the tables that a united table has lost and of which its base still has rows, as versions without types.
+
+    What a tenant has hidden stays hidden while its rows are there. Which columns its table had is not known any more, so it
+    counts as having each.
+
+    Args:
+        warehouse: where the base is.
+        settings: those of the installation.
+        base: the table; one that is not united has lost none.
+        found: the tables that there are.
+        columns: the columns of the view over the base.
+    """
+    rules = settings.rules_for(base)
+    if not rules.of_united:
+        return ()
+    place = rules.base_place(base)
+    stored = read_base(warehouse, place)
+    merged = read_log(warehouse, place, stored).merged if stored else frozenset()
+    had = tuple(Column(name, _UNKNOWN) for name in columns if fold_hidden(name) != fold_hidden(rules.version_column or ""))
+    return tuple(
+        Version(gone, had, table=base.table, dataset=gone) for gone in sorted(merged - {version.id for version in found})
+    )
 
 
 def _variants(found: Sequence[Version], is_of_tool: bool) -> Iterator[tuple[str, str]]:

@@ -53,13 +53,13 @@ class Tenants:
             f"tables: {{{self.into}.orders: {{keys: [id]}}}}\n{policies}"
         )
 
-    def come(self, tenant: str, columns: Mapping[str, str]) -> None:
-        """A tenant that is new, with its dataset and table."""
+    def come(self, tenant: str, columns: Mapping[str, str], rows: list[Row] | None = None) -> None:
+        """A tenant that is new, with its dataset and table, and with the rows of its name unless others are given."""
         name = f"{self.prefix}_{tenant}"
         self.dataset.client.create_dataset(name)
         fields = ", ".join(f"{column} {type_}" for column, type_ in {**columns, METADATA: METADATA_TYPE}.items())
         self.dataset.run(f"CREATE TABLE `{name}.orders` ({fields})")
-        self.land(tenant, CHANGES[tenant])
+        self.land(tenant, CHANGES[tenant] if rows is None else rows)
 
     def land(self, tenant: str, rows: list[Row]) -> None:
         name = f"{self.prefix}_{tenant}"
@@ -137,6 +137,31 @@ def test_tables_of_many_tenants_are_one_by_commands_and_messages(run: Run, tenan
     tenants.dataset.run(f"DELETE FROM `{table}_base` WHERE dataset = '{tenants.prefix}_crux'")
     tenants.leave("crux")
     assert {row["dataset"][-4:] for row in tenants.rows(current)} == {"acme", "bolt"}
+
+
+@pytest.mark.emulator
+def test_what_a_tenant_hides_stays_hidden_until_the_base_has_none_of_its_rows(run: Run, tenants: Tenants) -> None:
+    table, clean = f"{tenants.into}.orders", f"{tenants.into}__views_clean.orders"
+    hidden, shown = (f"{tenants.prefix}_{name}.orders" for name in ("crux", "bolt"))
+    tenants.write_settings(
+        f"policies:\n  {hidden}: {{id: clear, mail: drop}}\n  {shown}: {{'*': clear}}\n  {table}: {{dataset: clear}}\n"
+    )
+    tenants.come("crux", CRUX)
+    tenants.come("bolt", {**CRUX, "note": "STRING"}, [change("INSERT", "1", id="1", total="1")])
+    assert run("refresh", table).code == 0
+    assert run("merge", table).code == 0
+    tenants.leave("crux")
+    other, row = tenants.rows(clean)
+    assert (other["dataset"][-4:], row["dataset"][-4:]) == ("bolt", "crux")
+    assert "mail" not in row
+    assert (row["id"], row["total"]) == ("1", None), "nothing decides about the total of the tenant that left"
+    assert run("policies", "check", table).code == 2
+
+    tenants.dataset.run(f"DELETE FROM `{table}_base` WHERE dataset = '{tenants.prefix}_crux'")
+    assert run("merge", table, "--rebuild", "--yes").code == 0
+    assert run("refresh", table).code == 0
+    (row,) = tenants.rows(clean)
+    assert (row["dataset"][-4:], row["mail"], row["total"]) == ("bolt", None, "1")
 
 
 @pytest.mark.long
