@@ -65,9 +65,8 @@ def _checked(address: str) -> str:
     """
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-        raise InvalidInput(
-            f"{address!r} is not a registry: write https://HOST/PATH, and put a key in ONEFOLD_REGISTRY_APIKEY"
-        )
+        shown = address if parts.username is None else f"{parts.scheme}://...@{parts.hostname}"  # never the password
+        raise InvalidInput(f"{shown!r} is not a registry: write https://HOST/PATH, and put a key in ONEFOLD_REGISTRY_APIKEY")
     return address
 
 
@@ -101,7 +100,9 @@ def _document(address: str, answer: requests.Response, end: float) -> StoredObje
     if status in _TRANSIENT or status >= _SERVER_ERROR:
         raise TryAgain(f"{address}: the server answers {status}: try again")
     if status != requests.codes.ok:
-        advice = "; set ONEFOLD_REGISTRY_APIKEY to a key that may read" if status in (401, 403) else ""
+        advice = (
+            "; give a key that may read: ONEFOLD_REGISTRY_APIKEY, or apikey of the resolver" if status in (401, 403) else ""
+        )
         raise Rejected(f"{address}: the server answers {status}{advice}")
     if answer.headers.get("Content-Encoding", "identity") != "identity":
         raise Rejected(f"{address}: the server compresses its answer, which nobody asked for: turn compression off there")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,14 +21,18 @@ _PASSING = (408, 429)
 """HTTP: request timeout, too many requests. Like every status from 500 on, they may pass."""
 
 
-def is_reference(text: str) -> bool:
-    """Return whether a text refers to a secret, as `read_secret` takes it.
+def key_or_text(text: str) -> str:
+    """Return the key to which a text refers, as `read_secret` takes it; another text is the key itself.
 
     Examples:
-        >>> is_reference("env:IGLU_KEY"), is_reference("5a1e0c4f-0000-4000-8000-000000000000")
-        (True, False)
+        >>> key_or_text("5a1e0c4f-0000-4000-8000-000000000000")
+        '5a1e0c4f-0000-4000-8000-000000000000'
+
+    Raises:
+        Rejected: the variable, the file or the secret cannot be read.
+        TryAgain: Secret Manager does not answer.
     """
-    return _REFERENCE.fullmatch(text) is not None
+    return read_secret(text, os.environ, "key of the registry") if _REFERENCE.fullmatch(text) else text
 
 
 def read_password(reference: str, environ: Mapping[str, str]) -> str:

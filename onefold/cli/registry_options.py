@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from onefold.ports.objects import ObjectWriter
 
 REGISTRY_HELP = (
-    "A folder, gs://BUCKET/FOLDER, s3://BUCKET/FOLDER, https://HOST/PATH with static files, or https://HOST/api, a "
-    "server.  [default: ONEFOLD_REGISTRY]"
+    "A folder, gs://BUCKET/FOLDER, s3://BUCKET/FOLDER, https://HOST/PATH with static files, https://HOST/api, a "
+    "server; or, to read, the file of Iglu's resolver, resolver.json.  [default: ONEFOLD_REGISTRY]"
 )
 registry_option = click.option("--registry", metavar="ADDRESS", help=REGISTRY_HELP)
 _KEY = "onefold.registry_key"
@@ -82,17 +82,38 @@ def open_registry(context: click.Context, registry: str | None, order: Sequence[
 
     Raises:
         NotFound: there is no such folder.
+        InvalidInput: the order is given for several registries.
         OnefoldError: the registry cannot be read.
     """
     from onefold.adapters.objects_at import objects_at
-    from onefold.events.registry.sources import StaticSource, open_source
+    from onefold.adapters.secrets import key_or_text
+    from onefold.events.registry.merged import MergedSource
+    from onefold.events.registry.resolver import is_resolver, read_list
 
     settings = read_settings(context)
-    address = address_of(settings, registry)
-    source = open_source(address, objects_at(address, _api_key(context, settings)), order)
-    if isinstance(source, StaticSource) and "://" not in address:
+    address, key = address_of(settings, registry), _api_key(context, settings)
+    if not is_resolver(address):
+        return _open_at(address, key, order)
+    if order:
+        raise InvalidInput(f"{address} names several registries: leave --order out, or name one registry")
+    registries = read_list([address], key, objects_at, key_or_text)
+    opened = {one: _open_at(one.address, one.api_key, is_one_of_many=True) for one in registries.registries}
+    return MergedSource(registries, opened)
+
+
+def _open_at(
+    address: str, api_key: str | None, order: Sequence[SchemaVer] = (), *, is_one_of_many: bool = False
+) -> SchemaSource:
+    from onefold.adapters.objects_at import objects_at
+    from onefold.events.registry.sources import StaticSource, open_source
+
+    objects = objects_at(address, api_key)
+    source = open_source(address, objects, order)
+    if not isinstance(source, StaticSource):
+        return source
+    if "://" not in address:
         return _FolderSource(Path(address), order)
-    return source
+    return StaticSource(address, objects, by_number=True) if is_one_of_many else source  # as the shredder reads them
 
 
 def warn_of_unusable(source: SchemaSource | Registry) -> None:
@@ -169,13 +190,17 @@ def open_store(context: click.Context, registry: str | None, dry_run: bool = Fal
 
     Raises:
         NotFound: the folder holds schemas without an index.
+        InvalidInput: several registries are named.
         OnefoldError: the registry cannot be written.
     """
     from onefold.events.registry.index import INDEX_PATH
     from onefold.events.registry.open import open_registry_store
+    from onefold.events.registry.resolver import is_resolver
 
     settings = read_settings(context)
     address = address_of(settings, registry)
+    if is_resolver(address):
+        raise InvalidInput(f"{address} is a resolver's configuration, which is read only: name the registry to add to")
     store = open_registry_store(address, objects_of(address, dry_run), settings.registry)
     folder = Path(address)
     if "://" not in address and not (folder / INDEX_PATH).exists() and any(folder.glob("schemas/*/*/*/*")):

@@ -154,13 +154,14 @@ def diff(model: str, registry: str | None, from_: str, to: str, target: Any, ord
 def _read(model: str, registry: str | None, order: str) -> tuple[ModelKey, Registry]:
     """Read one model of a registry."""
     from onefold.events.registry.folder import read_folder
+    from onefold.events.registry.resolver import is_resolver
     from onefold.events.registry.schema_key import ModelKey
     from onefold.events.registry.sources import read_model
 
     key, versions = ModelKey.parse(model), parse_order(order)
     context = click.get_current_context()
     address = address_of(read_settings(context), registry)
-    if "://" not in address:
+    if "://" not in address and not is_resolver(address):
         found = read_folder(Path(address), key.parts, versions)
         warn_of_unusable(found)
         return key, found

@@ -147,3 +147,10 @@ def test_a_server_that_is_not_there_raises_try_again() -> None:
 def test_an_address_that_is_not_a_web_server_is_refused(address: str) -> None:
     with pytest.raises(InvalidInput, match="is not a registry: write https://HOST/PATH"):
         HttpObjects().find(address)
+
+
+def test_a_password_in_an_address_is_not_shown() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        HttpObjects().find("https://user:word@host/a")
+    assert "'https://...@host'" in str(caught.value)
+    assert "word" not in str(caught.value)

@@ -79,6 +79,11 @@ def test_batches_with_one_output_have_labels_in_common() -> None:
         ({"output": "gs://other/x"}, "gs://other/x is not in a folder"),
         ({"registry": "gs://other/registry"}, "gs://other/registry is not in a folder"),
         ({"registry": "https://evil.example/api"}, "is no folder that a batch may use"),
+        ({"registry": ["gs://lake/registry", "https://evil.example/api"]}, "is no folder that a batch may use"),
+        (
+            {"registry": "gs://lake/resolver.json"},
+            "is a resolver's file: only that of ONEFOLD_REGISTRY may be used",
+        ),
     ],
 )
 def test_places_outside_the_allowed_folders_are_refused(changed: dict[str, object], text: str) -> None:
@@ -95,6 +100,16 @@ def test_the_folder_of_the_code_is_never_an_output() -> None:
 
 def test_the_registry_of_the_settings_is_allowed_wherever_it_is() -> None:
     assert plan_batch(request(registry="https://registry.example/api"), "1", SETTINGS, ALLOWED).arguments
+
+
+def test_registries_are_a_list_in_their_order() -> None:
+    batch = plan_batch(request(registry=["https://registry.example/api/", "gs://lake/registry"]), "1", SETTINGS, ALLOWED)
+    assert ShredArguments.parse(batch.arguments).registry == ("https://registry.example/api/", "gs://lake/registry")
+
+
+def test_the_resolver_of_the_settings_is_allowed() -> None:
+    allowed = replace(ALLOWED, registry="gs://pipeline/resolver.json")
+    assert plan_batch(request(registry="gs://pipeline/resolver.json"), "1", SETTINGS, allowed).arguments
 
 
 def test_a_message_with_a_dataset_is_refused() -> None:

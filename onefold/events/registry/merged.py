@@ -41,6 +41,12 @@ class MergedSource:
         self._registries = registries
         self._sources = sources
 
+    @property
+    def unusable(self) -> dict[str, str]:
+        """What was found so far and cannot be used, with the reasons."""
+        found = (getattr(source, "unusable", {}) for source in self._sources.values())
+        return {name: reason for one in found for name, reason in one.items()}
+
     def list_keys(self, below: Sequence[str] = ()) -> tuple[SchemaKey, ...]:
         """Return the schemas of all registries, by model; see `SchemaSource.list_keys`.
 

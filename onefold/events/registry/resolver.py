@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from onefold.core.errors import InvalidInput
 from onefold.core.text import cut
+from onefold.ports.objects import ObjectFinder
 
 _SCHEMA = re.compile(r"iglu:com\.snowplowanalytics\.iglu/resolver-config/jsonschema/1-0-[0-3]")
 _SHOWN = 100
@@ -114,6 +115,32 @@ def listed(addresses: Sequence[str], api_key: str | None = None) -> RegistryList
 
 def _is_server(place: str) -> bool:
     return "://" in place and urlsplit(place).path.endswith("/api")
+
+
+def read_list(
+    places: Sequence[str],
+    api_key: str | None,
+    objects_at: Callable[[str, str | None], ObjectFinder],
+    read_key: ReadKey,
+) -> RegistryList:
+    """Return the list of registries that addresses, or the file of a resolver, name.
+
+    Args:
+        places: the addresses, or that of the file.
+        api_key: the key of the one server.
+        objects_at: returns the objects below an address, read with a key.
+        read_key: reads what `apikey` refers to.
+
+    Raises:
+        InvalidInput: the list or the file is not valid.
+        OnefoldError: the file, or a key to which it refers, cannot be read.
+    """
+    if len(places) != 1 or not is_resolver(places[0]):
+        return listed(places, api_key)
+    found = objects_at(places[0], api_key).find(places[0])
+    if found is None:
+        raise InvalidInput(f"{places[0]} does not exist: name the file of a resolver's configuration, or a registry")
+    return parse_resolver(found.data, places[0], read_key)
 
 
 def parse_resolver(data: bytes, place: str, read_key: ReadKey) -> RegistryList:

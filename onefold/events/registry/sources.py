@@ -83,7 +83,18 @@ class StaticSource:
     Numbers have no gaps. So the versions of a model end where the next number is missing.
     """
 
-    def __init__(self, address: str, objects: ObjectFinder, order: Sequence[SchemaVer] = ()) -> None:
+    def __init__(
+        self, address: str, objects: ObjectFinder, order: Sequence[SchemaVer] = (), *, by_number: bool = False
+    ) -> None:
+        """Take static files.
+
+        Args:
+            address: their address.
+            objects: the objects below the address.
+            order: the versions of the one model that will be read, in the order of addition.
+            by_number: whether the order of numbers is that of addition, where nothing else says it.
+        """
+        self._by_number = by_number
         self._address = address.rstrip("/")
         self._objects = objects
         self._order = order
@@ -109,6 +120,8 @@ class StaticSource:
         schemas = list(self._schemas(model))
         if not schemas:
             return ()
+        if self._by_number:
+            return tuple(sorted(schema.key for schema in schemas))
         ordered = in_order(schemas, self._order) if self._order else certain_order(schemas)
         return tuple(schema.key for schema in ordered)
 

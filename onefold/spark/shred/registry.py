@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from onefold.adapters.objects_at import objects_at
-from onefold.adapters.secrets import is_reference, read_secret
+from onefold.adapters.secrets import key_or_text
 from onefold.core.errors import InvalidInput
 from onefold.events.registry.copies import Copies, RegistryCopy, parse_copy
 from onefold.events.registry.frozen import Wanted, freeze
 from onefold.events.registry.reading import PatientObjects, RegistryAt
 from onefold.events.registry.registry import Registry
-from onefold.events.registry.resolver import ListedRegistry, RegistryList, is_resolver, listed, parse_resolver
+from onefold.events.registry.resolver import ListedRegistry, read_list
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.shred.places import plain_address
 
@@ -60,30 +59,11 @@ def read_registry(addresses: Sequence[str], api_key: str | None, wanted: Wanted,
         InvalidInput: there is no such folder, the list is not valid, or the registries have no schemas.
         OnefoldError: a registry does not answer, or refuses.
     """
-    registries = read_list([_place(address) for address in addresses], api_key)
+    registries = read_list([_place(address) for address in addresses], api_key, objects_at, key_or_text)
     registry = freeze(registries, _opened, wanted, copies, datetime.now(UTC))
     if not registry.models and not registry.unusable:
         raise InvalidInput(f"{registry.place}: expected a registry, got no schema: add one with `onefold schema add`")
     return registry
-
-
-def read_list(places: Sequence[str], api_key: str | None) -> RegistryList:
-    """Return the list of registries that addresses or a resolver's file name.
-
-    Raises:
-        InvalidInput: the list or the file is not valid.
-        OnefoldError: the file, or a key to which it refers, cannot be read.
-    """
-    if len(places) != 1 or not is_resolver(places[0]):
-        return listed(places, api_key)
-    found = objects_at(places[0], api_key).find(places[0])
-    if found is None:
-        raise InvalidInput(f"{places[0]} does not exist: name the file of a resolver's configuration, or a registry")
-    return parse_resolver(found.data, places[0], _key)
-
-
-def _key(text: str) -> str:
-    return read_secret(text, os.environ, "key of the registry") if is_reference(text) else text
 
 
 def _opened(one: ListedRegistry) -> RegistryAt:
