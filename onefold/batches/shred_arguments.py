@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -13,6 +13,7 @@ from onefold.core.text import shortened
 from onefold.ports.event_tables import FileFormat
 
 Unknown = Literal["bad_event", "bad_entity", "keep_json"]
+Layout = Literal["tables", "wide"]
 ShredInput = Literal["self-describing", "enriched-tsv", "enriched-json"]
 _PLACE = re.compile(r"(?:gs|s3a?)://[^/\s*?\[\]{}]+(?:/\S*)?|file:/\S*|[^:\s]+")
 """A bucket with a folder, or a folder of this machine. A name of a bucket is never a pattern."""
@@ -80,4 +81,18 @@ class ShredArguments(JobArguments):
             "of unknown_entities"
         ),
     ] = "bad_event"
+    layout: Annotated[
+        Layout, Argument("entities are rows of the tables of their schemas, or wide columns of the row of their event")
+    ] = "tables"
     dry_run: Annotated[bool, Argument("count rows and bad rows, and write nothing")] = False
+
+    def conflicts(self) -> Iterator[str]:
+        """Yield what the layout of wide columns does not go with."""
+        if self.layout == "tables":
+            return
+        if self.format != "parquet":
+            yield "--layout wide: expected --format parquet: Redshift has no nested columns"
+        if self.input == "self-describing":
+            yield "--layout wide: expected enriched events: others have no row of their own"
+        if self.unknown == "bad_entity":
+            yield "--layout wide: expected --unknown bad_event or keep_json: a row that was loaded gets no entity later"

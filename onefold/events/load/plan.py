@@ -105,8 +105,7 @@ def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePlan:
     """
     listed = _known(wanted.table, facts.after, grown)
     possible = _union(wanted.table, [listed], grown)
-    if facts.found is None and wanted.table.is_adopted:
-        raise SchemaConflict(f"{wanted.table.name} was adopted, and does not exist: restore it, or load where it is")
+    check_exists(wanted.table, facts.found)
     # An adopted table may have the columns that a person has recorded, also before a run lists them.
     known = possible if wanted.table.is_adopted else listed
     if facts.found is None:
@@ -119,10 +118,21 @@ def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePlan:
     loaded = [one.columns for one in facts.after if one.is_loaded]
     # Also its schema: a loader of an older run with the same columns would set the description of the table back.
     is_listed = bool(listed) and contains(listed, columns, grown) and wanted.table.uri in {one.uri for one in facts.after}
-    return EventTablePlan(_action(table, facts.found), table, facts.found, is_listed, columns not in loaded)
+    return EventTablePlan(action_for(table, facts.found), table, facts.found, is_listed, columns not in loaded)
 
 
-def _action(table: EventTable, found: FoundTable | None) -> Action:
+def check_exists(table: EventTable, found: FoundTable | None) -> None:
+    """Check that a table that was adopted is there.
+
+    Raises:
+        SchemaConflict: it is not.
+    """
+    if found is None and table.is_adopted:
+        raise SchemaConflict(f"{table.name} was adopted, and does not exist: restore it, or load where it is")
+
+
+def action_for(table: EventTable, found: FoundTable | None) -> Action:
+    """Return what brings a table that was found to what it is to be."""
     if found is None:
         return "create"
     # The events have no schema and no labels: what people write there stays, and is no reason for a change.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from onefold.core.errors import OnefoldError, TryAgain
 from onefold.events.load.plan import EventTablePlan, Facts, Wanted, plan_table
+from onefold.events.load.wide_plan import is_wide, plan_wide_table
 from onefold.ports.event_tables import EventWarehouse, FoundTable, KnownColumns
 
 _ROUNDS = 5
@@ -72,8 +73,10 @@ class TableMigrations:
         if isinstance(found, OnefoldError):
             return found
         name = wanted.table.name
+        facts = Facts(before.get(name, ()), found, after.get(name, ()))
+        plan = plan_wide_table if is_wide(wanted, facts) else plan_table
         try:
-            return plan_table(wanted, Facts(before.get(name, ()), found, after.get(name, ())), self.warehouse.grown)
+            return plan(wanted, facts, self.warehouse.grown)
         except OnefoldError as error:
             return error
 

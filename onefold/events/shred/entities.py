@@ -11,6 +11,8 @@ from onefold.events.shred.event import EntityData
 from onefold.events.shred.json_reader import HALF_A_PAIR, Unreadable, read_json
 from onefold.events.shred.values import shown
 
+UNSTRUCT = "unstruct_event"
+"""The field with the self-describing event."""
 _KEYS = frozenset({"schema", "data"})
 _NUL = "a text has a NUL character, which no warehouse holds: remove it"
 
@@ -75,10 +77,10 @@ def entities_of(name: str, value: Any, problems: list[EventProblem]) -> list[Ent
         problems += error.found
         return []
     inner = outer.get("data") if isinstance(outer, dict) and isinstance(outer.get("schema"), str) else None
-    if name == "unstruct_event":
+    if name == UNSTRUCT:
         inner = [inner] if isinstance(inner, dict) else None
     if not isinstance(inner, list):
-        what = "one entity" if name == "unstruct_event" else "a list of entities"
+        what = "one entity" if name == UNSTRUCT else "a list of entities"
         problems.append(EventProblem("unreadable", f"{name}: expected self-describing JSON of {what}, got {shown(outer)}"))
         return []
     return _checked(name, inner, problems)

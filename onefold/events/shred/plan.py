@@ -49,6 +49,7 @@ class PlannedTable:
         sources: the property of each column of the data, for Parquet.
         required: the columns of the data that are NOT NULL, in a table that another loader made.
         adopted: all columns of such a table as it was adopted, in their order; empty for a table that the loader makes.
+        column: name and type of the column of events that gets the rows; None where they go to the table.
     """
 
     name: str
@@ -61,6 +62,7 @@ class PlannedTable:
     sources: tuple[PropertySource, ...] = ()
     required: frozenset[str] = frozenset()
     adopted: tuple[tuple[str, str], ...] = ()
+    column: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class ShredPlan:
         started_at: the time of a self-describing event that does not say its own; None where each one has to.
         unknown: what becomes of an entity whose schema is unknown or unusable.
         run: the address of the folder of the run; empty where nothing is written.
+        is_wide: whether the entities of an event are columns of its row: see `wide`.
     """
 
     format: FileFormat
@@ -107,6 +110,7 @@ class ShredPlan:
     unusable: Mapping[str, str] = field(default_factory=dict)
     unknown: Unknown = "bad_event"
     run: str = ""
+    is_wide: bool = False
 
     @property
     def unknown_table(self) -> int | None:

@@ -10,6 +10,7 @@ from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.shred.bad_entity import BadEntity, parse_bad_entity
 from onefold.events.shred.bad_rows import BadEvent, BadRow, EventProblem, original_of, reasons_of
 from onefold.events.shred.enriched import EnrichedJsonReader, EnrichedTsvReader
+from onefold.events.shred.entities import UNSTRUCT
 from onefold.events.shred.entity import Entity, Row
 from onefold.events.shred.event import EntityData, Event, root_maker
 from onefold.events.shred.plan import ShredPlan
@@ -65,6 +66,11 @@ class Shredder:
     def _shred_entity(self, bad: BadEntity, *, plain: bool) -> Shredded:
         """Return the row of an entity whose event was loaded without it; it is set apart again where it has none."""
         event = bad.event(self._make_root, plain=plain)
+        if self._plan.is_wide:
+            problem = EventProblem(
+                "no_table", "wide columns are of the row of an event, which was loaded: shred it with tables"
+            )
+            return Shredded((), None, (BadEntity.of(event, bad.entity, [problem], kept=bad.kept),), is_event=False)
         try:
             return self._rows(event, keep=not bad.kept)._replace(is_event=False)
         except BadEvent as error:
@@ -91,7 +97,7 @@ class Shredder:
                 continue
             try:
                 if entity.is_valid(one.data):
-                    rows.append((entity.table, entity.row(event, one.data)))
+                    rows.append((self._place(entity, one), entity.row(event, one.data)))
                     continue
                 unexplained = EventProblem("invalid", f"{one.uri}: the data is not valid")
             except DoesNotFit as error:
@@ -109,6 +115,11 @@ class Shredder:
         if apart and event.row is None:  # the entity is all that there is of the event
             raise BadEvent([EventProblem(bad.kind, reason) for bad in apart for reason in bad.reasons])
         return Shredded(rows, None, apart)
+
+    def _place(self, entity: Entity, data: EntityData) -> int:
+        """Return the place of the rows of an entity: with wide columns, that of contexts is the next one."""
+        is_context = self._plan.is_wide and not data.place.startswith(UNSTRUCT)
+        return entity.table + is_context
 
     def _apart(
         self, event: Event, entity: EntityData, problem: EventProblem, rows: list[tuple[int, Row]], *, keep: bool

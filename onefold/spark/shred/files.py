@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -70,7 +71,11 @@ def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tall
     _rename(run, dict(_new_names(plan, names, form)))
     for folder in moved:
         run.remove(_top(folder))
-    return tuple(_shredded(plan.tables[number], names[number], form) for number in sorted(tally.rows))
+    tables = {number: plan.tables[number] for number in sorted(tally.rows)}
+    wide = tuple(table.column for table in tables.values() if table.column)
+    if 0 in tables:
+        tables[0] = replace(tables[0], columns=(*tables[0].columns, *wide))
+    return tuple(_shredded(table, names[number], form) for number, table in tables.items() if not table.column)
 
 
 def _new_names(plan: ShredPlan, names: Mapping[int, Mapping[str, WrittenFile]], form: FileForm) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,7 @@ from onefold.events.shred.report import ShredReport
 from onefold.events.shred.runs import not_taken, problems_of_input, start_of
 from onefold.events.shred.set_aside import SetAside, StoredFile, problems_of_names
 from onefold.events.shred.tally import Tally
+from onefold.events.shred.wide import plan_wide, target_of
 from onefold.spark.shred.files import placed_tables
 from onefold.spark.shred.form import FORMS
 from onefold.spark.shred.named_schemas import named_schemas
@@ -65,7 +66,8 @@ def shred(spark: SparkSession, arguments: ShredArguments, read_registry: ReadReg
     started = datetime.now(UTC)
     copies = FolderCopies(output.folder, dry_run=arguments.dry_run)
     registry = read_registry(lambda: named_schemas(spark, arguments, started, files), copies)
-    plan = plan_shred(registry, arguments.format, arguments.input, started, arguments.unknown)
+    make = plan_wide if arguments.layout == "wide" else plan_shred
+    plan = make(registry, arguments.format, arguments.input, started, arguments.unknown)
     report = replace(report, unusable=plan.unusable, stale=registry.stale)
     return _Job(spark, arguments, output, registry, plan, started).run(files, report)
 
@@ -156,7 +158,7 @@ class _Job:
         log_run(self.arguments.output, manifest, known, self.arguments.bad_percent)
 
     def _counted(self, report: ShredReport, tally: Tally) -> ShredReport:
-        tables = {self.plan.tables[number].name: rows for number, rows in sorted(tally.rows.items())}
+        tables = {target_of(self.plan.tables[number]): rows for number, rows in sorted(tally.rows.items())}
         bad, apart = (dict(sorted(counts.items())) for counts in (tally.bad, tally.bad_entities))
         return replace(report, events=tally.events, tables=tables, bad=bad, bad_entities=apart, retried=tally.retried)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from onefold.events.shred.plan import PlannedTable
+from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.tally import BAD_ROWS
 from onefold.schema.types import Array, Struct, Type, parse_type
 from onefold.spark.shred.blocks import EventBlock
@@ -40,9 +40,9 @@ def arrow_type(type_: Type) -> pa.DataType:
     return _SCALARS[str(type_)]
 
 
-def arrow_schema(table: PlannedTable) -> pa.Schema:
-    """Return the columns of a table; all of them may be NULL, since a load job refuses others for columns that may."""
-    return pa.schema([pa.field(name, arrow_type(parse_type(type_))) for name, type_ in table.columns])
+def arrow_schema(columns: Iterable[tuple[str, str]]) -> pa.Schema:
+    """Return columns as Arrow has them; all may be NULL, since a load job refuses others for columns that may."""
+    return pa.schema([pa.field(name, arrow_type(parse_type(type_))) for name, type_ in columns])
 
 
 @dataclass
@@ -51,6 +51,7 @@ class _File:
 
     schema: pa.Schema
     number: int = 0
+    places: frozenset[int] = frozenset()
     rows: int = 0
     waiting: list[pa.RecordBatch] = field(default_factory=list)
     buffer: io.BytesIO = field(default_factory=io.BytesIO)
@@ -75,25 +76,39 @@ class _File:
 
 
 class ParquetBlocks:
-    """Blocks that are files of Parquet."""
+    """Blocks that are files of Parquet. With wide columns, a file has those of its events only."""
 
-    def __init__(self, tables: Sequence[PlannedTable]) -> None:
-        self._tables = tables
+    def __init__(self, plan: ShredPlan) -> None:
+        self._tables = plan.tables
+        self._is_wide = plan.is_wide
         self._files: dict[int, _File] = {}
 
     def add(self, table: int, rows: Sequence[Sequence[Any]]) -> Iterator[EventBlock]:
-        """Take rows of a table, and yield its file where that is large enough."""
-        file = self._files.get(table)
+        """Take rows of a table, and yield its file where that is large enough, or lacks wide columns of the rows."""
+        file, wide = self._files.get(table), list[Mapping[int, Any]]()
+        if self._is_wide and table == 0:
+            wide = [columns for _, columns in rows]
+            rows = [own for own, _ in rows]
+        places = frozenset(place for columns in wide for place in columns)
+        if file and not places <= file.places:
+            yield file.take(table)
+            file = self._files[table] = self._file(table, places | file.places, file.number + 1)
         if file is None:
-            file = self._files[table] = _File(_BAD if table == BAD_ROWS else arrow_schema(self._tables[table]))
-        columns = zip(*rows, strict=True)
-        arrays = [pa.array(values, one.type) for values, one in zip(columns, file.schema, strict=True)]
+            file = self._files[table] = self._file(table, places)
+        values = [*zip(*rows, strict=True), *([columns.get(place) for columns in wide] for place in sorted(file.places))]
+        arrays = [pa.array(column, one.type) for column, one in zip(values, file.schema, strict=True)]
         file.waiting.append(pa.RecordBatch.from_arrays(arrays, schema=file.schema))
         if file.waiting_rows >= GROUP_ROWS:
             file.flush()
         if file.buffer.tell() >= FILE_BYTES:
             yield file.take(table)
-            self._files[table] = _File(file.schema, file.number + 1)
+            self._files[table] = _File(file.schema, file.number + 1, file.places)
+
+    def _file(self, table: int, places: frozenset[int], number: int = 0) -> _File:
+        if table == BAD_ROWS:
+            return _File(_BAD)
+        wide = [column for place in sorted(places) if (column := self._tables[place].column)]
+        return _File(arrow_schema((*self._tables[table].columns, *wide)), number, places)
 
     def rest(self) -> Iterator[EventBlock]:
         """Yield what is left."""

@@ -16,6 +16,7 @@ from onefold.events.shred.bad_rows import BadRow
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
 from onefold.events.shred.tally import BAD_ROWS, Tally, WrittenFile
+from onefold.events.shred.wide import WideRows
 from onefold.spark.shred.blocks import Blocks, EventBlock, TextBlocks, schemas_in
 from onefold.spark.shred.files import FOLDER_COLUMNS
 from onefold.spark.shred.form import FileForm
@@ -49,7 +50,8 @@ class Worker:
         """Yield the blocks of the records of a partition."""
         tally = Tally()
         shred = Shredder(self.plan).shred
-        rows = (self._rows(shred, batch.column(0), tally) for batch in batches)
+        wide = WideRows(self.plan.tables) if self.plan.is_wide else None
+        rows = (self._rows(shred, wide, batch.column(0), tally) for batch in batches)
         if self.dry_run:
             for _ in rows:
                 pass
@@ -60,15 +62,19 @@ class Worker:
             tally.files += files.files.values()
         self.count(tally)
 
-    def _rows(self, shred: Callable[[str], Any], records: pa.Array, tally: Tally) -> Mapping[int, list[Any]]:
+    def _rows(
+        self, shred: Callable[[str], Any], wide: WideRows | None, records: pa.Array, tally: Tally
+    ) -> Mapping[int, list[Any]]:
         """Return the rows of records by the number of the table, and count them.
 
         Args:
             shred: shreds one record.
+            wide: makes rows with wide columns, if there are to be such.
             records: the records.
             tally: counts.
         """
         rows: defaultdict[int, list[Any]] = defaultdict(list)
+        wide_rows: list[Any] = []
         bad_rows: list[BadRow] = []
         bad_entities: list[BadEntity] = []
         events = retried = 0
@@ -76,6 +82,8 @@ class Worker:
             found, bad, apart, is_event = shred(record)
             for table, row in found:
                 rows[table].append(row)
+            if wide and found:
+                wide_rows.append(wide.row(found))
             if bad is not None:
                 bad_rows.append(bad)
             bad_entities += apart
@@ -93,13 +101,17 @@ class Worker:
             if self.plan.tables[table].uri
             for uri in schemas_in(self.plan.tables[table], some)
         }
+        if wide:
+            # The rows of entities are counted by their columns, and written in the rows of their events.
+            others = {table: some for table, some in rows.items() if table and not self.plan.tables[table].column}
+            rows = defaultdict(list, others | ({0: wide_rows} if wide_rows else {}))
         if bad_rows or bad_entities:
             lines = [*(bad.to_json() for bad in bad_rows), *(bad.to_json() for bad in bad_entities)]
             rows[BAD_ROWS] = [*map(self.form.bad_row, lines)]
         return rows
 
     def _blocks(self, found: Iterable[Mapping[int, list[Any]]]) -> Iterator[EventBlock]:
-        blocks: Blocks = TextBlocks() if self.plan.format == "csv" else ParquetBlocks(self.plan.tables)
+        blocks: Blocks = TextBlocks() if self.plan.format == "csv" else ParquetBlocks(self.plan)
         for rows in found:
             for table, some in rows.items():
                 yield from blocks.add(table, some)

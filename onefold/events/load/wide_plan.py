@@ -1,0 +1,95 @@
+"""Decides what a table of events with wide columns needs. Its columns are compared by their names, and not by their places.
+
+A run has the wide columns of its own events, so that two runs have them in other orders, and a table gets them as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from onefold.core.errors import SchemaConflict
+from onefold.events.load.plan import EventTablePlan, Facts, TableAltered, Wanted, action_for, check_exists
+from onefold.events.shred.counts import EVENTS
+from onefold.ports.event_tables import Columns, KnownColumns
+from onefold.schema.table_columns import Grown
+
+_NESTED = ("STRUCT<", "ARRAY<STRUCT<")
+
+
+def is_wide(wanted: Wanted, facts: Facts) -> bool:
+    """Return whether a table is one of events that has wide columns, or is about to get some."""
+    states = [wanted.table.columns, *(one.columns for one in facts.after), facts.found.columns if facts.found else ()]
+    return wanted.table.name == EVENTS and any(type_.startswith(_NESTED) for state in states for _, type_ in state)
+
+
+def plan_wide_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePlan:
+    """Return what a table of events needs for the rows of a run; the arguments are those of `plan_table`.
+
+    Raises:
+        TableAltered: the table has other columns than loaders gave it.
+        SchemaConflict: the run has columns that the table cannot hold.
+    """
+    name, found = wanted.table.name, facts.found
+    listed = _united(name, [one.columns for one in facts.after], grown)
+    loaded = _loaded(facts.after)
+    check_exists(wanted.table, found)
+    if found is None:
+        columns = _united(name, [*loaded, wanted.table.columns], grown)
+    else:
+        possible = _united(name, [listed, wanted.table.columns], grown) if wanted.table.is_adopted else listed
+        if possible:
+            _check_unaltered(name, found.columns, possible, _loaded(facts.before), grown)
+        columns = _united(name, [found.columns, wanted.table.columns], grown)
+    table = replace(wanted.table, columns=columns)
+    is_news = not any(_holds(state, columns, grown) for state in loaded)
+    return EventTablePlan(action_for(table, found), table, found, _holds(listed, columns, grown), is_news)
+
+
+def _loaded(listed: Iterable[KnownColumns]) -> list[Columns]:
+    return [one.columns for one in listed if one.is_loaded]
+
+
+def _united(name: str, states: Iterable[Columns], grown: Grown) -> Columns:
+    """Return the columns of all states, each with the type that holds the values of all of them.
+
+    Raises:
+        SchemaConflict: there is no such type.
+    """
+    known: dict[str, str] = {}
+    problems = []
+    for state in states:
+        for column, type_ in state:
+            before = known.get(column, type_)
+            both = before if before == type_ else grown(before, type_) or grown(type_, before)
+            if both is None:
+                problems.append(f"{name}: column {column} is {before} and cannot hold {type_}")
+            known[column] = both or before
+    if problems:
+        raise SchemaConflict([*problems, f"{name}: load the run into another dataset, or rename the table"])
+    return tuple(known.items())
+
+
+def _holds(more: Columns, less: Columns, grown: Grown) -> bool:
+    """Return whether some columns are at least others, in any order."""
+    has = dict(more)
+    return all(name in has and (has[name] == type_ or grown(has[name], type_) == has[name]) for name, type_ in less)
+
+
+def _check_unaltered(name: str, found: Columns, possible: Columns, loaded: Sequence[Columns], grown: Grown) -> None:
+    problems = [f"{name}: {problem}" for problem in _problems(found, possible, loaded, grown)]
+    if problems:
+        remedy = "nobody but the loader may alter the table: bring its columns back, or rename it to have it created anew"
+        raise TableAltered([*dict.fromkeys(problems), f"{name}: {remedy}"])
+
+
+def _problems(found: Columns, possible: Columns, loaded: Sequence[Columns], grown: Grown) -> Iterator[str]:
+    may_have = dict(possible)
+    for column, type_ in found:
+        if column not in may_have:
+            yield f"column {column} {type_} is in the table alone"
+        elif not _holds(possible, ((column, type_),), grown):
+            yield f"column {column}: expected {may_have[column]}, got {type_}"
+    for state in loaded:
+        missing = (column for column in state if not _holds(found, (column,), grown))
+        yield from (f"column {name} {type_} is missing" for name, type_ in missing)

@@ -1,0 +1,114 @@
+"""The layout of wide columns: entities are in columns of the row of their event, as Snowplow's loader for BigQuery has them.
+
+A self-describing event is a STRUCT `unstruct_event_com_acme_a_1`; contexts are an ARRAY of STRUCTs `contexts_com_acme_a_1`,
+with the version of each in `_schema_version`. A version that does not fit has columns of its own, with
+`_recovered_1_0_1_37fd804e` behind these names. `onefold.existing.tools.snowplow` reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from onefold.events.registry.registry import Registry
+from onefold.events.shred.plan import InputForm, PlannedTable, ShredPlan, plan_shred
+from onefold.events.shred.unknown import Unknown
+from onefold.ports.event_tables import FileFormat
+from onefold.schema.redshift_ddl import ENVELOPE
+from onefold.schema.types import Array, Field, Struct, parse_type
+
+VERSION = "_schema_version"
+_UNSTRUCT, _CONTEXTS = "unstruct_event", "contexts"
+_VERSION_PLACE = [name for name, _, _ in ENVELOPE].index("schema_version")
+
+WideRow = tuple[tuple[Any, ...], Mapping[int, Any]]
+"""The columns of an event, and the values of its wide columns by their places in the plan."""
+
+
+def plan_wide(
+    registry: Registry,
+    format_: FileFormat,
+    form: InputForm,
+    started_at: datetime | None = None,
+    unknown: Unknown = "bad_event",
+) -> ShredPlan:
+    """Return a plan in which each table of entities is two columns of events: for self-describing events, and for contexts.
+
+    Args:
+        registry: as for `plan_shred`. Tables of models that other loaders made get no rows, and that of the events does.
+        format_: Parquet.
+        form: a form of enriched events.
+        started_at: as for `plan_shred`.
+        unknown: as for `plan_shred`.
+    """
+    adopted = {place: table for place, table in registry.adopted.items() if table.model is None}
+    plan = plan_shred(replace(registry, adopted=adopted), format_, form, started_at, unknown)
+    end = len(plan.tables) if plan.unknown_table is None else plan.unknown_table
+    columns = [replace(table, column=column) for table in plan.tables[1:end] for column in _columns(table)]
+    places = {uri: schema.table and 2 * schema.table - 1 for uri, schema in plan.schemas.items()}
+    schemas = {uri: replace(schema, table=places[uri]) for uri, schema in plan.schemas.items()}
+    return replace(plan, tables=(plan.tables[0], *columns, *plan.tables[end:]), schemas=schemas, is_wide=True)
+
+
+def _columns(table: PlannedTable) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return name and type of the two columns with the rows of a table."""
+    fields = table.columns[len(ENVELOPE) :]
+    of_context = [(VERSION, "STRING"), *(field for field in fields if field[0] != VERSION)]
+    name = _name(table)
+    # A STRUCT has a field at least, so that of a schema without properties has the version.
+    of_event = _struct(fields or of_context)
+    return (f"{_UNSTRUCT}_{name}", str(of_event)), (f"{_CONTEXTS}_{name}", str(Array(_struct(of_context))))
+
+
+def _name(table: PlannedTable) -> str:
+    model, _, digest = table.version.partition("r")
+    if not digest:
+        return table.name
+    version = table.uri.rpartition("/")[2].replace("-", "_")
+    return f"{table.base}_{model}_recovered_{version}_{digest}"
+
+
+def _struct(fields: Iterable[tuple[str, str]]) -> Struct:
+    return Struct(tuple(Field(name, parse_type(type_)) for name, type_ in fields))
+
+
+def target_of(table: PlannedTable) -> str:
+    """Return the name of what gets the rows of a table of the plan: the table, or a column of the table of events."""
+    return table.column[0] if table.column else table.name
+
+
+class WideRows:
+    """Makes the row of an event of its own row and those of its entities."""
+
+    def __init__(self, tables: Iterable[PlannedTable]) -> None:
+        """Take the names of the fields of each column.
+
+        Args:
+            tables: those of the plan.
+        """
+        named = [(table.column, [name for name, _ in table.columns[len(ENVELOPE) :]]) for table in tables]
+        self._fields = {place: fields for place, (column, fields) in enumerate(named) if column}
+        self._arrays = {place for place, (column, _) in enumerate(named) if column and column[1].startswith("ARRAY")}
+
+    def row(self, found: Iterable[tuple[int, Any]]) -> WideRow:
+        """Return the row of an event.
+
+        Args:
+            found: its rows with the places of their tables or columns. Those of other tables are left out.
+        """
+        own: tuple[Any, ...] = ()
+        columns: dict[int, Any] = {}
+        for place, row in found:
+            fields = self._fields.get(place)
+            if fields is None:
+                own = own if place else row
+                continue
+            values = dict(zip(fields, row[len(ENVELOPE) :], strict=True))
+            version = {VERSION: row[_VERSION_PLACE]}
+            if place in self._arrays:
+                columns.setdefault(place, []).append({**values, **version})
+            else:
+                columns[place] = values or version
+        return own, columns

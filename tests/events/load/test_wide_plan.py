@@ -1,0 +1,110 @@
+"""What a table of events with wide columns needs: its columns are compared by their names."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onefold.core.errors import SchemaConflict
+from onefold.events.load.plan import EventTablePlan, Facts, TableAltered, Wanted
+from onefold.events.load.wide_plan import is_wide, plan_wide_table
+from onefold.ports.event_tables import Columns, EventTable, FoundTable, KnownColumns
+from onefold.schema.growth import grown
+
+NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
+ID = ("event_id", "STRING")
+CART, PAGE = (
+    ("contexts_com_acme_cart_1", "ARRAY<STRUCT<id INT64>>"),
+    ("unstruct_event_com_acme_page_1", "STRUCT<url STRING>"),
+)
+WIDER = (CART[0], "ARRAY<STRUCT<id INT64, sku STRING>>")
+OTHER = (CART[0], "ARRAY<STRUCT<id STRING>>")
+
+
+def facts(found: Columns | None, *listed: Columns, planned: Columns = ()) -> Facts:
+    loaded = [KnownColumns(columns, "", NOON, True) for columns in listed]
+    after = [*loaded, KnownColumns(planned, "", NOON, False)] if planned else loaded
+    return Facts(loaded, FoundTable(found) if found else None, after)
+
+
+def plan(run: Columns, is_: Facts) -> EventTablePlan:
+    return plan_wide_table(Wanted(EventTable("events", run), NOON), is_, grown)
+
+
+def test_a_table_is_wide_where_a_run_or_the_table_or_a_former_run_has_wide_columns() -> None:
+    plain = Wanted(EventTable("events", (ID,)), NOON)
+    assert not is_wide(plain, facts((ID,), (ID,)))
+    assert is_wide(Wanted(EventTable("events", (ID, CART)), NOON), facts(None))
+    assert is_wide(plain, facts((ID, CART)))
+    assert is_wide(plain, facts((ID,), (ID, CART)))
+    assert not is_wide(Wanted(EventTable("com_acme_cart_1", (ID, CART)), NOON), facts(None))
+
+
+def test_a_column_that_the_table_lacks_comes_at_its_end_whatever_the_order_of_the_run() -> None:
+    made = plan((ID, PAGE, CART), facts((ID, CART), (ID, CART)))
+    assert (made.action, made.table.columns, made.added, made.is_listed) == ("change", (ID, CART, PAGE), (PAGE[0],), False)
+
+
+def test_a_run_with_some_of_the_columns_needs_nothing() -> None:
+    for run in ((ID,), (ID, PAGE), (ID, PAGE, CART)):
+        made = plan(run, facts((ID, CART, PAGE), (ID, CART), (ID, PAGE), (ID, CART, PAGE)))
+        assert (made.action, made.is_listed, made.is_news) == ("none", True, False)
+
+
+def test_an_absent_table_is_created_with_the_columns_of_all_runs() -> None:
+    made = plan((ID, PAGE), facts(None, (ID, CART)))
+    assert (made.action, made.table.columns) == ("create", (ID, CART, PAGE))
+
+
+def test_fields_are_added_and_an_older_run_takes_none_away() -> None:
+    assert plan((ID, WIDER), facts((ID, CART), (ID, CART))).table.columns == (ID, WIDER)
+    assert plan((ID, CART), facts((ID, WIDER), (ID, WIDER))).action == "none"
+
+
+def test_a_column_that_another_loader_is_about_to_add_is_no_alteration() -> None:
+    assert plan((ID, PAGE), facts((ID, CART), (ID,), planned=(ID, CART))).table.columns == (ID, CART, PAGE)
+
+
+def test_a_type_that_cannot_grow_is_refused_by_name() -> None:
+    with pytest.raises(SchemaConflict, match="contexts_com_acme_cart_1 is ARRAY<STRUCT<id INT64>> and cannot hold"):
+        plan((ID, OTHER), facts((ID, CART), (ID, CART)))
+
+
+@pytest.mark.parametrize(
+    ("found", "problem"),
+    [
+        ((ID,), "contexts_com_acme_cart_1 ARRAY<STRUCT<id INT64>> is missing"),
+        ((ID, CART, PAGE), "unstruct_event_com_acme_page_1 STRUCT<url STRING> is in the table alone"),
+        ((ID, WIDER), "contexts_com_acme_cart_1: expected ARRAY<STRUCT<id INT64>>"),
+    ],
+)
+def test_a_table_that_somebody_altered_is_left_alone(found: Columns, problem: str) -> None:
+    with pytest.raises(TableAltered) as raised:
+        plan((ID, CART), facts(found, (ID, CART)))
+    assert problem in str(raised.value)
+
+
+def test_a_table_that_was_adopted_and_is_gone_is_refused() -> None:
+    with pytest.raises(SchemaConflict, match="was adopted, and does not exist"):
+        plan_wide_table(Wanted(EventTable("events", (ID, CART), is_adopted=True), NOON), facts(None), grown)
+
+
+RUNS = st.lists(
+    st.lists(st.sampled_from([CART, PAGE, WIDER, ("br_name", "STRING")]), unique_by=lambda one: one[0]), min_size=1
+)
+
+
+@given(RUNS)
+def test_runs_in_any_order_leave_the_same_columns_and_none_is_refused(runs: list[list[tuple[str, str]]]) -> None:
+    def after(order: list[list[tuple[str, str]]]) -> dict[str, str]:
+        found: Columns | None = None
+        loaded: list[Columns] = []
+        for run in order:
+            found = plan((ID, *run), facts(found, *loaded)).table.columns
+            loaded.append((ID, *run))
+        return dict(found or ())
+
+    assert after(runs) == after(runs[::-1])

@@ -1,0 +1,113 @@
+"""Events with wide columns: which columns a schema has, what is in the row of an event, and that the views read them."""
+
+from __future__ import annotations
+
+import pytest
+from support.existing_tables import schema
+from support.shred_events import parsed, registry_of
+from support.shred_scene import CLICK, ID, PAGE, START, TEXT, contexts, enriched, entity, unstruct
+
+from onefold.batches.shred_arguments import ShredArguments
+from onefold.core.errors import InvalidInput
+from onefold.events.registry.json_schema import JsonSchema
+from onefold.events.shred.plan import ShredPlan
+from onefold.events.shred.shredder import Shredder
+from onefold.events.shred.wide import WideRow, WideRows, plan_wide, target_of
+from onefold.existing.recognise import recognise
+from onefold.existing.table import ExistingTable
+
+MISFIT = parsed({"type": "object", "properties": {"id": TEXT}}, "1-0-1")
+EMPTY = parsed({"type": "object", "properties": {}}, name="nothing")
+
+
+def plan(*schemas: JsonSchema) -> ShredPlan:
+    return plan_wide(registry_of(*schemas), "parquet", "enriched-tsv", START)
+
+
+def columns(made: ShredPlan) -> dict[str, str]:
+    return dict(table.column for table in made.tables if table.column)
+
+
+def row(made: ShredPlan, **fields: object) -> WideRow:
+    found = Shredder(made).shred(enriched("enriched-tsv", **fields))
+    assert found.bad is None
+    return WideRows(made.tables).row(found.rows)
+
+
+def named(made: ShredPlan, found: WideRow) -> dict[str, object]:
+    return {target_of(made.tables[place]): value for place, value in found[1].items()}
+
+
+def test_each_model_has_a_column_for_self_describing_events_and_one_for_contexts() -> None:
+    assert columns(plan(CLICK)) == {
+        "unstruct_event_com_acme_ad_click_1": "STRUCT<id INT64, label STRING>",
+        "contexts_com_acme_ad_click_1": "ARRAY<STRUCT<_schema_version STRING, id INT64, label STRING>>",
+    }
+
+
+def test_a_version_that_does_not_fit_has_recovery_columns_with_its_version_and_digest() -> None:
+    made = plan(CLICK, MISFIT)
+    (digest,) = {table.version.partition("r")[2] for table in made.tables if "r" in table.version}
+    assert [*columns(made)][2:] == [
+        f"unstruct_event_com_acme_ad_click_1_recovered_1_0_1_{digest}",
+        f"contexts_com_acme_ad_click_1_recovered_1_0_1_{digest}",
+    ]
+
+
+def test_the_views_of_snowplow_s_tables_find_the_schemas_and_their_versions() -> None:
+    made = plan(CLICK, MISFIT, PAGE)
+    found = recognise(ExistingTable("events", schema({**dict(made.tables[0].columns), **columns(made)})))
+    assert (found.tool, set(found.metadata)) == ("Snowplow", set(columns(made)))
+    assert {name: len(parts) for name, parts in found.parts.items()} == {"com_acme_ad_click": 4, "com_acme_page": 2}
+
+
+def test_entities_are_in_the_columns_of_the_row_of_their_event() -> None:
+    made = plan(CLICK, MISFIT, PAGE)
+    found = row(
+        made,
+        app_id="shop",
+        unstruct_event=unstruct(entity(CLICK, id=1)),
+        contexts=contexts(entity(PAGE, url="a"), entity(CLICK, id=2, label="x"), entity(MISFIT, id="y")),
+        derived_contexts=contexts(entity(PAGE, url="b")),
+    )
+    assert (found[0][0], found[0][6], len(found[0])) == ("shop", ID, 128)
+    values = named(made, found)
+    recovered = [name for name in values if "recovered" in name]
+    assert values == {
+        "unstruct_event_com_acme_ad_click_1": {"id": 1, "label": None},
+        "contexts_com_acme_ad_click_1": [{"_schema_version": "1-0-0", "id": 2, "label": "x"}],
+        "contexts_com_acme_page_1": [{"_schema_version": "1-0-0", "url": "a"}, {"_schema_version": "1-0-0", "url": "b"}],
+        **{name: [{"_schema_version": "1-0-1", "id": "y"}] for name in recovered},
+    }
+    assert len(recovered) == 1
+
+
+def test_an_event_without_entities_has_no_wide_columns() -> None:
+    assert row(plan(CLICK))[1] == {}
+
+
+def test_a_schema_without_properties_has_its_version() -> None:
+    made = plan(EMPTY)
+    assert columns(made)["unstruct_event_com_acme_nothing_1"] == "STRUCT<_schema_version STRING>"
+    values = named(made, row(made, unstruct_event=unstruct(entity(EMPTY)), contexts=contexts(entity(EMPTY))))
+    assert list(values.values()) == [{"_schema_version": "1-0-0"}, [{"_schema_version": "1-0-0"}]]
+
+
+def test_an_event_with_a_wrong_entity_is_bad_as_a_whole() -> None:
+    found = Shredder(plan(CLICK)).shred(enriched("enriched-tsv", contexts=contexts(entity(CLICK, id="x"))))
+    assert (found.rows, found.bad and found.bad.kind) == ((), "invalid")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ({"format": "csv"}, "expected --format parquet"),
+        ({"input": "self-describing"}, "expected enriched events"),
+        ({"unknown": "bad_entity"}, "expected --unknown bad_event or keep_json"),
+    ],
+)
+def test_what_wide_columns_do_not_go_with(words: dict[str, str], problem: str) -> None:
+    usual = {"registry": "r", "output": "o", "format": "parquet", "input": "enriched-tsv", "layout": "wide"}
+    given = ["--events=e", *(f"--{name}={value}" for name, value in {**usual, **words}.items())]
+    with pytest.raises(InvalidInput, match=problem):
+        ShredArguments.parse(given)
