@@ -7,13 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
 from onefold.core.errors import InvalidInput, Rejected
-from onefold.core.text import shortened
+from onefold.core.text import cut
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.ports.objects import ObjectFinder
 
 READERS = 8
 """The look-ups at the same time."""
+_MOST_SHOWN = 500
 Found = TypeVar("Found")
 
 
@@ -51,7 +52,8 @@ def found_schema(objects: ObjectFinder, place: str, key: SchemaKey) -> JsonSchem
     try:
         schema = parse_schema(found.data)
     except InvalidInput as error:
-        raise UnusableSchema(f"{place} is not a schema: {shortened(str(error))}") from error
+        reasons = cut("; ".join(error.problems), _MOST_SHOWN)
+        raise UnusableSchema(f"{place} is not a schema: {reasons}") from error
     if schema.key != key:
         raise UnusableSchema(f"{place} describes itself as {schema.key}: correct `self`, or move it there")
     return schema

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, Rejected
 from onefold.core.text import shown_list
 from onefold.events.registry.index import INDEX_PATH
 from onefold.events.registry.json_schema import FORMAT, JsonSchema, other_format
+from onefold.events.registry.lookup import find_each
 from onefold.events.registry.reader import SchemaReader
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.registry.sources import SchemaSource, StaticSource
 from onefold.ports.objects import ListedFiles
-
-_READERS = 8
 
 
 @dataclass(frozen=True)
@@ -125,8 +123,7 @@ def read_published(source: SchemaSource, listing: Listing) -> Published:
     unusable = dict(listing.others or {})
     unusable |= {key.uri: other_format(key.format) for key in listing.keys if key.format != FORMAT}
     keys = [key for key in listing.keys if key.format == FORMAT]
-    with ThreadPoolExecutor(_READERS) as pool:
-        found = dict(zip(keys, pool.map(_reader(source), keys), strict=True))
+    found = dict(zip(keys, find_each(_reader(source), keys), strict=True))
     unusable |= {key.uri: one for key, one in found.items() if isinstance(one, str)}
     schemas = tuple(one for one in found.values() if isinstance(one, JsonSchema))
     return Published(schemas, listing.by_version & {schema.key for schema in schemas}, unusable)

@@ -119,6 +119,7 @@ def certain_order(schemas: Sequence[JsonSchema]) -> tuple[JsonSchema, ...]:
         versions = ",".join(str(schema.key.version) for schema in ordered)
         raise InvalidInput(
             f"{uncertain[0]} may have been added before or after {ordered[-1].key.version}, and there is no index that says "
-            f"so: give the versions in the order of their addition, such as --order {versions}"
+            f"so: give the versions in the order of their addition, such as --order {versions}, or make a registry with an "
+            "index by `onefold schema import`"
         )
     return tuple(ordered)
