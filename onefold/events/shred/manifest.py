@@ -130,6 +130,8 @@ class RunManifest:
     def to_json(self) -> str:
         """Return the content of the manifest's file."""
         body = {name: value for name, value in asdict(self).items() if value or name not in OPTIONAL}
+        # A schema of a run of an earlier release is its URI alone, as it was read.
+        body["schemas"] = [one if one["sha256"] else one["uri"] for one in body["schemas"]]
         for table in body["tables"]:
             if not table["adopted"]:
                 del table["adopted"]

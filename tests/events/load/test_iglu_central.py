@@ -1,4 +1,4 @@
-"""Events of Iglu Central's schemas, shredded, loaded into BigQuery and read back equal to the oracle."""
+"""Events of Iglu Central's schemas, shredded, loaded into BigQuery and Redshift, and read back equal to the oracle."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ from typing import Any
 import pytest
 from support.event_loads import EventScene, states
 from support.iglu_central import models, needs_the_part, rules_of
+from support.redshift_scene import RedshiftScene
 from support.schema_data import data_of
-from support.shred_oracle import EPOCH
+from support.shred_oracle import EPOCH, same_csv
 from support.shredded_runs import write_run
-from support.typed_rows import parquet_values, same_cell
+from support.typed_rows import csv_values, parquet_values, same_cell
 
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.registry import Registry
+from onefold.events.registry.schema_key import ModelKey
 from onefold.events.shred.manifest import ShreddedTable
 from onefold.events.shred.plan import PlannedTable, ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredder
 
 DATA = 9
 """The columns of the envelope come first."""
-MODELS = 60
+MODELS = 25
 
 pytestmark = needs_the_part
-Written = dict[int, list[tuple[Any, ...]]]
+Written = dict[int, list[Any]]
+"""The rows of each table, by its place in the plan."""
 
 
 def written(
@@ -43,7 +46,7 @@ def written(
             found = shredder.shred(json.dumps(event))
             if found.bad is None:
                 ((place, row),) = found.rows
-                rows.setdefault(place, []).append(tuple(row))
+                rows.setdefault(place, []).append(row)
                 events[id_] = (schema, data)
     return rows, events
 
@@ -63,9 +66,25 @@ def as_cell(value: Any) -> Any:
     return (value - EPOCH.date()).days if isinstance(value, date) else value
 
 
+def as_text(value: Any) -> str | None:
+    """Return a value of Redshift as its cell in CSV, with the escape of `\\N` undone."""
+    if value is None or isinstance(value, bool):
+        return None if value is None else str(int(value))
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    text = str(value)
+    return text[1:] if text.endswith("N") and len(text) > 2 and set(text[:-1]) == {"\\"} else text
+
+
+def some_models(chance: random.Random) -> dict[ModelKey, tuple[JsonSchema, ...]]:
+    return dict(chance.sample(sorted(models().items()), MODELS))
+
+
 @pytest.mark.long
-def test_events_of_many_versions_are_loaded_and_read_back_equal(events: EventScene, chance: random.Random) -> None:
-    some = dict(chance.sample(sorted(models().items()), MODELS))
+def test_events_of_many_versions_are_loaded_into_bigquery_and_read_back_equal(
+    events: EventScene, chance: random.Random
+) -> None:
+    some = some_models(chance)
     plan = plan_shred(Registry(some, "Iglu Central"), "parquet", "self-describing")
     rows, made = written(plan, (schema for schemas in some.values() for schema in schemas), chance)
     names = {place: [name for name, _ in plan.tables[place].columns] for place in rows}
@@ -83,5 +102,31 @@ def test_events_of_many_versions_are_loaded_and_read_back_equal(events: EventSce
             typed = parquet_values(columns, rules_of(schema), data)
             cells = [as_cell(row[name]) for name, _ in columns]
             assert all(same_cell(*one, cell) for one, cell in zip(typed, cells, strict=True)), (schema.key, data, cells)
+            read += 1
+    assert read == len(made) > MODELS
+
+
+@pytest.mark.long
+def test_events_of_many_versions_are_loaded_into_redshift_and_read_back_equal(
+    redshift_scene: RedshiftScene, chance: random.Random
+) -> None:
+    some = some_models(chance)
+    plan = plan_shred(Registry(some, "Iglu Central"), "csv", "self-describing")
+    rows, made = written(plan, (schema for schemas in some.values() for schema in schemas), chance)
+    tables = [(shredded_table(plan.tables[place]), [f"{row}\n" for row in found]) for place, found in rows.items()]
+    redshift_scene.write_lines(0, tables)
+    assert states(redshift_scene.load()) == ["loaded"]
+    read = 0
+    for place in rows:
+        columns = plan.tables[place].columns[DATA:]
+        for id_, *values in redshift_scene.rows(*(name for name, _ in columns), table=plan.tables[place].name):
+            schema, data = made[id_]
+            wanted = dict(csv_values(rules_of(schema), data))
+            differing = [
+                (name, wanted.get(name), value)
+                for (name, type_), value in zip(columns, values, strict=True)
+                if not same_csv(type_, wanted.get(name), as_text(value))
+            ]
+            assert differing == [], schema.key
             read += 1
     assert read == len(made) > MODELS

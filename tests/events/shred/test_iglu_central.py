@@ -79,7 +79,7 @@ def check_versions(chance: random.Random, schemas: Sequence[JsonSchema], format_
         rules, place = rules_of(schema), plan.schemas[schema.key.uri].table
         assert place is not None
         columns = plan.tables[place].columns[DATA:]
-        for data in (data_of(chance, rules), *(data_of(chance, rules, extreme=True) for _ in range(3))):
+        for data in (data_of(chance, rules), *(data_of(chance, rules, extreme=True) for _ in range(2))):
             found = shredded(shredder, schema, data)
             unfit = list(unfit_or_differing(format_, columns, rules, data, None))
             assert (found.bad.kind if found.bad else "row") == ("does_not_fit" if unfit else "row"), (schema.key, found.bad)
@@ -105,4 +105,4 @@ def test_events_of_some_versions_are_read_back_equal(chance: random.Random, form
 def test_events_of_every_version_are_read_back_equal(chance: random.Random, format_: FileFormat) -> None:
     counts = check_versions(chance, imported().added, format_)
     assert counts["invalid"] == 364
-    assert min(counts["row"] / 10, counts["does_not_fit"]) > 40
+    assert min(counts["row"] / 10, counts["does_not_fit"]) > 25
