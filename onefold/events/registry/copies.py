@@ -82,30 +82,22 @@ class RegistryCopy:
         return json.dumps(document, ensure_ascii=False) + "\n"
 
 
-def parse_copy(text: str, place: str) -> RegistryCopy:
-    """Return the copy that a file holds.
-
-    Args:
-        text: the content of the file.
-        place: the address of the file, for errors.
-
-    Raises:
-        InvalidInput: the content is not a copy of this release.
-    """
+def parse_copy(text: str) -> RegistryCopy | None:
+    """Return the copy that a file holds; None for another content: a run that was killed has left a part, or a release."""
     try:
         found = json.loads(text)
         if found["form"] != _FORM:
-            raise InvalidInput(f"expected form {_FORM}, got {found['form']}")
+            return None
         models: dict[ModelKey, tuple[JsonSchema, ...]] = {}
         for document in found["schemas"]:
             schema = parse_schema(document)
             models[schema.key.model_key] = (*models.get(schema.key.model_key, ()), schema)
         times = {ModelKey.parse(path): datetime.fromisoformat(time) for path, time in found["asked_at"].items()}
         listed_at = datetime.fromisoformat(found["listed_at"]) if found["listed_at"] else None
-        adopted = {(one.warehouse, one.model): one for one in parse_adopted(found["adopted"], place)}
+        adopted = {(one.warehouse, one.model): one for one in parse_adopted(found["adopted"], found["registry"])}
         return RegistryCopy(found["registry"], models, listed_at, times, found["unusable"], adopted)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidInput) as error:
-        raise InvalidInput(f"{place} is not the copy of a registry ({error}): remove it: the next run makes it") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidInput):
+        return None
 
 
 class Copies(Protocol):

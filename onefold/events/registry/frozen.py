@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from onefold.core.errors import TryAgain
+from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.text import shown_list
 from onefold.events.registry.adopted import AdoptedTables
 from onefold.events.registry.copies import Copies, RegistryCopy
@@ -57,6 +57,7 @@ def freeze(
         now: the time, with its zone.
 
     Raises:
+        InvalidInput: there is no such folder, or all registries can be listed and have no schema.
         TryAgain: a registry does not answer, and its copy does not say what is wanted; the error names it.
         OnefoldError: a registry refuses, or is not valid.
     """
@@ -66,7 +67,10 @@ def freeze(
         answer.list()
     if not all(answer.is_certain for answer in answers.values()):
         _resolve(registries, answers, wanted())
-    return _merged(registries, answers)
+    registry = _merged(registries, answers)
+    if not registry.models and not registry.unusable and all(answer.is_certain for answer in answers.values()):
+        raise InvalidInput(f"{registry.place}: expected a registry, got no schema: add one with `onefold schema add`")
+    return registry
 
 
 class _Answers:

@@ -65,13 +65,15 @@ class RegistryAt:
         """
         source = open_source(self._address, self._objects)
         if isinstance(source, ServerSource):  # it has no settings to read
-            return read_all(source, self._address)
+            found = read_all(source, self._address)
+            # One that lists nothing may know no list of all schemas: it is asked for each.
+            return found if found.models or found.unusable else None
         if not isinstance(source, StaticSource):
             return self._with_settings(read_all(source, self._address))
         return None if "://" in self._address else self._with_settings(read_folder(Path(self._address)))
 
     def read_models(self, keys: Collection[SchemaKey]) -> Registry:
-        """Return all versions of the models of some schemas, of static files without an index.
+        """Return all versions of the models of some schemas, of a server or of static files that have no list.
 
         Raises:
             OnefoldError: the registry does not answer, or refuses.

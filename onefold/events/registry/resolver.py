@@ -162,8 +162,10 @@ def parse_resolver(data: bytes, place: str, read_key: ReadKey) -> RegistryList:
     if problems:
         raise InvalidInput([f"{place}: {problem}" for problem in problems])
     found = document["data"]
-    registries = (_registry(one, read_key) for one in found["repositories"] if not _is_in_jar(one))
-    return RegistryList(tuple(registries), found.get("cacheTtl") or 0)
+    registries = tuple(_registry(one, read_key) for one in found["repositories"] if not _is_in_jar(one))
+    if not registries:
+        raise InvalidInput(f"{place} names no registry but {_IN_JAR}, which has no schemas of events: add one")
+    return RegistryList(registries, found.get("cacheTtl") or 0)
 
 
 def _registry(one: Mapping[str, Any], read_key: ReadKey) -> ListedRegistry:
@@ -196,7 +198,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _is_time_to_live(value: Any) -> bool:
@@ -209,7 +211,7 @@ _DATA: Mapping[str, tuple[str, _Check]] = {
     "repositories": ("a list with at least one registry", lambda value: isinstance(value, list) and bool(value)),
 }
 _REPOSITORY: Mapping[str, tuple[str, _Check]] = {
-    "name": ("a text", _is_text),
+    "name": ("a text", lambda value: isinstance(value, str)),
     "priority": ("a number", _is_number),
     "vendorPrefixes": ("a list of texts", _is_list_of_texts),
     "connection": ("an object with http or embedded", lambda value: isinstance(value, dict) and len(value) == 1),

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from onefold.adapters.objects_at import objects_at
 from onefold.adapters.secrets import key_or_text
-from onefold.core.errors import InvalidInput
 from onefold.events.registry.copies import Copies, RegistryCopy, parse_copy
 from onefold.events.registry.frozen import Wanted, freeze
 from onefold.events.registry.reading import PatientObjects, RegistryAt
@@ -28,13 +27,9 @@ class FolderCopies:
         self._dry_run = dry_run
 
     def find(self, registry: str) -> RegistryCopy | None:
-        """Return the copy of a registry; None where there is none.
-
-        Raises:
-            InvalidInput: the file is not a copy.
-        """
+        """Return the copy of a registry; None where there is none."""
         path = _path(registry)
-        return parse_copy(self._output.read(path), f"{self._output.uri}/{path}") if self._output.has(path) else None
+        return parse_copy(self._output.read(path)) if self._output.has(path) else None
 
     def save(self, copy: RegistryCopy) -> None:
         if not self._dry_run:
@@ -60,10 +55,7 @@ def read_registry(addresses: Sequence[str], api_key: str | None, wanted: Wanted,
         OnefoldError: a registry does not answer, or refuses.
     """
     registries = read_list([_place(address) for address in addresses], api_key, objects_at, key_or_text)
-    registry = freeze(registries, _opened, wanted, copies, datetime.now(UTC))
-    if not registry.models and not registry.unusable:
-        raise InvalidInput(f"{registry.place}: expected a registry, got no schema: add one with `onefold schema add`")
-    return registry
+    return freeze(registries, _opened, wanted, copies, datetime.now(UTC))
 
 
 def _opened(one: ListedRegistry) -> RegistryAt:

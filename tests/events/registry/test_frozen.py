@@ -70,7 +70,7 @@ class Pipeline:
     passes: int = 0
 
     def find(self, registry: str) -> RegistryCopy | None:
-        return parse_copy(self.kept[registry], "copy") if registry in self.kept else None
+        return parse_copy(self.kept[registry]) if registry in self.kept else None
 
     def save(self, copy: RegistryCopy) -> None:
         self.kept[copy.registry] = copy.to_json()
@@ -264,15 +264,22 @@ def test_a_copy_is_read_back_as_it_was() -> None:
     copy = RegistryCopy(CENTRAL).with_models(
         frozenset([VIEW.key.model_key, CLICK.key.model_key]), registry_of(VIEW, unusable={CLICK.key.uri: "broken"}), NOON
     )
-    assert parse_copy(copy.to_json(), "copy") == copy
+    assert parse_copy(copy.to_json()) == copy
     listed = RegistryCopy(CENTRAL).listed(registry_of(CLICK, VIEW), NOON)
-    assert parse_copy(listed.to_json(), "copy") == listed
+    assert parse_copy(listed.to_json()) == listed
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"form": 2}', '{"form": 1}', '{"form": 1, "schemas": [{}]}'])
-def test_a_copy_that_cannot_be_read_is_named(text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"out/_registries/a\.json is not the copy of a registry"):
-        parse_copy(text, "out/_registries/a.json")
+def test_a_copy_that_cannot_be_read_is_none(text: str) -> None:
+    assert parse_copy(text) is None
+    assert parse_copy(RegistryCopy(CENTRAL).listed(registry_of(CLICK), NOON).to_json()[:-9]) is None
+
+
+def test_registries_without_a_schema_are_refused_unless_one_cannot_be_listed() -> None:
+    empty = FakeRegistry(registry_of())
+    with pytest.raises(InvalidInput, match=f"{OWN}, {CENTRAL}: expected a registry, got no schema"):
+        pipeline(empty, empty).run()
+    assert pipeline(empty, FakeRegistry(registry_of(VIEW), lists=False)).run().models == {}
 
 
 COLUMNS = (TableColumn("id", "BIGINT"),)

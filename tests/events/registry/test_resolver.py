@@ -69,6 +69,15 @@ def test_equal_priorities_keep_the_order_of_the_file() -> None:
     assert asked(config(repository("b"), repository("a")), "com.acme") == ["b", "a"]
 
 
+def test_an_empty_prefix_fits_every_vendor() -> None:
+    assert asked(config(repository("a"), repository("b", vendorPrefixes=[""])), "com.acme") == ["b", "a"]
+
+
+def test_a_file_with_no_registry_but_iglus_own_library_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="names no registry but /iglu-client-embedded"):
+        parsed(config(repository("Embedded", connection={"embedded": {"path": "/iglu-client-embedded"}})))
+
+
 def test_the_schemas_within_iglus_own_library_are_left_out() -> None:
     within = repository("Embedded", connection={"embedded": {"path": "/iglu-client-embedded"}})
     assert [one.name for one in parsed(config(within, repository())).registries] == ["Iglu Central"]

@@ -165,3 +165,12 @@ def test_what_a_server_lists_and_cannot_be_used_stops_nothing_else(runs: Runs, w
     found = runs.run()
     assert VIEW.key in found.origins
     assert list(found.unusable) == ["iglu:com.central/view/avro/1-0-0"]
+
+
+def test_a_server_that_knows_no_list_of_all_schemas_is_asked_for_each(
+    runs: Runs, web: WebRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = web.answer
+    monkeypatch.setattr(web, "answer", lambda path: None if "?repr=uri" in path else answer(path))
+    runs.central = f"{web.address}/api"
+    assert runs.run(VIEW.key).origins == {CLICK.key: str(runs.own), VIEW.key: runs.central}
