@@ -68,7 +68,7 @@ resource "aws_emrserverless_application" "shredder" {
   # Two jobs at once would read the same files, and the later one would give way.
   scheduler_configuration {
     max_concurrent_runs   = 1
-    queue_timeout_minutes = 60
+    queue_timeout_minutes = min(720, max(15, local.shred.minutes))
   }
 
   dynamic "network_configuration" {

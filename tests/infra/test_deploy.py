@@ -87,7 +87,8 @@ def test_views_that_may_no_longer_read_a_dataset_are_listed() -> None:
 
 
 def test_resources_that_every_deployment_replaces_are_not_listed() -> None:
-    assert taken_away({"resource_changes": [RENEWED, MOVED]}) == []
+    of_aws = {**RENEWED, "type": "aws_s3_object"}
+    assert taken_away({"resource_changes": [RENEWED, of_aws, MOVED]}) == []
     assert taken_away({}) == []
 
 
