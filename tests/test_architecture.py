@@ -45,6 +45,20 @@ def test_the_packaged_function_imports_from_nothing_but_its_archive(tmp_path: Pa
     assert done.stdout.startswith(str(tmp_path))
 
 
+def test_the_function_of_aws_needs_the_standard_library_and_boto3_alone() -> None:
+    from infra.package import loader_members
+
+    files = [path for name, path in loader_members() if name.endswith(".py")]
+    found = {
+        name.partition(".")[0]
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [])
+        + ([node.module or ""] if isinstance(node, ast.ImportFrom) else [])
+    }
+    assert found - set(sys.stdlib_module_names) == {"boto3", "botocore", "onefold"}
+
+
 def test_the_packaged_functions_hold_no_line_of_the_lab_and_find_one_that_is_installed(tmp_path: Path) -> None:
     from infra.package import package
 

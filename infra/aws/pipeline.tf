@@ -1,7 +1,7 @@
 # Loads without a person: names, policies and the call that starts a job, as values. Nothing of it exists without `shred`.
 locals {
   automatic = var.shred == null ? 0 : 1
-  shred     = coalesce(var.shred, { events = [], registry = "", input = "", unknown = "", bad_percent = 0, schedule = "", minutes = 0, vcpus = 0 })
+  shred     = coalesce(var.shred, { events = [], registries = [], input = "", unknown = "", bad_percent = 0, schedule = "", minutes = 0, vcpus = 0 })
 
   names = {
     shredder  = "onefold-shredder"
@@ -23,7 +23,7 @@ locals {
 
   # What the job reads: a pattern reads below the folder before its first `*` or `?`.
   places = distinct([
-    for place in concat(local.shred.events, startswith(local.shred.registry, "s3://") ? [local.shred.registry] : [], [local.code]) :
+    for place in concat(local.shred.events, [for place in local.shred.registries : place if startswith(place, "s3://")], [local.code]) :
     trimprefix(trimsuffix(replace(place, "//[^/]*[*?].*$/", ""), "/"), "s3://")
   ])
   read = [
@@ -72,7 +72,7 @@ locals {
           Effect    = "Allow"
           Action    = "s3:ListBucket"
           Resource  = place.bucket
-          Condition = { StringLike = { "s3:prefix" = place.folder == "" ? ["*"] : [place.folder, "${place.folder}/*"] } }
+          Condition = { StringLikeIfExists = { "s3:prefix" = place.folder == "" ? ["*"] : [place.folder, "${place.folder}/*"] } }
         }
       ],
       [

@@ -16,13 +16,16 @@ locals {
     "arn:${var.partition}:redshift:${var.region}:${var.account}:dbuser:${local.warehouse}/${user}"
   ]
 
+  # A question about a file that is not there has no prefix. S3 answers it by 404 for whoever may list, else by 403 (Amazon S3,
+  # GetObject, "Permissions", 2026-11), so the condition has to hold without a prefix, too. COPY asks for files that are there.
   list_files = {
     Sid       = "ListFiles"
     Effect    = "Allow"
     Action    = "s3:ListBucket"
     Resource  = local.bucket_arn
-    Condition = { StringLike = { "s3:prefix" = [var.folder, "${var.folder}/*"] } }
+    Condition = { StringLikeIfExists = local.prefixes }
   }
+  prefixes   = { "s3:prefix" = [var.folder, "${var.folder}/*"] }
   read_files = { Sid = "ReadFiles", Effect = "Allow", Action = "s3:GetObject", Resource = local.files }
   decrypt    = local.has_key ? [{ Sid = "Decrypt", Effect = "Allow", Action = "kms:Decrypt", Resource = local.key_arn }] : []
   encrypt = local.has_key ? [
@@ -55,7 +58,7 @@ locals {
     }]
 
     # COPY reads files of runs and writes nothing.
-    copy = concat([local.list_files, local.read_files], local.decrypt)
+    copy = concat([merge(local.list_files, { Condition = { StringLike = local.prefixes } }), local.read_files], local.decrypt)
 
     # The loader runs statements, reads manifests, and writes the lists of files for COPY, nothing else.
     loader = concat([

@@ -19,9 +19,9 @@ locals {
       SparkSubmit = {
         EntryPoint = "${local.code_folder}/shred.py"
         EntryPointArguments = concat(
-          ["--events"], local.shred.events,
+          ["--events"], local.shred.events, ["--registry"], local.shred.registries,
           [
-            "--registry=${local.shred.registry}", "--output=${local.runs}", "--format=csv", "--input=${local.shred.input}",
+            "--output=${local.runs}", "--format=csv", "--input=${local.shred.input}",
             "--unknown=${local.shred.unknown}", "--bad-percent=${local.shred.bad_percent}",
           ],
         )

@@ -105,10 +105,10 @@ variable "schema" {
 }
 
 variable "shred" {
-  description = "What the shredder reads on a schedule, and the registry of its schemas; by default nothing runs by itself."
+  description = "What the shredder reads on a schedule, and the registries of its schemas in their order; by default nothing runs by itself."
   type = object({
     events      = list(string)
-    registry    = string
+    registries  = list(string)
     input       = optional(string, "enriched-tsv")
     unknown     = optional(string, "bad_event")
     bad_percent = optional(number, 5)
@@ -123,8 +123,8 @@ variable "shred" {
     error_message = "shred.events must name files or folders of S3, such as s3://acme-collector/good."
   }
   validation {
-    condition     = var.shred == null || can(regex("^(s3://[a-z0-9][a-z0-9.-]+|https?://\\S+)", try(var.shred.registry, "")))
-    error_message = "shred.registry must be a bucket, such as s3://acme-registry, or https://HOST/PATH."
+    condition     = var.shred == null || try(length(var.shred.registries) > 0 && alltrue([for place in var.shred.registries : can(regex("^(s3://[a-z0-9][a-z0-9.-]+|https?://\\S+)", place))]), false)
+    error_message = "shred.registries must name buckets, such as s3://acme-registry, https://HOST/PATH, or a resolver's file in a bucket."
   }
   validation {
     condition     = var.shred == null || contains(["self-describing", "enriched-tsv", "enriched-json"], try(var.shred.input, ""))

@@ -24,8 +24,9 @@ LIST = {
     "Effect": "Allow",
     "Action": "s3:ListBucket",
     "Resource": BUCKET_ARN,
-    "Condition": {"StringLike": {"s3:prefix": ["shredded", "shredded/*"]}},
+    "Condition": {"StringLikeIfExists": {"s3:prefix": ["shredded", "shredded/*"]}},
 }
+LIST_FOR_COPY = {**LIST, "Condition": {"StringLike": {"s3:prefix": ["shredded", "shredded/*"]}}}
 READ = {"Sid": "ReadFiles", "Effect": "Allow", "Action": "s3:GetObject", "Resource": f"{BUCKET_ARN}/shredded/*"}
 KEY = f"arn:aws:kms:{REGION}:{ACCOUNT}:key/1"
 SECRET = f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:loader-AbCdEf"
@@ -66,7 +67,7 @@ def test_every_policy_says_exactly_this(values: Path) -> None:
                 "Condition": {"StringLike": {"sts:ExternalId": [user]}},
             }
         ],
-        "copy": [LIST, READ],
+        "copy": [LIST_FOR_COPY, READ],
         "loader": loader_of(target, "redshift-serverless:GetCredentials", [target]),
         "shredder": [LIST, allow("WriteRuns", writes, f"{BUCKET_ARN}/shredded/*")],
         "bucket": [
@@ -113,7 +114,7 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
         "account": "1234", "region": "europe", "partition": "azure", "bucket": "Acme.Events", "folder": "/x/",
         "db_users": "[]", "secret": "loader", "kms_key": "alias", "days": "1.5", "cluster": "main",
         "schema": "Atomic", "budget": "-1",
-        "shred": '{ events = [], registry = "", input = "", schedule = "1h", minutes = 1, unknown = "", bad_percent = 101 }',
+        "shred": '{ events = [], registries = [], input = "", schedule = "", minutes = 1, unknown = "", bad_percent = 101 }',
     }  # fmt: skip
     # Both a workgroup and a cluster are the mistake of `workgroup`.
     said = run(values, "plan", "-input=false", "-no-color", **{**GIVEN, **wrong}).stderr
@@ -123,7 +124,7 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
     validated = {name for name, has in blocks.items() if has}
     assert validated == (set(wrong) - {"cluster"}) | {"workgroup"}
     assert {name for name in validated if re.search(rf"{name}(\.\w+| or cluster)? must", said)} == validated
-    parts = ("events", "registry", "input", "schedule", "minutes", "unknown", "bad_percent")
+    parts = ("events", "registries", "input", "schedule", "minutes", "unknown", "bad_percent")
     assert {name for name in parts if f"shred.{name} must" in said} == set(parts)
     accepted = run(values, "plan", "-input=false", "-no-color", **GIVEN)
     assert not accepted.returncode, accepted.stderr
@@ -145,7 +146,7 @@ def enforced(s3_server: str, values: Path) -> Iterator[str]:
     boto3.client("s3").put_object(Bucket=BUCKET, Key="other/part-0", Body=b"x")
     boto3.client("s3").put_object(Bucket=BUCKET, Key="good/part-0", Body=b"x")
     boto3.client("s3").put_object(Bucket=BUCKET, Key="code/v1/spark.zip", Body=b"x")
-    shred = f'{{ events = ["s3://{BUCKET}/good"], registry = "https://acme.com" }}'
+    shred = f'{{ events = ["s3://{BUCKET}/good"], registries = ["https://acme.com"] }}'
     for name, statements in policies(values, shred=shred).items():
         if name in ("copy", "loader", "shredder", "job", "function", "schedules"):
             _make_role(name, statements)

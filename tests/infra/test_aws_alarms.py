@@ -20,7 +20,7 @@ from onefold.events.load.report import EventTableReport, RunReport
 from onefold.events.shred.alarms import log_late, log_run
 from onefold.events.shred.manifest import RunManifest
 
-SHRED = '{ events = ["s3://acme-collector/good"], registry = "s3://acme-registry" }'
+SHRED = '{ events = ["s3://acme-collector/good"], registries = ["s3://acme-registry"] }'
 NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)
 RUNS = "s3://acme-events/shredded"
 UNKNOWN = "the registry has no schema iglu:com.acme/x/jsonschema/1-0-0: add it"

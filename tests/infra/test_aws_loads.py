@@ -21,7 +21,7 @@ from support.terraform import INFRA, ROOT
 from infra.package import package_spark
 from onefold.events.shred.manifest import MANIFEST
 
-SHRED = '{ events = ["s3://acme-collector/good"], registry = "s3://acme-registry", input = "self-describing" }'
+SHRED = '{ events = ["s3://acme-collector/good"], registries = ["s3://acme-registry"], input = "self-describing" }'
 BROKEN = f"shredded/run=2026-11-23-07-00-00/{MANIFEST}"
 ID = ("id", "INT")
 

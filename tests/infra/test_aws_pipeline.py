@@ -17,9 +17,8 @@ from onefold.adapters.redshift.connection import RedshiftConnection
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.settings.redshift import read_redshift
 
-SHRED = (
-    '{ events = ["s3://acme-collector/good/*/x", "s3://acme-events/shredded/run=*/bad"], registry = "s3://acme-registry" }'
-)
+EVENTS = '["s3://acme-collector/good/*/x", "s3://acme-events/shredded/run=*/bad"]'
+SHRED = f'{{ events = {EVENTS}, registries = ["s3://acme-registry", "https://iglu.acme.com"] }}'
 SECRET = f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:x"
 IN_ACCOUNT = {"aws:SourceAccount": ACCOUNT}
 QUEUE, DEAD_JOBS = (f"arn:aws:sqs:{REGION}:{ACCOUNT}:onefold-{name}" for name in ("runs", "jobs-dead"))
@@ -41,7 +40,7 @@ def trust(service: str, **more: Any) -> list[dict[str, Any]]:
 
 
 def listed(bucket: str, *prefixes: str) -> dict[str, Any]:
-    return allow("s3:ListBucket", f"arn:aws:s3:::{bucket}", Condition={"StringLike": {"s3:prefix": list(prefixes)}})
+    return allow("s3:ListBucket", f"arn:aws:s3:::{bucket}", Condition={"StringLikeIfExists": {"s3:prefix": list(prefixes)}})
 
 
 def test_nothing_runs_by_itself_without_shred(values: Path) -> None:
@@ -160,7 +159,10 @@ def test_the_job_gets_the_arguments_that_it_knows(values: Path) -> None:
     submit = value(values, "local.start_job", shred=SHRED)["JobDriver"]["SparkSubmit"]
     arguments = ShredArguments.parse(submit["EntryPointArguments"])
     assert arguments.events == ("s3://acme-collector/good/*/x", "s3://acme-events/shredded/run=*/bad")
-    assert (arguments.registry, arguments.output) == (("s3://acme-registry",), f"s3://{BUCKET}/shredded")
+    assert (arguments.registry, arguments.output) == (
+        ("s3://acme-registry", "https://iglu.acme.com"),
+        f"s3://{BUCKET}/shredded",
+    )
     assert (arguments.format, arguments.input) == ("csv", "enriched-tsv")
     assert (arguments.unknown, arguments.bad_percent) == ("bad_event", 5)
     code = f"s3://{BUCKET}/code/v1"

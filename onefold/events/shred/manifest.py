@@ -7,14 +7,12 @@ A loader migrates tables to the columns of a manifest and no further, whatever h
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
 from onefold.core.errors import InvalidInput, Rejected
-from onefold.events.registry.index import digest_of
-from onefold.events.registry.registry import Registry
 from onefold.events.shred.manifest_problems import FORMATS as FORMATS
 from onefold.events.shred.manifest_problems import OPTIONAL, problems_of_manifest
 from onefold.ports.event_tables import FileFormat
@@ -131,19 +129,11 @@ class RunManifest:
         """Return the content of the manifest's file."""
         body = {name: value for name, value in asdict(self).items() if value or name not in OPTIONAL}
         # A schema of a run of an earlier release is its URI alone, as it was read.
-        body["schemas"] = [one if one["sha256"] else one["uri"] for one in body["schemas"]]
+        body["schemas"] = [asdict(one) if one.sha256 else one.uri for one in self.schemas]
         for table in body["tables"]:
             if not table["adopted"]:
                 del table["adopted"]
-        body["schemas"] = [asdict(one) if one.sha256 else one.uri for one in self.schemas]
         return json.dumps(body, default=datetime.isoformat, ensure_ascii=False, indent=1) + "\n"
-
-
-def used_schemas(registry: Registry, uris: Collection[str]) -> tuple[UsedSchema, ...]:
-    """Return what a manifest says about some schemas of a registry, by URI."""
-    schemas = (schema for versions in registry.models.values() for schema in versions if schema.key.uri in uris)
-    used = (UsedSchema(one.key.uri, digest_of(one), registry.origins.get(one.key, registry.place)) for one in schemas)
-    return tuple(sorted(used, key=lambda one: one.uri))
 
 
 def run_folder(run: str) -> str:

@@ -18,12 +18,13 @@ from onefold.events.registry.registry import Registry
 from onefold.events.shred.alarms import KNOWN_FOR, log_late, log_run
 from onefold.events.shred.bad_reasons import most_frequent
 from onefold.events.shred.counts import problems_of_counts
-from onefold.events.shred.manifest import RunManifest, ShreddedTable, used_schemas
+from onefold.events.shred.manifest import RunManifest, ShreddedTable
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.report import ShredReport
 from onefold.events.shred.runs import not_taken, problems_of_input, start_of
 from onefold.events.shred.set_aside import SetAside, StoredFile, problems_of_names
 from onefold.events.shred.tally import Tally
+from onefold.events.shred.used_schemas import used_schemas
 from onefold.events.shred.wide import plan_wide, target_of
 from onefold.spark.shred.files import placed_tables
 from onefold.spark.shred.form import FORMS

@@ -54,7 +54,9 @@ def test_reasons_are_written_where_there_are_any_and_runs_of_earlier_releases_ha
 
 def test_a_manifest_of_an_earlier_release_says_the_uris_of_schemas_alone() -> None:
     uri = "iglu:com.acme/ad_click/jsonschema/1-0-0"
-    assert parse_manifest(changed(schemas=[uri]), "m.json").schemas == (UsedSchema(uri),)
+    former = parse_manifest(changed(schemas=[uri]), "m.json")
+    assert former.schemas == (UsedSchema(uri),)
+    assert parse_manifest(former.to_json(), "m.json") == former
 
 
 def test_the_rows_of_a_table_are_those_of_its_files() -> None:
