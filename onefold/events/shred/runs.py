@@ -167,6 +167,21 @@ def not_taken(found: Mapping[str, Value], taken: Collection[str]) -> dict[str, V
     return {address: found[address] for address in sorted(found) if address not in known}
 
 
+def is_unfinished(path: str, finished: Collection[str]) -> bool:
+    """Return whether a file below the output folder is one of the bad rows of a run without a manifest.
+
+    Args:
+        path: the path below the output folder.
+        finished: the names of the finished runs.
+
+    Examples:
+        >>> is_unfinished("run=2026-11-23-08-00-00/bad/part-0.json", ()), is_unfinished("kept/a.json", ())
+        (True, False)
+    """
+    match = _RUN.fullmatch(path)
+    return match is not None and (match[2] or "").startswith(f"{BAD}/") and match[1] not in finished
+
+
 def problems_of_input(path: str, finished: Collection[str]) -> str | None:
     """Return why a file below the output folder cannot be an input; None for bad rows of a finished run and kept entities.
 

@@ -28,12 +28,14 @@ class Shredded(NamedTuple):
         bad: the bad row of an event.
         apart: the bad rows of entities; those of an event are loaded later, and the event now.
         is_event: False for an entity that an earlier run has set apart, whose event is loaded.
+        kept: why the schemas of entities are unknown whose JSON is among the rows.
     """
 
     rows: Sequence[tuple[int, Row]]
     bad: BadRow | None
     apart: Sequence[BadEntity] = ()
     is_event: bool = True
+    kept: Sequence[EventProblem] = ()
 
 
 class Shredder:
@@ -114,7 +116,8 @@ class Shredder:
         apart = [bad for one, problem in unknown if (bad := self._apart(event, one, problem, rows, keep=keep))]
         if apart and event.row is None:  # the entity is all that there is of the event
             raise BadEvent([EventProblem(bad.kind, reason) for bad in apart for reason in bad.reasons])
-        return Shredded(rows, None, apart)
+        places = {bad.entity.place for bad in apart}
+        return Shredded(rows, None, apart, kept=[problem for one, problem in unknown if one.place not in places])
 
     def _place(self, entity: Entity, data: EntityData) -> int:
         """Return the place of the rows of an entity: with wide columns, that of contexts is the next one."""

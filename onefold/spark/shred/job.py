@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -21,7 +21,7 @@ from onefold.events.shred.counts import problems_of_counts
 from onefold.events.shred.manifest import RunManifest, ShreddedTable
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.report import ShredReport
-from onefold.events.shred.runs import not_taken, problems_of_input, start_of
+from onefold.events.shred.runs import is_unfinished, not_taken, problems_of_input, start_of
 from onefold.events.shred.set_aside import SetAside, StoredFile, problems_of_names
 from onefold.events.shred.tally import Tally
 from onefold.events.shred.used_schemas import used_schemas
@@ -54,8 +54,7 @@ def shred(spark: SparkSession, arguments: ShredArguments, read_registry: ReadReg
     """
     output = Output(spark, arguments.output)
     taken = output.read()
-    found = find_events(spark, arguments.events)
-    _check_inputs(found, output)
+    found = _inputs(find_events(spark, arguments.events), arguments.events, output)
     if not arguments.dry_run:
         _log_late(output, datetime.now(UTC))
     inputs = not_taken(found, taken)
@@ -169,14 +168,27 @@ def _log_late(output: Output, now: datetime) -> None:
         log_late(output.folder.uri, runs, (now - start_of(runs[0])) / timedelta(hours=1))
 
 
-def _check_inputs(found: Mapping[str, StoredFile], output: Output) -> None:
-    """Check that no file of a run is read as an event, but for bad rows of finished runs.
+def _inputs(found: Mapping[str, StoredFile], places: Sequence[str], output: Output) -> dict[str, StoredFile]:
+    """Return the files of events without those that a pattern matched in runs that are killed or still at work.
+
+    Args:
+        found: the files.
+        places: the files, folders and patterns of the command line.
+        output: the folder of the runs.
 
     Raises:
-        InvalidInput: there are such files.
+        InvalidInput: files of runs are read as events, other than bad rows of finished runs.
     """
     root = f"{plain_address(output.folder.qualified())}/"
     inside = {address: address.removeprefix(root) for address in found if address.startswith(root)}
     problems = {place: problems_of_input(path, output.runs.finished) for place, path in inside.items()}
-    if wrong := [f"--events: {place} {problem}" for place, problem in problems.items() if problem]:
+    matched = {
+        place for place, path in inside.items() if is_unfinished(path, output.runs.finished) and not _is_named(path, places)
+    }
+    if wrong := [f"--events: {place} {problem}" for place, problem in problems.items() if problem and place not in matched]:
         raise InvalidInput(shown_lines(wrong))
+    return {address: file for address, file in found.items() if address not in matched}
+
+
+def _is_named(path: str, places: Sequence[str]) -> bool:
+    return any(path.partition("/")[0] in place for place in places)

@@ -12,7 +12,7 @@ from pyspark import TaskContext
 
 from onefold.events.shred.bad_entity import BadEntity
 from onefold.events.shred.bad_reasons import count_reasons
-from onefold.events.shred.bad_rows import BadRow
+from onefold.events.shred.bad_rows import BadRow, EventProblem
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
 from onefold.events.shred.tally import BAD_ROWS, Tally, WrittenFile
@@ -77,9 +77,10 @@ class Worker:
         wide_rows: list[Any] = []
         bad_rows: list[BadRow] = []
         bad_entities: list[BadEntity] = []
+        unknown: list[EventProblem] = []
         events = retried = 0
         for record in texts_of(records):
-            found, bad, apart, is_event = shred(record)
+            found, bad, apart, is_event, kept = shred(record)
             for table, row in found:
                 rows[table].append(row)
             if wide and found:
@@ -87,12 +88,13 @@ class Worker:
             if bad is not None:
                 bad_rows.append(bad)
             bad_entities += apart
+            unknown += kept
             events += is_event
             retried += not is_event and not apart
         tally.events += events
         tally.retried += retried
         tally.bad.update(bad.kind for bad in bad_rows)
-        count_reasons(tally.reasons, [*bad_rows, *bad_entities])
+        count_reasons(tally.reasons, [*bad_rows, *bad_entities, *(BadRow(one.kind, (one.reason,), "") for one in unknown)])
         tally.bad_entities.update(bad.kind for bad in bad_entities)
         tally.rows.update({table: len(some) for table, some in rows.items()})
         tally.schemas |= {

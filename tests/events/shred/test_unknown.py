@@ -121,6 +121,7 @@ def test_the_json_of_an_unknown_entity_is_a_row(format_: FileFormat) -> None:
     assert (row["schema_uri"], row["place"], row["run"]) == (USER["schema"], "contexts[1]", made.run)
     assert json.loads(row["data"]) == USER["data"]
     assert (row["ref_tree"], found.apart, found.bad) == ('["events","user"]', [], None)
+    assert [problem.kind for problem in found.kept] == ["unknown_schema"]
 
 
 def test_a_self_describing_line_of_an_unknown_schema_is_kept() -> None:

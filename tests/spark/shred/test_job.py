@@ -122,6 +122,8 @@ def test_rows_of_runs_are_no_events(spark: SparkSession, scene: ShredScene) -> N
     (unfinished / "part-0.json").write_text("x\n")
     with pytest.raises(InvalidInput, match="not finished"):
         scene.shred(spark, events=[unfinished])
+    # A pattern leaves it out: its inputs are read again, and a run that was killed stops no later one.
+    assert scene.shred(spark, "--dry-run", events=[f"{scene.output}/run=*/bad"]).events == 1
 
 
 def test_places_that_do_not_exist_are_named_together(spark: SparkSession, scene: ShredScene) -> None:

@@ -12,15 +12,20 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from support.jdbc_driver import ROOT, python_environ
+from support.registries import document
 from support.shred_job import ShredScene, click, scene_with_clicks
+from support.shred_scene import contexts, enriched
 
 pytestmark = pytest.mark.spark
 SECONDS = 240
 ROUNDS, EVENTS = 10, 300
+RETRIES = 4
+USER = "iglu:com.acme/user/jsonschema/1-0-0"
 LOOP = """
 import sys
 from spark_jobs.shred import main
@@ -36,10 +41,10 @@ while True:
 class Job:
     """The process of the job, which runs once for each line that it reads."""
 
-    def __init__(self, scene: ShredScene, format_: str) -> None:
+    def __init__(self, words: Sequence[str]) -> None:
         submit = "--master local[2] --driver-memory 1g --conf spark.ui.enabled=false pyspark-shell"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", LOOP, *scene.words(format=format_)],
+            [sys.executable, "-c", LOOP, *words],
             env=python_environ({"PYSPARK_SUBMIT_ARGS": submit}), cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True, start_new_session=True,
         )  # fmt: skip
@@ -94,7 +99,8 @@ def test_each_event_is_in_one_finished_run_after_ten_kills(tmp_path: Path, forma
     scene = scene_with_clicks(tmp_path)
     write_file(scene, 0)
     chance = random.Random(int(os.environ.get("TEST_SEED", "0")))
-    job = Job(scene, format_)
+    words = scene.words(format=format_)
+    job = Job(words)
     started = time.monotonic()
     job.run()
     first = time.monotonic() - started
@@ -103,7 +109,48 @@ def test_each_event_is_in_one_finished_run_after_ten_kills(tmp_path: Path, forma
         job.start()
         time.sleep(chance.uniform(0, first))
         job.kill()
-        job = Job(scene, format_)
+        job = Job(words)
     job.run()
     job.kill()
     check_each_event_once(scene, ROUNDS + 1)
+
+
+def write_unknown(scene: ShredScene, number: int) -> None:
+    """Write a file of events with one entity each, whose schema the registry does not have yet."""
+    numbers = range(number * EVENTS, (number + 1) * EVENTS)
+    entities = (contexts({"schema": USER, "data": {"id": one}}) for one in numbers)
+    scene.write(f"{number}.txt", [enriched("enriched-tsv", contexts=one) for one in entities])
+
+
+@pytest.mark.long
+def test_entities_that_were_set_apart_are_loaded_once_and_their_events_never_again_after_kills(tmp_path: Path) -> None:
+    """Each round has new events; the job reads them and all bad rows, at first without the schema, then with it."""
+    scene = scene_with_clicks(tmp_path)
+    chance = random.Random(int(os.environ.get("TEST_SEED", "0")))
+    write_unknown(scene, 0)
+    places = [scene.events, f"{scene.output}/run=*/bad"]
+    words = scene.words(events=places, input="enriched-tsv", unknown="bad_entity")
+    job = Job(words)
+    started = time.monotonic()
+    job.run()
+    first = time.monotonic() - started
+    for number in range(1, RETRIES + 1):
+        write_unknown(scene, number)
+        if number == RETRIES // 2:
+            scene.add_schemas(document("1-0-0", "user"))
+        job.start()
+        time.sleep(chance.uniform(0, first))
+        job.kill()
+        job = Job(words)
+    job.run()
+    job.run()
+    job.run()
+    job.kill()
+    manifests = scene.manifests()
+    inputs = Counter(place for manifest in manifests for place in manifest.inputs)
+    assert set(inputs.values()) == {1}
+    tables = [(manifest, table.name) for manifest in manifests for table in manifest.tables]
+    entities = [row["id"] for manifest, name in tables if name == "com_acme_user_1" for row in scene.rows(manifest, name)]
+    assert sorted(map(int, entities)) == list(range((RETRIES + 1) * EVENTS))
+    events = sum(len(scene.rows(manifest, name)) for manifest, name in tables if name == "events")
+    assert events == (RETRIES + 1) * EVENTS

@@ -10,6 +10,7 @@ from support.registries import document
 from support.shred_job import CLICK, ShredScene, scene_with_clicks
 from support.shred_scene import contexts, enriched
 
+from onefold.events.shred.bad_reasons import unknown_schemas
 from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.unknown import UNKNOWN_TABLE
 
@@ -54,6 +55,7 @@ def test_the_json_of_unknown_entities_is_a_table_of_the_run(spark: SparkSession,
     assert {row["run"] for row in rows} == {f"file://{scene.output}/{manifest.folder}"}
     assert sorted(row["data"] for row in rows) == ['{"id":0}', '{"id":1}', '{"id":2}']
     assert [one.uri for one in manifest.schemas] == [CLICK]
+    assert unknown_schemas(manifest.reasons) == [USER]
     assert {path.name for path in (scene.output / manifest.folder).iterdir() if path.is_dir()} == {
         EVENTS, UNKNOWN_TABLE, "vendor=com.acme"
     }  # fmt: skip
