@@ -24,7 +24,7 @@ from support.shred_scene import contexts, enriched
 pytestmark = pytest.mark.spark
 SECONDS = 240
 ROUNDS, EVENTS = 10, 300
-RETRIES = 4
+RETRIES = 3
 USER = "iglu:com.acme/user/jsonschema/1-0-0"
 LOOP = """
 import sys
