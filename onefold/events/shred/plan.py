@@ -194,7 +194,11 @@ class _Planner:
                     f"{adopted.name} was adopted, and is the table of another model: adopt a table of its own"
                 )
         except SchemaConflict as error:
-            self._refuse(versions, "; ".join(error.problems))
+            # The versions that were there before go on: an addition to the registry does not stop them.
+            self._refuse(versions[-1:], "; ".join(error.problems))
+            if earlier := versions[:-1]:
+                before = build_table(earlier, adopted.warehouse, table.other_name or None)
+                self._add_adopted(before, base, earlier, adopted)
             return
         self._names.add(adopted.name)
         self._place(versions, replace(made, columns=columns, required=adopted.required, adopted=adopted.state))
