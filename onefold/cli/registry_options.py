@@ -130,14 +130,17 @@ def open_published(context: click.Context, address: str) -> tuple[SchemaSource, 
         address: as of the option `--registry`.
 
     Raises:
-        InvalidInput: the registry cannot be listed.
+        InvalidInput: the registry cannot be listed, or the address is the file of several registries.
         OnefoldError: the registry cannot be read.
     """
     from onefold.adapters.objects_at import listed_files_at, objects_at
     from onefold.events.registry.published import list_source, list_tree
+    from onefold.events.registry.resolver import is_resolver
     from onefold.events.registry.sources import StaticSource, open_source
 
     address = address.rstrip("/")
+    if is_resolver(address):
+        raise InvalidInput(f"{address} names several registries: import each of them by its address")
     source = open_source(address, objects_at(address, _api_key(context, read_settings(context))))
     files = listed_files_at(address) if isinstance(source, StaticSource) else None
     return source, list_tree(address, files) if files else list_source(source)

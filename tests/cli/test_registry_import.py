@@ -146,6 +146,11 @@ def test_a_server_is_imported_in_its_order_with_a_key(run: Run, tmp_path: Path, 
     ]  # fmt: skip
 
 
+def test_the_file_of_a_resolver_is_no_source(run: Run, tmp_path: Path) -> None:
+    refused = run("schema", "import", tmp_path / "resolver.json", "--registry", tmp_path / "registry")
+    assert (refused.code, "import each of them by its address" in refused.err) == (1, True)
+
+
 def test_static_files_that_nobody_lists_are_an_error(run: Run, tmp_path: Path) -> None:
     with serving(lambda _: (404, {})) as address:
         refused = run("schema", "import", address, "--registry", tmp_path / "registry")

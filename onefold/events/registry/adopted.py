@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from onefold.core.errors import InvalidInput, OnefoldError, SchemaConflict
+from onefold.core.text import reason_of
 from onefold.events.registry.column_mapping import MappedColumn, TableColumn, map_columns
 from onefold.events.registry.columns import ENVELOPE
 from onefold.events.registry.schema_key import ModelKey
@@ -164,7 +165,7 @@ def parse_adopted(data: str | bytes, place: str) -> tuple[AdoptedTable, ...]:
         try:
             tables.append(_table(row))
         except (TypeError, KeyError, AttributeError, ValueError, OnefoldError) as error:
-            problems.append(f"{place}: tables[{number}] is not an adopted table ({error!r}): {advice}")
+            problems.append(f"{place}: tables[{number}] is not an adopted table ({reason_of(error)}): {advice}")
     if problems:
         raise InvalidInput(problems)
     return tuple(tables)
