@@ -190,13 +190,10 @@ class _Planner:
         try:
             columns = adopted.columns_for(made.columns)
             if adopted.name in self._names - {table.name}:
-                raise SchemaConflict(
-                    f"{adopted.name} was adopted, and is the table of another model: adopt a table of its own"
-                )
+                raise SchemaConflict(f"{adopted.name} was adopted, and is the table of another model: adopt another one")
         except SchemaConflict as error:
-            # The versions that were there before go on: an addition to the registry does not stop them.
             self._refuse(versions[-1:], "; ".join(error.problems))
-            if earlier := versions[:-1]:
+            if earlier := versions[:-1]:  # an addition to the registry does not stop them
                 before = build_table(earlier, adopted.warehouse, table.other_name or None)
                 self._add_adopted(before, base, earlier, adopted)
             return
