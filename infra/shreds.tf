@@ -25,12 +25,14 @@ locals {
       message = jsonencode({
         job = "shred"
         arguments = {
-          events   = shred.events
-          registry = shred.registry
-          output   = shred.output
-          format   = shred.format
-          input    = shred.input
-          unknown  = shred.unknown
+          events            = shred.events
+          registry          = shred.registry
+          output            = shred.output
+          format            = shred.format
+          input             = shred.input
+          unknown           = shred.unknown
+          duplicates-window = shred.duplicates_window
+          bad-percent       = shred.bad_percent
         }
       })
     }

@@ -406,15 +406,17 @@ variable "stream_network" {
 }
 
 variable "shreds" {
-  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `format` is csv or parquet, `input` self-describing, enriched-tsv or enriched-json. `registry`: its address, that of `schema_registry` by default; `unknown`: what becomes of an entity whose schema is unknown, bad_event (the default), bad_entity or keep_json; `schedule`: when (cron), every hour by default."
+  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `format` is csv or parquet, `input` self-describing, enriched-tsv or enriched-json. `registry`: its address, that of `schema_registry` by default; `unknown`: what becomes of an entity whose schema is unknown, bad_event (the default), bad_entity or keep_json; `duplicates_window`: the days in which each event is taken once, 0 (the default) for all events; `bad_percent`: the share of bad events that is an alarm; `schedule`: when (cron), every hour by default."
   type = map(object({
-    events   = list(string)
-    output   = string
-    format   = string
-    input    = string
-    registry = optional(string)
-    unknown  = optional(string, "bad_event")
-    schedule = optional(string, "5 * * * *")
+    events            = list(string)
+    output            = string
+    format            = string
+    input             = string
+    registry          = optional(string)
+    unknown           = optional(string, "bad_event")
+    duplicates_window = optional(number, 0)
+    bad_percent       = optional(number, 5)
+    schedule          = optional(string, "5 * * * *")
   }))
   default  = {}
   nullable = false
@@ -450,6 +452,10 @@ variable "shreds" {
   validation {
     condition     = alltrue([for shred in values(var.shreds) : can(regex(local.cron, shred.schedule))])
     error_message = "shreds: schedule must have the five fields of cron with possible values, as in 5 * * * *."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : contains(range(366), shred.duplicates_window) && contains(range(101), shred.bad_percent)])
+    error_message = "shreds: duplicates_window must be a whole number from 0 to 365, and bad_percent from 0 to 100."
   }
   validation {
     condition     = length(var.shreds) == 0 || fileexists("${local.package}/shred_libraries.zip")

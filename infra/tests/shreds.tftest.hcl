@@ -12,7 +12,7 @@ variables {
   schema_registry = {}
   shreds = {
     web = { events = ["gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"], output = "gs://shredded/web/", format = "parquet", input = "enriched-tsv" }
-    app = { events = ["gs://lake/good"], registry = "gs://schemas", output = "gs://shredded/app", format = "csv", input = "self-describing", unknown = "keep_json", schedule = "*/30 * * * *" }
+    app = { events = ["gs://lake/good"], registry = "gs://schemas", output = "gs://shredded/app", format = "csv", input = "self-describing", unknown = "keep_json", duplicates_window = 7, bad_percent = 1, schedule = "*/30 * * * *" }
   }
 }
 

@@ -465,6 +465,17 @@ run "a_shred_with_a_name_in_capitals" {
   expect_failures = [var.shreds]
 }
 
+run "a_shred_with_a_window_of_part_of_a_day" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas", duplicates_window = 0.5 } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
 run "a_shred_without_events" {
   command = plan
 

@@ -71,6 +71,15 @@ class ShredArguments(JobArguments):
     output: Annotated[str, Argument("the folder of the runs", "URI", read=_trimmed, check=_folder)]
     format: Annotated[FileFormat, Argument("csv for Redshift, parquet for BigQuery")]
     input: Annotated[ShredInput, Argument("the form of the events")]
+    duplicates_window: Annotated[
+        int,
+        Argument(
+            "leave out events that runs of the last DAYS days or the run itself have already, and give an event whose id "
+            "another event has an id of its own; 0: take all events",
+            "DAYS",
+            check=between(0, 365, " days"),
+        ),
+    ] = 0
     bad_percent: Annotated[
         int, Argument("log many_bad_events where more events of a run are bad", "PERCENT", check=between(0, 100, " percent"))
     ] = 5

@@ -26,6 +26,7 @@ def log_run(output: str, manifest: RunManifest, known: Collection[str], bad_perc
     """
     bad = sum(manifest.bad.values())
     fields = {"run": manifest.run, "output": output, "events": manifest.events, "bad": bad}
+    fields |= {"duplicates": manifest.duplicates} if manifest.duplicates else {}
     share = round(100 * bad / manifest.events, 1) if manifest.events else 0.0
     counts = f"{counted(manifest.events, 'event')}, {bad:,} bad"
     log_to(

@@ -102,6 +102,7 @@ class RunManifest:
         reasons: the bad events by each of their reasons, without values; runs of earlier releases do not say them.
         bad_entities: the entities that the run has set apart, by the kind of the first reason.
         retried: the entities of earlier bad rows that became rows.
+        duplicates: `window_days`, the `runs` of it that were compared, the `ids` kept, the events `left_out` and `renamed`.
     """
 
     run: str
@@ -119,6 +120,7 @@ class RunManifest:
     reasons: Mapping[str, int] = field(default_factory=dict)
     bad_entities: Mapping[str, int] = field(default_factory=dict)
     retried: int = 0
+    duplicates: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def folder(self) -> str:

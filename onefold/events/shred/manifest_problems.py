@@ -84,7 +84,9 @@ _MANIFEST: Mapping[str, _Check] = {
     "events": _is_count, "bad": _are_counts,
     "started_at": _is_time, "completed_at": _is_time, "algorithm": _is_count,
 }  # fmt: skip
-OPTIONAL: Mapping[str, _Check] = {"reasons": _are_counts, "bad_entities": _are_counts, "retried": _is_count}
+OPTIONAL: Mapping[str, _Check] = {
+    "reasons": _are_counts, "bad_entities": _are_counts, "retried": _is_count, "duplicates": _are_counts,
+}  # fmt: skip
 """The fields that runs of earlier releases do not have. They are written where they hold something."""
 _USED_SCHEMA: Mapping[str, _Check] = {
     "uri": _is_uri, "sha256": _matches(re.compile("[0-9a-f]{64}")), "registry": _is_text,
@@ -119,7 +121,8 @@ def _problems_of_tables(found: Mapping[str, Any]) -> Iterator[str]:
     that no warehouse takes would be listed as planned for the table, and later runs with the right column would not fit.
     """
     rows = {table["name"]: sum(file["rows"] for file in table["files"]) for table in found["tables"]}
-    yield from problems_of_counts(found["events"], found["bad"], rows, found.get("retried", 0))
+    duplicates = (found.get("duplicates", {}).get(name, 0) for name in ("left_out", "renamed"))
+    yield from problems_of_counts(found["events"], found["bad"], rows, found.get("retried", 0), *duplicates)
     for number, table in enumerate(found["tables"]):
         where = f"tables[{number}]"
         yield from _repeated(f"{where}.files", [file["name"] for file in table["files"]])

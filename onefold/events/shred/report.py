@@ -29,6 +29,7 @@ class ShredReport:
         bad_entities: the entities that were set apart from their events, by kind.
         retried: the entities of earlier bad rows that became rows.
         stale: the registries that do not answer and whose copies were used, with the reasons.
+        duplicates: what became of duplicates, as the manifest has it; empty where the run did not look for them.
     """
 
     run: str | None
@@ -46,6 +47,7 @@ class ShredReport:
     bad_entities: Mapping[str, int] = field(default_factory=dict)
     retried: int = 0
     stale: Mapping[str, str] = field(default_factory=dict)
+    duplicates: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the report as one line of JSON."""
@@ -64,6 +66,7 @@ class ShredReport:
         lines += [f"bad, {kind}: {counted(count, 'event')}" for kind, count in self.bad.items()]
         lines += [f"set apart, {kind}: {_entities(count)}" for kind, count in self.bad_entities.items()]
         lines += [f"loaded from bad rows: {_entities(self.retried)}"] if self.retried else []
+        lines += [_duplicates(self.duplicates)] if self.duplicates else []
         what = "dry run, nothing written" if self.dry_run else f"run {self.run}"
         bad = sum(self.bad.values())
         return "\n".join([*lines, f"{what}: {counted(self.events, 'event')} of {counted(self.inputs, 'file')}, {bad:,} bad"])
@@ -71,3 +74,8 @@ class ShredReport:
 
 def _entities(count: int) -> str:
     return f"{count:,} {'entity' if count == 1 else 'entities'}"
+
+
+def _duplicates(counts: Mapping[str, int]) -> str:
+    compared = f"compared with {counted(counts['runs'], 'run')} of {counted(counts['window_days'], 'day')}"
+    return f"duplicates: {counted(counts['left_out'], 'event')} left out, {counts['renamed']:,} with a new id; {compared}"

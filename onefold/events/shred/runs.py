@@ -21,6 +21,8 @@ KEPT = "kept"
 """The folder of entities that were taken from the table of unknown entities, below the output folder."""
 COMMITS = "_commits"
 """The folder of the manifests in the order in which their runs finished, below the output folder."""
+IDS = "event_ids"
+"""The folder of the ids and fingerprints of its events."""
 STARTED = "_started"
 """The file by whose creation a run takes its name."""
 ABANDONED_AFTER = timedelta(days=15)
@@ -38,12 +40,14 @@ class Commit:
         run: the name of the run.
         inputs: the files that it has read.
         reasons: the reasons of its bad rows.
+        ids: how many ids of events it keeps.
         text: the manifest.
     """
 
     run: str
     inputs: tuple[str, ...]
     reasons: frozenset[str]
+    ids: int
     text: str
 
 
@@ -149,11 +153,12 @@ def parse_commit(text: str, place: str) -> Commit:
     try:
         found = json.loads(text)
         run, reasons = found["run"], frozenset(found.get("reasons", ()))
+        ids = found.get("duplicates", {}).get("ids", 0)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         run = None
     if not isinstance(run, str) or run_of(run_folder(run)) is None:
         raise InvalidInput(f"{place} is not the manifest of a run: restore it, or remove it if no run has written it")
-    return Commit(run, inputs_of(text, place), reasons, text)
+    return Commit(run, inputs_of(text, place), reasons, ids, text)
 
 
 def not_taken(found: Mapping[str, Value], taken: Collection[str]) -> dict[str, Value]:

@@ -9,6 +9,7 @@ from onefold.core.errors import InvalidName
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.shred.bad_entity import BadEntity, parse_bad_entity
 from onefold.events.shred.bad_rows import BadEvent, BadRow, EventProblem, original_of, reasons_of
+from onefold.events.shred.duplicates import DUPLICATE, with_id
 from onefold.events.shred.enriched import EnrichedJsonReader, EnrichedTsvReader
 from onefold.events.shred.entities import UNSTRUCT
 from onefold.events.shred.entity import Entity, Row
@@ -51,19 +52,30 @@ class Shredder:
         self._recovery: dict[str, Entity] = {}
         self._names = {schema.key.path.rpartition("/")[0] for schema in plan.schemas.values()}
 
-    def shred(self, record: str) -> Shredded:
+    def shred(self, record: str, new_id: str | None = None) -> Shredded:
         """Return the rows of a record; a bad row of an earlier run is read by its original, or by its entity.
 
         Args:
             record: one line of input, without its end.
+            new_id: the id that the event gets, since another event has its own; None where it keeps its own.
         """
         original = original_of(record)
         if entity := parse_bad_entity(original):
             return self._shred_entity(entity, plain="\\" not in original)
         try:
-            return self._rows(self._read(original))
+            return self._rows(self._read(original) if new_id is None else self._renamed(original, new_id))
         except BadEvent as error:
             return Shredded((), BadRow(error.found[0].kind, reasons_of(error.found), original))
+
+    def _renamed(self, record: str, new_id: str) -> Event:
+        """Return the event of a record under another id, with a context that names its own.
+
+        Raises:
+            BadEvent: the record is no event.
+        """
+        context = EntityData(DUPLICATE, {"originalEventId": self._read(record).root.id}, "contexts[duplicate]")
+        event = self._read(with_id(record, self._plan.input, new_id))
+        return event._replace(entities=(*event.entities, context), plain=False)
 
     def _shred_entity(self, bad: BadEntity, *, plain: bool) -> Shredded:
         """Return the row of an entity whose event was loaded without it; it is set apart again where it has none."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 BAD_ROWS = -1
 """The table number of bad rows."""
+EVENT_IDS = -2
+"""The table number of the ids of the events, with which later runs compare theirs."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Tally:
         reasons: the bad events by each of their reasons, without values.
         bad_entities: the entities that were set apart, by kind.
         retried: the entities of earlier bad rows that became rows.
+        left_out: the events that another record of this or an earlier run is.
+        renamed: the events that got another id, since another event has theirs.
     """
 
     events: int = 0
@@ -43,6 +47,8 @@ class Tally:
     reasons: Counter[str] = field(default_factory=Counter)
     bad_entities: Counter[str] = field(default_factory=Counter)
     retried: int = 0
+    left_out: int = 0
+    renamed: int = 0
 
     def add(self, other: Tally) -> Tally:
         """Add the counts of other tasks, and return all."""
@@ -54,4 +60,6 @@ class Tally:
         self.reasons += other.reasons
         self.bad_entities += other.bad_entities
         self.retried += other.retried
+        self.left_out += other.left_out
+        self.renamed += other.renamed
         return self

@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.core.errors import TryAgain
+from onefold.events.shred.csv_values import TAB
 from onefold.events.shred.manifest import ShreddedFile, ShreddedTable
 from onefold.events.shred.plan import PlannedTable, ShredPlan
-from onefold.events.shred.runs import BAD
-from onefold.events.shred.tally import BAD_ROWS, Tally, WrittenFile
+from onefold.events.shred.runs import BAD, IDS
+from onefold.events.shred.tally import BAD_ROWS, EVENT_IDS, Tally, WrittenFile
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.shred.form import FORMS, FileForm
 
@@ -22,7 +24,12 @@ FOLDER_COLUMNS = ("vendor", "name", "format", "model")
 """The columns by which Spark writes files into folders: the four parts of the folder of a table."""
 _FILE = re.compile(r"(?P<folder>.+)/part-(?P<task>[0-9]+)-[^/]*\.c(?P<number>[0-9]+)\.txt")
 """The name that Spark gives to a file: the number of the task, the job, and the number of the file in the task."""
+OWN_FOLDERS = {BAD_ROWS: BAD, EVENT_IDS: IDS}
+"""The folders of what is no table."""
 _BAD_BYTES = 64 << 20
+_ID_BYTES = 256 << 20
+ID, FINGERPRINT = "event_id", "fingerprint"
+"""The columns of the ids."""
 _RENAMES = 16
 
 
@@ -65,6 +72,8 @@ def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tall
     names, form = _names(run, plan, tally.files), FORMS[plan.format]
     if names[BAD_ROWS]:
         _place_bad(spark, run, form, sum(one.bytes for one in tally.files if one.table == BAD_ROWS))
+    if names[EVENT_IDS]:
+        _place_ids(spark, run, form, sum(one.bytes for one in tally.files if one.table == EVENT_IDS))
     moved = [folder for number, table in enumerate(plan.tables) if names[number] and "/" not in (folder := table.folder)]
     for folder in moved:
         run.make(folder)
@@ -81,7 +90,7 @@ def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tall
 def _new_names(plan: ShredPlan, names: Mapping[int, Mapping[str, WrittenFile]], form: FileForm) -> Iterator[tuple[str, str]]:
     """Yield the path of each file that has to move or to get another name, and its new path."""
     for number, files in names.items():
-        if number != BAD_ROWS:
+        if number not in OWN_FOLDERS:
             folder = plan.tables[number].folder
             pairs = ((f"{staged_folder(folder)}/{name}", f"{folder}/{form.file_name(name)}") for name in files)
             yield from (pair for pair in pairs if pair[0] != pair[1])
@@ -107,7 +116,7 @@ def _names(run: Folder, plan: ShredPlan, written: Iterable[WrittenFile]) -> Mapp
     found = {_identity(entry.path): (entry.path, entry.size) for entry in run.files() if _FILE.fullmatch(entry.path)}
     names: defaultdict[int, dict[str, WrittenFile]] = defaultdict(dict)
     for file in written:
-        folder = staged_folder(BAD if file.table == BAD_ROWS else plan.tables[file.table].folder)
+        folder = staged_folder(OWN_FOLDERS.get(file.table) or plan.tables[file.table].folder)
         path, size = found.get((folder, file.task, file.number), ("", -1))
         if size != file.bytes:
             raise TryAgain(
@@ -138,6 +147,24 @@ def _place_bad(spark: SparkSession, run: Folder, form: FileForm, size: int) -> N
     run.remove(_top(BAD))
     texts = [entry.path for entry in Folder(spark, f"{run.uri}/{BAD}").files() if entry.path.endswith(".txt")]
     _rename(run, {f"{BAD}/{name}": f"{BAD}/{name.removesuffix('.txt')}.json" for name in texts})
+
+
+def _place_ids(spark: SparkSession, run: Folder, form: FileForm, size: int) -> None:
+    """Write the ids of the events as few files of Parquet, whatever the format of the rows, and remove what they were.
+
+    Args:
+        spark: the session.
+        run: the folder of the run.
+        form: in which the ids were written.
+        size: their bytes.
+    """
+    staged = spark.read.format("text" if form.name == "csv" else "parquet").load(f"{run.uri}/{staged_folder(IDS)}")
+    if form.name == "csv":
+        parts = F.split("value", TAB)
+        staged = staged.select(parts[0].alias(ID), parts[1].alias(FINGERPRINT))
+    rows = staged.select(ID, FINGERPRINT).coalesce(max(1, size // _ID_BYTES)).write.option("compression", "zstd")
+    rows.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(f"{run.uri}/{IDS}")
+    run.remove(_top(IDS))
 
 
 def _rename(run: Folder, names: Mapping[str, str]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from onefold.events.shred.csv_values import TAB
+from onefold.events.shred.duplicates import EventKey
 from onefold.ports.event_tables import FileFormat
 
 
@@ -38,6 +40,10 @@ class FileForm:
     def bad_row(self, text: str) -> Any:
         """Return a bad row as blocks of this form take rows."""
         return text if self.name == "csv" else (text,)
+
+    def id_row(self, key: EventKey) -> Any:
+        """Return the id and the fingerprint of an event as blocks of this form take rows; neither has a tab."""
+        return TAB.join(key) if self.name == "csv" else key
 
 
 CSV = FileForm("csv", "none", "\n", 128, ".txt")

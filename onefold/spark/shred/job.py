@@ -15,15 +15,17 @@ from onefold.events.load.runs import runs_address
 from onefold.events.registry.copies import Copies
 from onefold.events.registry.frozen import Wanted
 from onefold.events.registry.registry import Registry
+from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.shred.alarms import KNOWN_FOR, log_late, log_run
 from onefold.events.shred.bad_reasons import most_frequent
 from onefold.events.shred.counts import problems_of_counts
+from onefold.events.shred.duplicates import DUPLICATE
 from onefold.events.shred.manifest import RunManifest, ShreddedTable
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.report import ShredReport
 from onefold.events.shred.runs import is_unfinished, not_taken, problems_of_input, start_of
 from onefold.events.shred.set_aside import SetAside, StoredFile, problems_of_names
-from onefold.events.shred.tally import Tally
+from onefold.events.shred.tally import EVENT_IDS, Tally
 from onefold.events.shred.used_schemas import used_schemas
 from onefold.events.shred.wide import plan_wide, target_of
 from onefold.spark.shred.files import placed_tables
@@ -65,9 +67,12 @@ def shred(spark: SparkSession, arguments: ShredArguments, read_registry: ReadReg
         return report
     started = datetime.now(UTC)
     copies = FolderCopies(output.folder, dry_run=arguments.dry_run)
-    registry = read_registry(lambda: named_schemas(spark, arguments, started, files), copies)
+    own = {SchemaKey.parse(DUPLICATE)} if arguments.duplicates_window else set()
+    registry = read_registry(lambda: named_schemas(spark, arguments, started, files) | own, copies)
     make = plan_wide if arguments.layout == "wide" else plan_shred
     plan = make(registry, arguments.format, arguments.input, started, arguments.unknown)
+    if arguments.duplicates_window:
+        _check_duplicate(plan)
     report = replace(report, unusable=plan.unusable, stale=registry.stale)
     return _Job(spark, arguments, output, registry, plan, started).run(files, report)
 
@@ -115,17 +120,36 @@ class _Job:
         return tuple(removed)
 
     def _count(self, files: Mapping[str, StoredFile]) -> _Written:
-        return _Written(count_records(self.spark, self.plan, files))
+        return _Written(count_records(self.spark, self.plan, files, self._earlier()))
 
     def _write(self, files: Mapping[str, StoredFile]) -> _Written:
         run = self.output.start(self.started)
         folder = self.output.run_folder(run)
         try:
-            tally = write_run(self.spark, replace(self.plan, run=runs_address(folder.qualified())), files, folder)
+            plan = replace(self.plan, run=runs_address(folder.qualified()))
+            tally = write_run(self.spark, plan, files, folder, self._earlier())
         except DamagedFile:
             self.output.remove(run)
             raise
         return _Written(tally, run, placed_tables(self.spark, folder, self.plan, tally))
+
+    def _earlier(self) -> list[str] | None:
+        """Return the folders of the ids of the runs with which this one is compared; None where all events are taken."""
+        days = self.arguments.duplicates_window
+        return self.output.ids_since(self.started - timedelta(days=days)) if days else None
+
+    def _duplicates(self, tally: Tally) -> Mapping[str, int]:
+        """Return what became of duplicates; an empty mapping where all events are taken."""
+        earlier = self._earlier()
+        if earlier is None:
+            return {}
+        return {
+            "window_days": self.arguments.duplicates_window,
+            "runs": len(earlier),
+            "ids": sum(file.rows for file in tally.files if file.table == EVENT_IDS),
+            "left_out": tally.left_out,
+            "renamed": tally.renamed,
+        }
 
     def _finish(self, run: str, written: _Written, files: Mapping[str, StoredFile]) -> None:
         """Write the manifest.
@@ -135,7 +159,7 @@ class _Job:
         """
         tally, bad = written.tally, dict(sorted(written.tally.bad.items()))
         rows = {table.name: table.rows for table in written.tables}
-        if problems := list(problems_of_counts(tally.events, bad, rows, tally.retried)):
+        if problems := list(problems_of_counts(tally.events, bad, rows, tally.retried, tally.left_out, tally.renamed)):
             raise TryAgain(f"{self.output.folder.uri}, run {run}: {shown_list(problems, joint='; ')}: start the job again")
         manifest = RunManifest(
             run=run,
@@ -152,6 +176,7 @@ class _Job:
             reasons=most_frequent(tally.reasons),
             bad_entities=dict(sorted(tally.bad_entities.items())),
             retried=tally.retried,
+            duplicates=self._duplicates(tally),
         )
         self.output.finish(manifest)
         known = self.output.reasons_since(self.started - KNOWN_FOR)
@@ -160,12 +185,27 @@ class _Job:
     def _counted(self, report: ShredReport, tally: Tally) -> ShredReport:
         tables = {target_of(self.plan.tables[number]): rows for number, rows in sorted(tally.rows.items())}
         bad, apart = (dict(sorted(counts.items())) for counts in (tally.bad, tally.bad_entities))
-        return replace(report, events=tally.events, tables=tables, bad=bad, bad_entities=apart, retried=tally.retried)
+        report = replace(report, events=tally.events, tables=tables, bad=bad, bad_entities=apart, retried=tally.retried)
+        return replace(report, duplicates=self._duplicates(tally))
 
 
 def _log_late(output: Output, now: datetime) -> None:
     if runs := output.late(now):
         log_late(output.folder.uri, runs, (now - start_of(runs[0])) / timedelta(hours=1))
+
+
+def _check_duplicate(plan: ShredPlan) -> None:
+    """Check that the registry has the schema of the context that events with another id get.
+
+    Raises:
+        InvalidInput: it has not.
+    """
+    schema = plan.schemas.get(DUPLICATE)
+    if schema is None or schema.table is None:
+        raise InvalidInput(
+            f"--duplicates-window: the registry has no usable schema {DUPLICATE}, of the context that an event with another "
+            "id gets: add it, as Iglu Central has it, or leave the option out"
+        )
 
 
 def _inputs(found: Mapping[str, StoredFile], places: Sequence[str], output: Output) -> dict[str, StoredFile]:

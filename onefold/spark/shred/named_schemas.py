@@ -20,7 +20,7 @@ from onefold.events.shred.set_aside import StoredFile, problems_of_names
 from onefold.events.shred.shredder import reader_of
 from onefold.spark.io.arrow import map_in_arrow
 from onefold.spark.shred.quarantine import problems_of_ends, with_readable
-from onefold.spark.shred.worker import texts_of
+from onefold.spark.shred.records import texts_of
 from onefold.spark.shred.write import read_records, unread_file_named
 
 _URI = "uri"
@@ -37,7 +37,7 @@ class _Collector:
         reader = reader_of(self.plan)
         found: set[str] = set()
         for batch in batches:
-            found |= schemas_named_by(reader, texts_of(batch.column(0)))
+            found |= schemas_named_by(reader, filter(None, texts_of(batch.column(0))))
         yield pa.RecordBatch.from_arrays([pa.array(sorted(found), pa.string())], names=[_URI])
 
 

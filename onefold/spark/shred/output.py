@@ -26,6 +26,7 @@ from onefold.core.errors import TryAgain
 from onefold.events.shred.manifest import MANIFEST, RunManifest, run_folder
 from onefold.events.shred.runs import (
     COMMITS,
+    IDS,
     STARTED,
     Commit,
     ShredRuns,
@@ -78,6 +79,11 @@ class Output:
         """Return the reasons of the bad rows of all finished runs that began at a time or later."""
         return frozenset().union(*(one.reasons for one in self._commits.values() if one.run >= run_name(time)))
 
+    def ids_since(self, time: datetime) -> list[str]:
+        """Return the folders of the ids of events of the runs that began at a time or later, and keep such ids."""
+        runs = (one.run for one in self._commits.values() if one.ids and one.run >= run_name(time))
+        return [f"{self.run_folder(run).uri}/{IDS}" for run in sorted(runs) if run in self.runs.finished]
+
     def late(self, now: datetime) -> list[str]:
         """Return the runs that have had no manifest for an hour. What no run has started is somebody else's."""
         return [run for run in self.runs.late(now) if self.run_folder(run).has(STARTED)]
@@ -108,7 +114,7 @@ class Output:
         return self._below(run_folder(run))
 
     def finish(self, manifest: RunManifest) -> None:
-        """Write the manifest of a run, unless another run has read some of its files.
+        """Write the manifest of a run, unless another run has read some of its files, or may have the same events.
 
         Raises:
             InputsTaken: another run was faster. The files of this run are removed.
@@ -118,13 +124,14 @@ class Output:
             self._number += 1
             other = self._commit(self._number)
             taken = sorted(set(other.inputs) & set(manifest.inputs))
-            if taken:
+            self._finish(other)
+            if taken or manifest.duplicates:
                 self.remove(manifest.run)
+                what = f"has read {taken[0]}" if taken else "has finished, with whose events this one was not compared,"
                 raise InputsTaken(
-                    f"{self.folder.uri}: another run has read {taken[0]} meanwhile, so run {manifest.run} was removed: "
+                    f"{self.folder.uri}: another run {what} meanwhile, so run {manifest.run} was removed: "
                     "start the job again for the files that are left"
                 )
-            self._finish(other)
         self.folder.write(manifest_path(manifest.run), text)
 
     def abandoned(self, now: datetime) -> list[str]:

@@ -11,14 +11,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onefold.events.shred.plan import ShredPlan
-from onefold.events.shred.tally import BAD_ROWS
+from onefold.events.shred.tally import BAD_ROWS, EVENT_IDS
 from onefold.schema.types import Array, Struct, Type, parse_type
 from onefold.spark.shred.blocks import EventBlock
 from onefold.spark.shred.form import PARQUET
 
 FILE_BYTES, GROUP_ROWS = 64 << 20, 65_536
 """The bytes from which a file is complete, and the rows of a row group."""
-_BAD = pa.schema([pa.field("value", pa.string())])
+_OWN = {
+    BAD_ROWS: pa.schema([pa.field("value", pa.string())]),
+    EVENT_IDS: pa.schema([pa.field("event_id", pa.string()), pa.field("fingerprint", pa.string())]),
+}
+"""The columns of what is no table."""
 _SCALARS = {
     "STRING": pa.string(), "JSON": pa.string(), "BYTES": pa.binary(), "BOOL": pa.bool_(), "INT64": pa.int64(),
     "FLOAT64": pa.float64(), "NUMERIC": pa.decimal128(38, 9), "BIGNUMERIC": pa.decimal256(76, 38), "DATE": pa.date32(),
@@ -105,8 +109,8 @@ class ParquetBlocks:
             self._files[table] = _File(file.schema, file.number + 1, file.places)
 
     def _file(self, table: int, places: frozenset[int], number: int = 0) -> _File:
-        if table == BAD_ROWS:
-            return _File(_BAD)
+        if table in _OWN:
+            return _File(_OWN[table])
         wide = [column for place in sorted(places) if (column := self._tables[place].column)]
         return _File(arrow_schema((*self._tables[table].columns, *wide)), number, places)
 

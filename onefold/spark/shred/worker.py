@@ -10,17 +10,20 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
+from onefold.core.errors import TryAgain
 from onefold.events.shred.bad_entity import BadEntity
 from onefold.events.shred.bad_reasons import count_reasons
 from onefold.events.shred.bad_rows import BadRow, EventProblem
+from onefold.events.shred.duplicates import LEFT_OUT, KeyReader, key_reader
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
-from onefold.events.shred.tally import BAD_ROWS, Tally, WrittenFile
+from onefold.events.shred.tally import BAD_ROWS, EVENT_IDS, Tally, WrittenFile
 from onefold.events.shred.wide import WideRows
 from onefold.spark.shred.blocks import Blocks, EventBlock, TextBlocks, schemas_in
 from onefold.spark.shred.files import FOLDER_COLUMNS
 from onefold.spark.shred.form import FileForm
 from onefold.spark.shred.parquet_blocks import ParquetBlocks
+from onefold.spark.shred.records import texts_of
 
 NUMBER, DATA = "number", "data"
 """The columns of the result after the four parts of the folder: the number of the block, and its bytes."""
@@ -38,6 +41,7 @@ class Worker:
         folders: the four parts of the folder of each table.
         count: takes the counts of the task at its end.
         dry_run: True where nothing is written.
+        decided: True where records come with decisions about duplicates, and the run keeps the ids of its events.
     """
 
     plan: ShredPlan
@@ -45,13 +49,14 @@ class Worker:
     folders: Mapping[int, tuple[str, ...]]
     count: Callable[[Tally], None]
     dry_run: bool = False
+    decided: bool = False
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blocks of the records of a partition."""
         tally = Tally()
-        shred = Shredder(self.plan).shred
+        shred, key_of = Shredder(self.plan).shred, key_reader(self.plan.input)
         wide = WideRows(self.plan.tables) if self.plan.is_wide else None
-        rows = (self._rows(shred, wide, batch.column(0), tally) for batch in batches)
+        rows = (self._rows(shred, key_of, wide, batch, tally) for batch in batches)
         if self.dry_run:
             for _ in rows:
                 pass
@@ -63,14 +68,20 @@ class Worker:
         self.count(tally)
 
     def _rows(
-        self, shred: Callable[[str], Any], wide: WideRows | None, records: pa.Array, tally: Tally
+        self,
+        shred: Callable[[str, str | None], Any],
+        key_of: KeyReader,
+        wide: WideRows | None,
+        batch: pa.RecordBatch,
+        tally: Tally,
     ) -> Mapping[int, list[Any]]:
         """Return the rows of records by the number of the table, and count them.
 
         Args:
-            shred: shreds one record.
+            shred: shreds one record, under another id where one is given.
+            key_of: reads the id and the fingerprint of a record.
             wide: makes rows with wide columns, if there are to be such.
-            records: the records.
+            batch: the records.
             tally: counts.
         """
         rows: defaultdict[int, list[Any]] = defaultdict(list)
@@ -78,9 +89,10 @@ class Worker:
         bad_rows: list[BadRow] = []
         bad_entities: list[BadEntity] = []
         unknown: list[EventProblem] = []
+        ids: list[Any] = []
         events = retried = 0
-        for record in texts_of(records):
-            found, bad, apart, is_event, kept = shred(record)
+        for record, new_id in self._taken(key_of, batch, tally):
+            found, bad, apart, is_event, kept = shred(record, new_id)
             for table, row in found:
                 rows[table].append(row)
             if wide and found:
@@ -91,6 +103,9 @@ class Worker:
             unknown += kept
             events += is_event
             retried += not is_event and not apart
+            if self.decided and bad is None:
+                tally.renamed += new_id is not None
+                ids += [self.form.id_row(key)] if (key := key_of(record)) else []
         tally.events += events
         tally.retried += retried
         tally.bad.update(bad.kind for bad in bad_rows)
@@ -110,7 +125,28 @@ class Worker:
         if bad_rows or bad_entities:
             lines = [*(bad.to_json() for bad in bad_rows), *(bad.to_json() for bad in bad_entities)]
             rows[BAD_ROWS] = [*map(self.form.bad_row, lines)]
+        if ids:
+            rows[EVENT_IDS] = ids
         return rows
+
+    def _taken(self, key_of: KeyReader, batch: pa.RecordBatch, tally: Tally) -> Iterator[tuple[str, str | None]]:
+        """Yield the records that are taken, each with its new id, if it gets one, and count those that are left out.
+
+        Raises:
+            TryAgain: the decision at a record is one about another record.
+        """
+        texts = texts_of(batch.column(0))
+        if not self.decided:
+            yield from ((text, None) for text in texts if text)
+            return
+        for text, id_, new_id in zip(texts, batch.column(1).to_pylist(), batch.column(2).to_pylist(), strict=True):
+            if new_id is not None and ((key := key_of(text)) is None or key.id != id_):
+                raise TryAgain("the files of events were read in other parts than before: start the job again")
+            if new_id == LEFT_OUT:
+                tally.events += 1
+                tally.left_out += 1
+            elif text:
+                yield text, new_id
 
     def _blocks(self, found: Iterable[Mapping[int, list[Any]]]) -> Iterator[EventBlock]:
         blocks: Blocks = TextBlocks() if self.plan.format == "csv" else ParquetBlocks(self.plan)
@@ -160,19 +196,3 @@ class FileCounter:
             rows = known.rows + block.rows
             self.files[block.table, number] = WrittenFile(block.table, self.task, number, rows, known.bytes + size)
             yield block
-
-
-def texts_of(records: pa.Array) -> Iterator[str]:
-    r"""Yield the records as text: without the carriage return of a line that ends with both, and without empty lines.
-
-    Bytes that are not UTF-8 become halves of surrogate pairs, which no event may have and a bad row keeps.
-
-    Examples:
-        >>> list(texts_of(pa.array([b"a\r", b"", b"\xff"])))
-        ['a', '\udcff']
-    """
-    try:
-        found = records.cast(pa.string()).to_pylist()
-    except pa.ArrowInvalid:
-        found = [data.decode(errors="surrogateescape") for data in records.to_pylist()]
-    return (text.removesuffix("\r") for text in found if text and text != "\r")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,12 +15,12 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 
 from onefold.core.errors import InvalidInput
 from onefold.events.shred.plan import ShredPlan
-from onefold.events.shred.runs import BAD
 from onefold.events.shred.set_aside import StoredFile
-from onefold.events.shred.tally import BAD_ROWS, Tally
+from onefold.events.shred.tally import Tally
 from onefold.spark.io.arrow import map_in_arrow
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.shred.files import FOLDER_COLUMNS, staged_parts
+from onefold.spark.shred.duplicates import decide
+from onefold.spark.shred.files import FOLDER_COLUMNS, OWN_FOLDERS, staged_parts
 from onefold.spark.shred.form import FORMS
 from onefold.spark.shred.places import hadoop_address
 from onefold.spark.shred.quarantine import DamagedFile
@@ -59,13 +59,16 @@ class _Tallies(AccumulatorParam[Tally]):
         return value1.add(value2)
 
 
-def count_records(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredFile]) -> Tally:
+def count_records(
+    spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredFile], earlier: Sequence[str] | None = None
+) -> Tally:
     """Shred the records of files, and return the counts; nothing is written.
 
     Args:
         spark: the session.
         plan: of the run.
         inputs: the files.
+        earlier: the folders of the ids of earlier runs, to leave out duplicates; None to take all events.
 
     Raises:
         DamagedFile: the content of a file cannot be read.
@@ -73,11 +76,18 @@ def count_records(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, Sto
     """
     tallies = spark.sparkContext.accumulator(Tally(), _Tallies())
     with unread_file_named(spark, inputs):
-        _blocks(spark, plan, inputs, tallies, dry_run=True).write.format("noop").mode("overwrite").save()
+        blocks = _blocks(spark, plan, inputs, tallies, earlier, dry_run=True)
+        blocks.write.format("noop").mode("overwrite").save()
     return tallies.value
 
 
-def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredFile], run: Folder) -> Tally:
+def write_run(
+    spark: SparkSession,
+    plan: ShredPlan,
+    inputs: Mapping[str, StoredFile],
+    run: Folder,
+    earlier: Sequence[str] | None = None,
+) -> Tally:
     """Shred the records of files into the folder of a run, and return the counts.
 
     Args:
@@ -85,6 +95,7 @@ def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredF
         plan: of the run.
         inputs: the files.
         run: the folder of the run.
+        earlier: the folders of the ids of earlier runs, to leave out duplicates; None to take all events.
 
     Raises:
         DamagedFile: the content of a file cannot be read.
@@ -92,11 +103,11 @@ def write_run(spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredF
     """
     form = FORMS[plan.format]
     tallies = spark.sparkContext.accumulator(Tally(), _Tallies())
-    blocks = _blocks(spark, plan, inputs, tallies, dry_run=False)
-    # In the order of the numbers, so that it is known which blocks are in a file.
-    rows = blocks.sortWithinPartitions(*FOLDER_COLUMNS, NUMBER).select(*FOLDER_COLUMNS, F.col(DATA).cast("string"))
-    writer = rows.write.partitionBy(*FOLDER_COLUMNS).mode("append").options(**_HADOOP, lineSep=form.end)
     with unread_file_named(spark, inputs):
+        blocks = _blocks(spark, plan, inputs, tallies, earlier, dry_run=False)
+        # In the order of the numbers, so that it is known which blocks are in a file.
+        rows = blocks.sortWithinPartitions(*FOLDER_COLUMNS, NUMBER).select(*FOLDER_COLUMNS, F.col(DATA).cast("string"))
+        writer = rows.write.partitionBy(*FOLDER_COLUMNS).mode("append").options(**_HADOOP, lineSep=form.end)
         writer.option("maxRecordsPerFile", form.blocks).text(run.uri)
     return tallies.value
 
@@ -152,7 +163,13 @@ def _is_of_content(error: Any) -> bool:
 
 
 def _blocks(
-    spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredFile], tallies: Accumulator[Tally], *, dry_run: bool
+    spark: SparkSession,
+    plan: ShredPlan,
+    inputs: Mapping[str, StoredFile],
+    tallies: Accumulator[Tally],
+    earlier: Sequence[str] | None,
+    *,
+    dry_run: bool,
 ) -> DataFrame:
     """Return the blocks of the rows of all records.
 
@@ -161,11 +178,15 @@ def _blocks(
         plan: of the run.
         inputs: the files.
         tallies: takes the counts of each task.
+        earlier: the folders of the ids of earlier runs, to leave out duplicates; None to take all events.
         dry_run: True where only the counts matter.
     """
-    folders = {number: staged_parts(table.folder) for number, table in enumerate(plan.tables)}
-    worker = Worker(plan, FORMS[plan.format], {**folders, BAD_ROWS: staged_parts(BAD)}, tallies.add, dry_run)
-    return map_in_arrow(read_records(spark, inputs), worker.run, _RESULT)
+    folders = {number: table.folder for number, table in enumerate(plan.tables)} | OWN_FOLDERS
+    parts = {number: staged_parts(folder) for number, folder in folders.items()}
+    worker = Worker(plan, FORMS[plan.format], parts, tallies.add, dry_run, decided=earlier is not None)
+    records = read_records(spark, inputs)
+    decided = records if earlier is None else decide(spark, plan, records, earlier)
+    return map_in_arrow(decided, worker.run, _RESULT)
 
 
 def read_records(spark: SparkSession, inputs: Mapping[str, StoredFile]) -> DataFrame:

@@ -1,0 +1,165 @@
+"""Duplicates: events with one id. Trackers and collectors deliver events at least once, so an event may be read twice.
+
+Events with one id and one fingerprint are one event. Events with one id and other fingerprints are several: one of them
+keeps the id, and each other one gets an id that follows from both, and a context that names the original, as the tables of
+Snowplow's own loaders have it (snowplow/snowplow-rdb-loader, "Deduplication", 2026-11).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from onefold.events.shred.bad_rows import original_of
+from onefold.events.shred.csv_values import TAB
+from onefold.events.shred.entities import read_text
+from onefold.events.shred.event_fields import EVENT_FIELDS, EVENT_ID, FORMER_FIELDS
+from onefold.events.shred.plan import InputForm
+from onefold.events.shred.values import json_text
+
+DUPLICATE = "iglu:com.snowplowanalytics.snowplow/duplicate/jsonschema/1-0-0"
+"""The schema of the context of an event whose id another event has, as Iglu Central has it."""
+LEFT_OUT = ""
+"""The new id of a record that is not taken: another record is the same event."""
+FINGERPRINT = "event_fingerprint"
+_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, DUPLICATE)
+_DELIVERY = frozenset(
+    f"{EVENT_ID} {FINGERPRINT} collector_tstamp etl_tstamp derived_tstamp dvce_sent_tstamp etl_tags v_collector v_etl "
+    "network_userid user_ipaddress derived_contexts".split()
+)
+"""The fields that differ where one event is delivered twice: they tell of the request, of the time when it was sent, and of
+the pipeline. Snowplow's fingerprint leaves out the parameters `eid`, `stm`, `nuid` and `cv` for the same reason, and fields
+that a collector and enrichments add are none of its parameters."""
+_DERIVED = ("geo_", "ip_")
+"""The beginning of the names of fields that follow from the address of the request."""
+_NUMBERS = {name: number for number, (name, _) in enumerate(EVENT_FIELDS)}
+_OWN = tuple(name for name in _NUMBERS if name not in _DELIVERY and not name.startswith(_DERIVED))
+_FIELD_COUNTS = (len(EVENT_FIELDS), *FORMER_FIELDS)
+_own_texts = itemgetter(*(_NUMBERS[name] for name in _OWN))
+
+
+class EventKey(NamedTuple):
+    """What makes two records one event: its id, and a fingerprint of its content."""
+
+    id: str
+    fingerprint: str
+
+
+class Copy(NamedTuple):
+    """A record of a run whose id others have as well.
+
+    Attributes:
+        key: its id and fingerprint.
+        place: where it is in the run.
+        digest: that of the record, by which the same one of equal events is taken however often and from whichever files.
+    """
+
+    key: EventKey
+    place: int
+    digest: str
+
+
+KeyReader = Callable[[str], EventKey | None]
+
+
+def key_reader(form: InputForm) -> KeyReader:
+    """Return the function that reads the key of a record: None for a record that has no id, or is no event of the form.
+
+    Args:
+        form: the form of the records; a bad row is read by its original.
+    """
+    read = _key_of_fields if form == "enriched-tsv" else _key_of_json
+    return lambda record: read(original_of(record))
+
+
+def _key_of_fields(record: str) -> EventKey | None:
+    fields = record.split(TAB)
+    if len(fields) not in _FIELD_COUNTS or not fields[_NUMBERS[EVENT_ID]]:
+        return None
+    fields += [""] * (len(EVENT_FIELDS) - len(fields))
+    given = fields[_NUMBERS[FINGERPRINT]]
+    return EventKey(fields[_NUMBERS[EVENT_ID]], _given(given) or _digest(TAB.join(_own_texts(fields))))
+
+
+def _key_of_json(record: str) -> EventKey | None:
+    try:
+        found = json.loads(record)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or not isinstance(id_ := found.get(EVENT_ID), str) or not id_:
+        return None
+    return EventKey(id_, _given(found.get(FINGERPRINT)) or _digest(_own_json(found)))
+
+
+def _own_json(found: Mapping[str, Any]) -> str:
+    own = {name: value for name, value in found.items() if name not in _DELIVERY and not name.startswith(_DERIVED)}
+    return json.dumps({name: value for name, value in own.items() if value is not None}, sort_keys=True)
+
+
+def _given(fingerprint: Any) -> str | None:
+    """Return the fingerprint that an event has; a digest of one with characters that no line of text may have."""
+    if not isinstance(fingerprint, str) or not fingerprint:
+        return None
+    return fingerprint if fingerprint.isprintable() else _digest(fingerprint)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def digest_of(record: str) -> str:
+    """Return the digest by which one of several equal events is taken."""
+    return hashlib.sha256(record.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def derived_id(key: EventKey) -> str:
+    """Return the id of an event whose own id another one keeps: a UUID of version 5, which follows from id and fingerprint.
+
+    Examples:
+        >>> derived_id(EventKey("e1", "f1")) == derived_id(EventKey("e1", "f1")) != derived_id(EventKey("e1", "f2"))
+        True
+    """
+    return str(uuid.uuid5(_NAMESPACE, TAB.join(key)))
+
+
+def new_ids(copies: Iterable[Copy], known: Collection[EventKey]) -> Iterator[tuple[Copy, str]]:
+    """Yield the records that do not keep their id, each with its new one, `LEFT_OUT` for those that are not taken.
+
+    Whatever an earlier run has loaded stays as it is. So an id that an earlier run of the window has is kept by that run's
+    event; an id that is new is kept by the event with the smallest fingerprint. Of equal events the one with the smallest
+    digest is taken.
+
+    Args:
+        copies: the good records of the run whose ids are there twice, in the run or in earlier ones.
+        known: the keys of earlier runs with these ids.
+    """
+    seen, taken = set(known), {key.id for key in known}
+    for key, equal in itertools.groupby(sorted(copies), key=lambda copy: copy.key):
+        first, *others = sorted(equal, key=lambda copy: (copy.digest, copy.place))
+        yield from ((copy, LEFT_OUT) for copy in ([first, *others] if key in seen else others))
+        if key not in seen and key.id in taken:
+            yield first, derived_id(key)
+        taken.add(key.id)
+
+
+def with_id(record: str, form: InputForm, new_id: str) -> str:
+    """Return a record with another id; all other values stay as they are.
+
+    Args:
+        record: the record, which has a key.
+        form: its form.
+        new_id: the id that it gets.
+
+    Raises:
+        BadEvent: the record is not JSON.
+    """
+    if form == "enriched-tsv":
+        fields = record.split(TAB)
+        fields[_NUMBERS[EVENT_ID]] = new_id
+        return TAB.join(fields)
+    return json_text({**read_text(record, "the record"), EVENT_ID: new_id})

@@ -1,0 +1,138 @@
+"""Duplicates on real files: within a run, over runs, after a kill and in a repeated run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from support.registries import document
+from support.shred_job import CLICK, ShredScene, scene_with_clicks
+from support.shred_scene import contexts, enriched
+
+from onefold.core.errors import InvalidInput
+from onefold.events.shred.duplicates import DUPLICATE, EventKey, derived_id
+from onefold.events.shred.manifest import MANIFEST, RunManifest
+from onefold.events.shred.runs import IDS
+from onefold.spark.shred.output import InputsTaken, Output
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+WINDOW = "--duplicates-window=7"
+FIRST, SECOND, THIRD = (f"00000000-0000-4000-8000-00000000000{number}" for number in range(3))
+DUPLICATES = "com_snowplowanalytics_snowplow_duplicate_1"
+
+
+def event(id_: str, fingerprint: str = "", number: object = 1, **fields: str) -> str:
+    data = contexts({"schema": CLICK, "data": {"id": number}})
+    return enriched("enriched-tsv", event_id=id_, event_fingerprint=fingerprint, contexts=data, **fields)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> ShredScene:
+    scene = scene_with_clicks(tmp_path)
+    original = {"type": "string", "format": "uuid"}
+    scene.add_schemas(document(name="duplicate", vendor="com.snowplowanalytics.snowplow", originalEventId=original))
+    return scene
+
+
+def manifest_of(run: str, duplicates: Mapping[str, int]) -> RunManifest:
+    start = datetime(2026, 11, 23, 8, tzinfo=UTC)
+    return RunManifest(run, "csv", "none", "r", (), (), (), 0, {}, start, start, duplicates=duplicates)
+
+
+def run(spark: SparkSession, scene: ShredScene, *more: str, format_: str = "csv") -> dict[str, int]:
+    report = scene.shred(spark, WINDOW, *more, format=format_, input="enriched-tsv")
+    return {name: report.duplicates[name] for name in ("runs", "ids", "left_out", "renamed")}
+
+
+def ids(scene: ShredScene, place: int = -1) -> list[str]:
+    """The ids of the events of a run."""
+    manifest = scene.manifests()[place]
+    has_rows = any(table.name == "events" for table in manifest.tables)
+    return sorted(row["event_id"] for row in scene.rows(manifest, "events")) if has_rows else []
+
+
+@pytest.mark.parametrize("format_", ["csv", pytest.param("parquet", marks=pytest.mark.long)])
+def test_each_event_is_one_row_within_a_run_and_over_runs(spark: SparkSession, scene: ShredScene, format_: str) -> None:
+    other = derived_id(EventKey(FIRST, "f2"))
+    scene.write("a.txt", [event(FIRST, "f2"), "", event(SECOND, app_id="a"), event(THIRD, number="bad")])
+    scene.write("b.txt", [event(FIRST, "f1"), event(SECOND, app_id="a", etl_tstamp="2026-11-23 09:00:00")])
+    scene.write("c.txt", [event(FIRST, "f1", etl_tstamp="2026-11-23 09:00:00")])
+    assert run(spark, scene, "--dry-run", format_=format_) == {"runs": 0, "ids": 0, "left_out": 2, "renamed": 1}
+    assert run(spark, scene, format_=format_) == {"runs": 0, "ids": 3, "left_out": 2, "renamed": 1}
+    assert ids(scene) == sorted([FIRST, SECOND, other])
+    manifest = scene.manifests()[-1]
+    (context,) = scene.rows(manifest, DUPLICATES)
+    assert (context["root_id"], context["original_event_id"]) == (other, FIRST)
+    assert (manifest.events, manifest.bad) == (6, {"invalid": 1})
+    assert manifest.duplicates == {"window_days": 7, "runs": 0, "ids": 3, "left_out": 2, "renamed": 1}
+    # The bad event has no id that a later run could know: it is a row when it is right.
+    scene.write(
+        "d.txt", [event(FIRST, "f1"), event(FIRST, "f2"), event(FIRST, "f0"), event(THIRD), event(SECOND, app_id="a")]
+    )
+    assert run(spark, scene, format_=format_) == {"runs": 1, "ids": 2, "left_out": 3, "renamed": 1}
+    assert ids(scene) == sorted([THIRD, derived_id(EventKey(FIRST, "f0"))])
+
+
+@pytest.mark.long
+def test_a_repeated_run_gives_the_same_ids_and_a_bad_copy_takes_no_id(spark: SparkSession, scene: ShredScene) -> None:
+    scene.write("a.txt", [event(FIRST, "f2"), event(FIRST, "f0", number="bad")])
+    scene.write("b.txt", [event(FIRST, "f3"), event(SECOND, "f1"), event(SECOND, "f1", number="bad")])
+    found = []
+    for _ in range(2):
+        assert run(spark, scene) == {"runs": 0, "ids": 3, "left_out": 0, "renamed": 1}
+        found.append(ids(scene))
+        shutil.rmtree(scene.output)
+    assert found == [sorted([FIRST, SECOND, derived_id(EventKey(FIRST, "f3"))])] * 2
+
+
+def test_only_finished_runs_of_the_window_that_are_still_there_count(spark: SparkSession, tmp_path: Path) -> None:
+    output = Output(spark, str(tmp_path))
+    counts = {"window_days": 7, "ids": 1}
+    without_ids: dict[int, dict[str, int]] = {23: {**counts, "ids": 0}, 24: {}}
+    days = {day: f"2026-11-{day}-08-00-00" for day in range(20, 26)}
+    for day, run in days.items():
+        (tmp_path / f"run={run}").mkdir()
+        output.read()
+        output.finish(manifest_of(run, without_ids.get(day, counts)))
+    (tmp_path / f"run={days[25]}" / MANIFEST).unlink()
+    (tmp_path / "_commits" / "0000000006.json").unlink()
+    shutil.rmtree(tmp_path / f"run={days[22]}")
+    output.read()
+    found = output.ids_since(datetime(2026, 11, 21, 8, tzinfo=UTC))
+    assert found == [f"{tmp_path}/run={days[21]}/event_ids"]
+    assert len(output.ids_since(datetime(2026, 11, 20, 8, tzinfo=UTC))) == 2
+
+
+def test_a_run_gives_way_to_another_one_with_which_it_was_not_compared(spark: SparkSession, scene: ShredScene) -> None:
+    output = Output(spark, str(scene.output))
+    output.read()
+    scene.write("a.txt", [event(FIRST, "f1")])
+    run(spark, scene)
+    mine = manifest_of("2026-11-23-08-00-00", {"window_days": 7, "ids": 1})
+    (scene.output / mine.folder).mkdir()
+    with pytest.raises(InputsTaken, match="another run has finished, with whose events this one was not compared"):
+        output.finish(mine)
+    assert not (scene.output / mine.folder).exists()
+
+
+def test_without_the_schema_of_the_context_there_is_no_run(spark: SparkSession, tmp_path: Path) -> None:
+    scene = scene_with_clicks(tmp_path)
+    scene.write("a.txt", [event(FIRST)])
+    with pytest.raises(InvalidInput, match=re.escape(f"no usable schema {DUPLICATE}")):
+        run(spark, scene)
+    assert not scene.output.exists()
+
+
+def test_without_the_option_all_events_are_taken_and_no_ids_are_kept(spark: SparkSession, scene: ShredScene) -> None:
+    scene.write("a.txt", [event(FIRST, "f1"), event(FIRST, "f1"), event(FIRST, "f2")])
+    report = scene.shred(spark, input="enriched-tsv")
+    assert (ids(scene), report.duplicates, scene.manifests()[0].duplicates) == ([FIRST] * 3, {}, {})
+    assert not [*scene.output.rglob(IDS)]
