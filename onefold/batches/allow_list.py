@@ -58,8 +58,8 @@ class AllowList:
         """Return why a job may not read a registry; a resolver's file could name secrets, and servers to send them to."""
         if place == self.registry:
             return []
-        if place.endswith(".json"):
-            return [f"{place} is a resolver's file: only that of ONEFOLD_REGISTRY may be used"]
+        if place.endswith(".json") and place not in self.settings.folders:
+            return [f"{place} is a resolver's file: name it in ONEFOLD_REGISTRY or ONEFOLD_BATCH_FOLDERS"]
         return self._problems_of_place(place, written=False)
 
     def _problems_of_events(self, place: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_batches_with_one_output_have_labels_in_common() -> None:
         ({"registry": ["gs://lake/registry", "https://evil.example/api"]}, "is no folder that a batch may use"),
         (
             {"registry": "gs://lake/resolver.json"},
-            "is a resolver's file: only that of ONEFOLD_REGISTRY may be used",
+            "gs://lake/resolver.json is a resolver's file: name it in ONEFOLD_REGISTRY",
         ),
     ],
 )
@@ -107,9 +108,16 @@ def test_registries_are_a_list_in_their_order() -> None:
     assert ShredArguments.parse(batch.arguments).registry == ("https://registry.example/api/", "gs://lake/registry")
 
 
-def test_the_resolver_of_the_settings_is_allowed() -> None:
-    allowed = replace(ALLOWED, registry="gs://pipeline/resolver.json")
-    assert plan_batch(request(registry="gs://pipeline/resolver.json"), "1", SETTINGS, allowed).arguments
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"registry": "gs://pipeline/resolver.json"},
+        {"settings": replace(SETTINGS, folders=(*SETTINGS.folders, "gs://pipeline/resolver.json"))},
+    ],
+)
+def test_a_resolver_that_the_settings_name_is_allowed(changed: dict[str, Any]) -> None:
+    words = request(registry="gs://pipeline/resolver.json")
+    assert plan_batch(words, "1", SETTINGS, replace(ALLOWED, **changed)).arguments
 
 
 def test_a_message_with_a_dataset_is_refused() -> None:
