@@ -83,8 +83,8 @@ def test_files_of_events_become_rows_by_the_call_of_the_schedule(
     call = api_call(value(values, "local.start_job_input", shred=SHRED), token="first")
     client = boto3.client("emr-serverless")
     started = [client.start_job_run(**call)["jobRunId"] for _ in range(2)]
-    assert emr_serverless.states == {"job0": "SUCCESS"}, emr_serverless.logs
     assert started == ["job0", "job0"]
+    assert emr_serverless.state("job0") == "SUCCESS", emr_serverless.logs
     assert loader.deliver() == []
     assert redshift.query(f"SELECT id FROM {SCHEMA}.com_acme_ad_click_1 ORDER BY 1") == [(1,), (2,)]
     patterns = value(values, "local.log_patterns", shred=SHRED)
@@ -92,7 +92,7 @@ def test_files_of_events_become_rows_by_the_call_of_the_schedule(
     assert raised == {"many_bad_events", "new_bad_reason"}
     # The next job finds no new file, and the next message no run.
     client.start_job_run(**{**call, "clientToken": "second"})
-    assert emr_serverless.states["job1"] == "SUCCESS"
+    assert emr_serverless.state("job1") == "SUCCESS", emr_serverless.logs
     loader.send("{}")
     assert loader.deliver() == []
     assert redshift.query(f"SELECT COUNT(*) FROM {SCHEMA}.com_acme_ad_click_1") == [(2,)]

@@ -7,7 +7,7 @@ moto refuses the release `emr-spark-8.0.0`, and runs no job. What the stand-in d
 - the arguments are given as they are, and the job finds S3 by s3a;
 - a job is SUCCESS if its process ends with 0, else FAILED; both streams of the driver go to the log group of the call.
 
-It knows no roles, capacity or queue, no other parameter of spark-submit, and runs the job before it answers.
+It answers before the job has ended. It knows no roles, capacity or queue, and no other parameter of spark-submit.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +41,8 @@ class EmrServerless:
         endpoint: of S3.
         folder: for the files of jobs.
         tokens: the job of each token.
-        states: by job.
+        states: by job: RUNNING until its process has ended.
+        threads: by job, the one that runs it.
         logs: the lines of drivers, by log group.
     """
 
@@ -49,21 +51,33 @@ class EmrServerless:
     folder: Path
     tokens: dict[str, str] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
+    threads: dict[str, threading.Thread] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
     logs: dict[str, list[str]] = field(default_factory=dict)
 
     def start(self, call: Mapping[str, Any]) -> Answer:
         token = call["clientToken"]
-        if token not in self.tokens:
-            job = self.tokens[token] = f"job{len(self.tokens)}"
-            done = self._run(self.folder / job, call["jobDriver"]["sparkSubmit"])
-            self.states[job] = "FAILED" if done.returncode else "SUCCESS"
-            logging = call["configurationOverrides"]["monitoringConfiguration"]["cloudWatchLoggingConfiguration"]
-            streams = logging["logTypes"]["SPARK_DRIVER"]
-            texts = {"STDOUT": done.stdout, "STDERR": done.stderr}
-            lines = [line for name in streams for line in texts[name].splitlines()]
-            self.logs.setdefault(logging["logGroupName"], []).extend(lines)
+        with self.lock:
+            if token not in self.tokens:
+                job = self.tokens[token] = f"job{len(self.tokens)}"
+                self.states[job] = "RUNNING"
+                self.threads[job] = threading.Thread(target=self._work, args=[job, call], daemon=True)
+                self.threads[job].start()
         body = {"applicationId": self.application, "jobRunId": self.tokens[token], "arn": "arn"}
         return 200, {}, json.dumps(body)
+
+    def state(self, job: str) -> str:
+        """Wait for the end of a job, and return its state."""
+        self.threads[job].join(timeout=SECONDS)
+        return self.states[job]
+
+    def _work(self, job: str, call: Mapping[str, Any]) -> None:
+        done = self._run(self.folder / job, call["jobDriver"]["sparkSubmit"])
+        logging = call["configurationOverrides"]["monitoringConfiguration"]["cloudWatchLoggingConfiguration"]
+        texts = {"STDOUT": done.stdout, "STDERR": done.stderr}
+        lines = [line for name in logging["logTypes"]["SPARK_DRIVER"] for line in texts[name].splitlines()]
+        self.logs.setdefault(logging["logGroupName"], []).extend(lines)
+        self.states[job] = "FAILED" if done.returncode else "SUCCESS"
 
     def _run(self, folder: Path, driver: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
         folder.mkdir()
