@@ -62,7 +62,8 @@ def test_a_column_that_holds_all_values_of_a_type_takes_its_extremes(existing: s
     ("type_", "value", "field"),
     [
         ("REAL", 0.5, "0.5"),
-        ("REAL", 0.1, None),
+        ("REAL", 0.1, "0.1"),
+        ("REAL", 1.234567, None),
         ("REAL", 1e300, None),
         ("REAL", 2**24 + 1, None),
         ("TIMESTAMP", "2026-11-23", "2026-11-23 00:00:00"),

@@ -6,6 +6,8 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from support.cli import Run
 from support.redshift_runs import ENVELOPE
 from support.redshift_scene import RedshiftScene
 from support.redshift_server import SCHEMA, RedshiftServer
+from support.shred_oracle import time_of
 
 from onefold.adapters.folder_objects import FolderObjects
 from onefold.events.registry.adopted import read_adopted
@@ -97,3 +100,20 @@ def shred_run(scene: RedshiftScene, second: int, registry: Registry, events: Seq
 def _table(planned: PlannedTable) -> ShreddedTable:
     own = (planned.name, planned.base, planned.version, planned.uri, planned.columns)
     return replace(ShreddedTable(*own, planned.folder, ()), adopted=planned.adopted)
+
+
+def is_same(value: Any, stored: Any) -> bool:
+    """Tell whether a column has a value of JSON; texts of CHAR are filled up with blanks."""
+    match stored:
+        case None:
+            return value is None
+        case bool() | int() | float() | Decimal():
+            return bool(stored == value or Decimal(str(stored)) == Decimal(str(value)))
+        case datetime():
+            utc = stored.astimezone(UTC).replace(tzinfo=None) if stored.tzinfo else stored
+            text = f"{value}T00:00:00Z" if len(value) == len("2026-11-23") else value
+            return time_of(text) == time_of(f"{utc.isoformat()}Z")
+        case date():
+            return bool(stored.isoformat() == value)
+    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return bool(stored.rstrip(" ") == text.rstrip(" "))

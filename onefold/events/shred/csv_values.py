@@ -3,8 +3,8 @@ r"""Values as the fields of a line for Redshift's COPY: CSV, DELIMITER tab, NULL
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from onefold.events.shred.values import (
@@ -30,6 +30,8 @@ _MOST_BYTES = 4
 _DAY = len("2026-11-23")
 _FLOAT_DIGITS = 15
 """The digits of a decimal number that a double always gives back."""
+_SINGLE_DIGITS, _LEAST_SINGLE, _MOST_SINGLE = 6, 1e-37, 1e38
+"""The digits that REAL always gives back, and its range (Amazon Redshift, "Numeric types", 2026-11)."""
 
 Convert = Callable[[Any], str]
 
@@ -140,12 +142,9 @@ def _float(value: Any) -> str:
 
 def _single(value: Any) -> str:
     number = float_number(value)
-    try:
-        is_exact = struct.unpack("f", struct.pack("f", number))[0] == number
-    except OverflowError:
-        is_exact = False
-    if not is_exact:
-        raise DoesNotFit(f"{shown(value)} is not exact as REAL")
+    digits = Decimal(repr(number)).normalize().as_tuple().digits
+    if number and (len(digits) > _SINGLE_DIGITS or not _LEAST_SINGLE <= abs(number) < _MOST_SINGLE):
+        raise DoesNotFit(f"{shown(value)} has more than {_SINGLE_DIGITS} digits, which is what REAL keeps, or is beyond it")
     return repr(number)
 
 

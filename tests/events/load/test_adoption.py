@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from support.adopted_tables import (
     Columns,
     adopt,
     event,
+    is_same,
     make_table,
     registry_with_adopted,
     shred_run,
@@ -25,10 +27,14 @@ from support.redshift_scene import TABLE, RedshiftScene, together
 from support.schemas import fields
 from support.seeding import examples
 from support.shred_events import parsed
+from support.shredded_runs import click_table
 from support.sweeps import sweep
 
 from onefold.events.load.report import RunReport
 from onefold.events.registry.json_schema import JsonSchema
+from onefold.events.shred.csv_values import NULL, csv_converter
+from onefold.events.shred.values import DoesNotFit
+from onefold.schema.redshift_fit import held_type
 
 ID, ZIP = ("id", "BIGINT"), ("zip", "VARCHAR(10)")
 SHORT = {"type": "string", "maxLength": 10}
@@ -168,6 +174,44 @@ def test_a_table_that_was_not_adopted_is_taken_only_where_its_columns_are_a_stat
     adopted.scene.shred(0, "1-0-0", [ID, ZIP], {"id_": "a", "id": 1})
     assert "`onefold schema adopt` maps columns by their names" in problems(adopted.load())
     assert adopted.scene.columns() == [ZIP, ID]
+
+
+VALUES: dict[str, list[Any]] = {
+    "SMALLINT": [-32_768, 32_767], "INT": [-(2**31), 2**31 - 1], "BIGINT": [-(2**63), 2**63 - 1], "BOOLEAN": [True, False],
+    "DECIMAL(36,2)": [-0.01, 10**30], "DOUBLE PRECISION": [0.1, 2**60, 5], "DATE": ["2026-02-28", "9999-12-31"],
+    "TIMESTAMP": ["2026-11-23T08:00:00.123456Z", "2026-11-23T08:00:00Z"],
+    "VARCHAR(4096)": ["", "größe\t😀", "x" * 36], "CHAR(36)": ["c" * 36, "d"],
+}  # fmt: skip
+TABLE_TYPES = (
+    *VALUES, "REAL", "TIMESTAMPTZ", "DECIMAL(18,2)", "DECIMAL(5,0)", "VARCHAR(13)", "VARCHAR(256)", "CHAR(3)", "VARCHAR(20)",
+)  # fmt: skip
+
+
+def test_every_value_that_a_column_takes_is_read_back_equal_from_it(redshift_scene: RedshiftScene) -> None:
+    pairs = [(existing, values) for existing in TABLE_TYPES for values in VALUES if held_type(existing, values) != "none"]
+    columns = [(f"c{number}", existing) for number, (existing, _) in enumerate(pairs)]
+    rows = [[_fitting(*pair, number) for pair in pairs] for number in range(4)]
+    make_table(redshift_scene.server, TABLE, with_envelope(*columns))
+    lines = ["\t".join([*_ENVELOPE_OF_ROW, *(field for field, _ in row)]) + "\n" for row in rows]
+    table = replace(click_table("1-0-0", ()), columns=(*ENVELOPE, *columns))
+    redshift_scene.write_lines(0, [(table, lines)])
+    assert problems(redshift_scene.load()) == ""
+    names = ", ".join(name for name, _ in columns)
+    for row, stored in zip(rows, redshift_scene.server.query(f'SELECT {names} FROM "atomic"."{TABLE}"'), strict=True):
+        for pair, (_, value), found in zip(pairs, row, stored, strict=True):
+            assert is_same(value, found), (pair, value, found)
+
+
+_ENVELOPE_OF_ROW = ("a", "b", "c", "1-0-0", "e", "2026-11-23 08:00:00", "events", "[]", "events")
+
+
+def _fitting(existing: str, values: str, number: int) -> tuple[str, Any]:
+    """Return the field of a value, and the value; NULL where the column does not take it."""
+    value = VALUES[values][number % len(VALUES[values])]
+    try:
+        return csv_converter(existing)(value), value
+    except DoesNotFit:
+        return NULL, None
 
 
 @pytest.mark.long

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.adopted_tables import adopt, event, make_table, registry_with_adopted, shred_run, write_registry
+from support.adopted_tables import adopt, event, is_same, make_table, registry_with_adopted, shred_run, write_registry
 from support.cli import Run
 from support.redshift_scene import RedshiftScene
 from support.redshift_server import SCHEMA
 from support.schema_samples import sample
-from support.shred_oracle import flat, time_of
+from support.shred_oracle import flat
 
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
 
@@ -79,7 +77,7 @@ def _load_and_compare(scene: RedshiftScene, registry: Any, adopted: dict[str, Ve
         mapped = registry.adopted["redshift", one.key.model_key].names
         for column, value in flat(one.json, data):
             stored = row[mapped.get(column, column)]
-            assert _is_same(value, stored), (name, column, value, stored)
+            assert is_same(value, stored), (name, column, value, stored)
     assert {len(found) for found in rows.values()} == {len(all_) for all_ in adopted.values()}
 
 
@@ -88,18 +86,3 @@ def _stored(scene: RedshiftScene, name: str) -> Iterator[dict[str, Any]]:
         cursor = connection.execute(f'SELECT * FROM {SCHEMA}."{name}"'.encode())
         names = [one.name for one in cursor.description or ()]
         yield from (dict(zip(names, row, strict=True)) for row in cursor.fetchall())
-
-
-def _is_same(value: Any, stored: Any) -> bool:
-    """Tell whether a column has a value of JSON; texts of CHAR are filled up with blanks."""
-    match stored:
-        case None:
-            return value is None
-        case bool() | int() | float() | Decimal():
-            return bool(stored == value or Decimal(str(stored)) == Decimal(str(value)))
-        case datetime():
-            return time_of(str(value)) == time_of(f"{stored.isoformat()}Z")
-        case date():
-            return bool(stored.isoformat() == value)
-    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return bool(stored.rstrip(" ") == text.rstrip(" "))
