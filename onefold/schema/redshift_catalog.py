@@ -17,6 +17,8 @@ _NAMES = {
 """Types as SVV_COLUMNS spells them (Amazon Redshift, "SVV_COLUMNS", 2026-11)."""
 _BARE_VARCHAR = 256
 """The length of a VARCHAR without one (Amazon Redshift, "Character types", 2026-11)."""
+_BARE_DECIMAL = 18
+"""The digits of a DECIMAL without a precision (Amazon Redshift, "Numeric types", 2026-11)."""
 _WITH_LENGTH = re.compile(r"(VARCHAR|CHAR)\(([1-9][0-9]{0,5})\)")
 _PLAIN = re.compile(r"[A-Z][A-Z ]*[A-Z](?:\([0-9]{1,2}(?:, ?[0-9]{1,2})?\))?")
 
@@ -39,7 +41,9 @@ def catalog_type(row: Mapping[str, Any]) -> RedshiftType:
     types: dict[str, Callable[[], RedshiftType]] = {
         "character varying": lambda: RedshiftType("VARCHAR", int(row["character_maximum_length"] or _BARE_VARCHAR)),
         "character": lambda: RedshiftType("CHAR", int(row["character_maximum_length"])),
-        "numeric": lambda: RedshiftType(f"DECIMAL({int(row['numeric_precision'])},{int(row['numeric_scale'])})"),
+        "numeric": lambda: RedshiftType(
+            f"DECIMAL({int(row['numeric_precision'] or _BARE_DECIMAL)},{int(row['numeric_scale'] or 0)})"
+        ),
     }
     spelled = str(row["data_type"]).lower()
     try:

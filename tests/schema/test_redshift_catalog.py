@@ -20,6 +20,8 @@ from onefold.schema.redshift_catalog import catalog_type, grown_type
         ({"data_type": "character varying", "character_maximum_length": "10"}, "VARCHAR(10)"),
         ({"data_type": "character", "character_maximum_length": 36}, "CHAR(36)"),
         ({"data_type": "numeric", "numeric_precision": "36", "numeric_scale": "2"}, "DECIMAL(36,2)"),
+        ({"data_type": "character varying", "character_maximum_length": None}, "VARCHAR(256)"),
+        ({"data_type": "numeric", "numeric_precision": "", "numeric_scale": ""}, "DECIMAL(18,0)"),
     ],
 )
 def test_a_type_is_read_as_the_catalog_spells_it(row: dict[str, Any], type_: str) -> None:
