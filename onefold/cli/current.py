@@ -66,7 +66,7 @@ def current(
         refuse_for_many(keys=keys)
     settings, warehouse = open_warehouse(context, project, dataset, table)
     announce = announcing(warehouse.project, settings)
-    settings = knowing_plain(warehouse, named.dataset, named.table, settings)
+    settings = knowing_plain(warehouse, named.dataset, named.table, settings, key_names(keys))
 
     def work(target: TableId) -> CurrentView:
         if dry_run:

@@ -96,7 +96,7 @@ def merge(
         refuse_for_many(keys=keys, from_snapshot=snapshot, at=at)
     _check_together(snapshot, at, dry_run, purge_after_days)
     settings, warehouse = open_warehouse(context, project, dataset, table)
-    settings = knowing_plain(warehouse, named.dataset, named.table, settings)
+    settings = knowing_plain(warehouse, named.dataset, named.table, settings, key_names(keys))
     if (rebuild or purge_after_days is not None) and not (yes or dry_run):
         _ask(warehouse, settings, named, rebuild, purge_after_days is not None)
     if table is None and dry_run:

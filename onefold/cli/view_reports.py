@@ -13,7 +13,7 @@ from onefold.cli.common import Failure, each, say
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json, is_quiet, output_console
 from onefold.cli.warehouse import with_near_name
-from onefold.core.errors import NoOwnDataset, NotFound, NoVersions
+from onefold.core.errors import KeyUnknown, NoOwnDataset, NotFound, NoVersions
 from onefold.core.names import TableId
 from onefold.core.versioned_names import SkippedTable
 from onefold.ports.warehouse import StoredView
@@ -111,6 +111,7 @@ def work_on(
     Raises:
         NotFound: the dataset has neither versioned nor plain change tables, nor views of former ones.
         NoOwnDataset: nothing can be done, because the dataset of the views does not exist.
+        KeyUnknown: nothing can be done for the one table that is named.
     """
     from onefold.views.table_views import KINDS, TableViews
 
@@ -118,6 +119,7 @@ def work_on(
     views = TableViews(warehouse, settings, lambda kind, _: work(kind), _no_note if silent else _note)
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     lacking: list[str] = []
+    skipped: list[str] = []
 
     def work_on_table(base: TableId) -> None:
         has_versions, is_united = False, settings.rules_for(base).of_united
@@ -126,8 +128,8 @@ def work_on(
             is_only = result.kind == "unified" or (result.kind == "current" and (not has_versions or is_united))
             made = _reported(result, warehouse, checked, settings)
             lacking.extend([result.skipped] if result.lacks_dataset else [])
-            if result.skipped and is_only and not made and not silent:
-                say("yellow", f"Skipped: {result.skipped}")
+            if result.skipped and is_only and not made:
+                skipped.append(result.skipped)
             if isinstance(made, Failure):
                 if not silent:
                     made.show()
@@ -147,16 +149,25 @@ def work_on(
     for base in left_over if not checked.named.table else ():
         work_on_table(base)
     results = [made for kind in KINDS for made in found[kind]]
-    _check_possible(checked, results, lacking)
+    _check_possible(checked, results, lacking, skipped)
+    _say_skipped([] if silent else skipped)
     return results
 
 
-def _check_possible(checked: Checked, results: Sequence[Any], lacking: Sequence[str]) -> None:
+def _say_skipped(reasons: Sequence[str]) -> None:
+    for reason in reasons:
+        say("yellow", f"Skipped: {reason}")
+
+
+def _check_possible(checked: Checked, results: Sequence[Any], lacking: Sequence[str], skipped: Sequence[str]) -> None:
     """Check that something could be done.
 
     Raises:
         NoOwnDataset: nothing could, because the dataset of the views does not exist.
+        KeyUnknown: nothing could for the one table that is named, because its key is unknown, or it is to have no view.
     """
+    if checked.named.table and skipped and not results and not lacking:
+        raise KeyUnknown(skipped[0])
     if lacking and not results:
         raise NoOwnDataset(f"no view of {checked.dataset.dataset} can be written: {lacking[0]}")
 

@@ -1,7 +1,8 @@
 """Rows that came to those that a merge has read: a table was emptied and loaded again, with the former times of landing.
 
 A merge counts the rows that landed before the time from which the next one reads. Where there are more of them later, the
-version is read from its beginning. The count of a whole table costs nothing, and the rows since that time are read anyway.
+version is read from its beginning. So is a plain change table where there are fewer: rows may go while others come. The
+count of a whole table costs nothing, and the rows since that time are read anyway.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def count_landed(
     told = [one for one in changes if tells_arrival(one)]
     groups = (told[start : start + MAX_TABLES] for start in range(0, len(told), MAX_TABLES))
     found = {row["version"]: row for group in groups for row in warehouse.fetch(landed_query(group, state, before))}
-    more = frozenset(version for version, row in found.items() if _has_more(row, state.landed.get(version)))
+    more = frozenset(one.version.id for one in told if _has_others(one, found[one.version.id], state))
     bounds = {one.version.id: _boundary(one, before) for one in told}
     landed = {version: LandedRows(bounds[version], row["now"]) for version, row in found.items()}
     return landed, replace(state, reloaded=more)
@@ -57,5 +58,9 @@ def _counted(source: ChangeTable, last: LandedRows | None, before: datetime) -> 
     return f"SELECT {quote_text(source.version.id)} AS version, {until(_boundary(source, before))} AS now, {then} AS `then`"
 
 
-def _has_more(row: Mapping[str, Any], last: LandedRows | None) -> bool:
-    return last is not None and row["then"] > last.rows
+def _has_others(source: ChangeTable, row: Mapping[str, Any], state: MergeState) -> bool:
+    """Return whether rows came to those that were read. A plain change table may lose rows, too, which would hide them."""
+    last = state.landed.get(source.version.id)
+    if last is None:
+        return False
+    return bool(row["then"] != last.rows if source.reading else row["then"] > last.rows)

@@ -13,7 +13,7 @@ from typing import Literal, cast
 from onefold.core.errors import InvalidInput, KeyUnknown, NotFound
 from onefold.core.names import TableId, fold_case
 from onefold.core.text import shown_list
-from onefold.merge.base_table import BaseTable, base_of
+from onefold.merge.base_table import BaseTable, base_of, base_table
 from onefold.merge.change_tables import (
     ChangeTable,
     changes_in_use,
@@ -148,7 +148,7 @@ def plan_merge(warehouse: BaseWarehouse, table: TableId, settings: Settings, key
     landed, state = count_landed(warehouse, used, state, started_at - timedelta(minutes=rules.overlap_minutes))
     named = rules.whole_key(keys) or rules.keys or declared_key(warehouse, table, settings, () if state.keys else used)
     named = named or captured_keys(warehouse, table, _windows(used, state, rules), state.keys if stored else ())
-    named = chosen_keys(table, named, state, has_base=stored is not None)
+    named = chosen_keys(table, named, state, base_table(rules.base_place(table)) if stored else None)
     return replace(make_plan(table, rules, named, stored, state, found, started_at), landed=landed)
 
 
@@ -201,14 +201,14 @@ def with_base(warehouse: BaseWarehouse, plan: MergePlan, stored: StoredTable | N
     return replace(renewed, brought_up=plan.brought_up, landed=plan.landed)
 
 
-def chosen_keys(table: TableId, named: Sequence[str], state: MergeState, has_base: bool) -> tuple[str, ...]:
+def chosen_keys(table: TableId, named: Sequence[str], state: MergeState, base: TableId | None) -> tuple[str, ...]:
     """Return the keys that were named, else those of the base.
 
     Args:
         table: the table, for errors.
         named: the columns that somebody named, or that the tenants agree on; empty for none.
         state: what the log says, the keys of the base among it.
-        has_base: whether there is a base, which keeps its keys.
+        base: the base, which keeps its keys; None where there is none.
 
     Raises:
         KeyUnknown: there are no keys.
@@ -219,10 +219,10 @@ def chosen_keys(table: TableId, named: Sequence[str], state: MergeState, has_bas
         raise KeyUnknown(
             f"{table}: name the columns of the key with --keys, or as `keys` of the table in onefold.yaml: `{line}`"
         )
-    if named and has_base and state.keys and {*map(fold_case, named)} != {*map(fold_case, state.keys)}:
+    if named and base and state.keys and {*map(fold_case, named)} != {*map(fold_case, state.keys)}:
         raise InvalidInput(
             f"{table}: the keys {shown_list(named)} are not those that its base was made with, {shown_list(state.keys)}; "
-            f"leave them out, or drop {table}_base to start again with other keys"
+            f"leave them out, or drop {base} to start again with other keys"
         )
     return tuple(named or state.keys)
 
@@ -255,7 +255,7 @@ def keys_of(
         used = changes_in_use(table, find_changes(warehouse, table, rules), rules)
         named = declared_key(warehouse, table, settings, () if base_keys else used)
         named = named or captured_keys(warehouse, table, _windows(used, state, rules), base_keys)
-    return chosen_keys(table, named, state, has_base)
+    return chosen_keys(table, named, state, base_table(rules.base_place(table)) if has_base else None)
 
 
 def log(

@@ -33,7 +33,7 @@ from onefold.merge.merge_state import MergeState
 from onefold.merge.plain import check_own_dataset, declared_key
 from onefold.merge.plan import chosen_keys, make_plan
 from onefold.merge.stored_base import is_base, read_log
-from onefold.ports.warehouse import BaseWarehouse, StoredTable, StoredView
+from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.labels import TABLE_LABEL, fingerprint_of, owner_digest
 from onefold.refresh.stored_settings import SettingChange, setting_changes, settings_comment
@@ -205,7 +205,7 @@ class CurrentKind:
         table = self.warehouse.read_table(base_table(place))
         base = table if table and is_base(table) else None
         state = read_log(self.warehouse, place, base) if base else MergeState()
-        keys = self._known_keys(changes, base, state, stored)
+        keys = self._known_keys(changes, base_table(place) if base else None, state, stored)
         used = changes_in_use(self.base, changes, rules)
         self._check(columns, used, keys, stored)
         disputed = not rules.keys and not still_key(self.warehouse, used, keys)
@@ -267,19 +267,19 @@ class CurrentKind:
         return with_version(rules, found) if are_direct(found, rules) else rules
 
     def _known_keys(
-        self, changes: Sequence[ChangeTable], base: StoredTable | None, state: MergeState, stored: StoredView | None
+        self, changes: Sequence[ChangeTable], base: TableId | None, state: MergeState, stored: StoredView | None
     ) -> tuple[str, ...]:
         remembered = remembered_keys(stored.query) if stored else ()
         try:
             named = self._named_keys(changes, base, state, remembered)
-            return chosen_keys(self.base, named or (() if state.keys else remembered), state, base is not None)
+            return chosen_keys(self.base, named or (() if state.keys else remembered), state, base)
         except (InvalidInput, NotFound) as error:
             if self.by_itself and stored is None:
                 raise KeyUnknown(str(error)) from error
             raise
 
     def _named_keys(
-        self, changes: Sequence[ChangeTable], base: StoredTable | None, state: MergeState, remembered: tuple[str, ...]
+        self, changes: Sequence[ChangeTable], base: TableId | None, state: MergeState, remembered: tuple[str, ...]
     ) -> tuple[str, ...]:
         rules = self.settings.rules_for(self.base)
         if named := self.keys or rules.keys or declared_key(self.warehouse, self.base, self.settings):

@@ -24,6 +24,7 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Array, Struct, Type
 from onefold.schema.versions import Version
 from onefold.views.current_text import keys_comment
+from onefold.views.united_tools import tool_problems
 
 _NOT_ORDERED = frozenset({"GEOGRAPHY", "JSON"})
 """GoogleSQL, "Orderable data types": all others, except ARRAY and STRUCT."""
@@ -66,6 +67,8 @@ def check_direct(
     problems = [*key_problems(str(table), columns, keys), *order_problems(table, columns, order_by)]
     problems += version_problems(table, [one.version.id for one in changes], order_by)
     problems += (problem for one in changes for problem in key_is_missing(one, keys))
+    alone = [one.version.schema for one in changes if not one.version.id and not order_by]
+    problems += (problem for columns in alone for problem in tool_problems(table, columns))
     if problems:
         raise SchemaConflict(problems)
 

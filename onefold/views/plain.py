@@ -6,7 +6,7 @@ A base or a current view that an earlier release made in the dataset of its tabl
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -64,11 +64,24 @@ def with_plain_table(warehouse: BaseWarehouse, table: TableId, settings: Setting
     return settings.with_plain(dataset, {name: one for name, one in found.items() if name == table.table})
 
 
-def knowing_plain(warehouse: BaseWarehouse, dataset: str, table: str | None, settings: Settings) -> Settings:
-    """Return the settings with one table, or with all plain change tables of a dataset where no table is named."""
-    if table:
-        return with_plain_table(warehouse, TableId(warehouse.project, dataset, table), settings)
-    return with_plain_tables(warehouse, dataset, settings)
+def knowing_plain(
+    warehouse: BaseWarehouse, dataset: str, table: str | None, settings: Settings, keys: Sequence[str] = ()
+) -> Settings:
+    """Return the settings with one table, or with all plain change tables of a dataset where no table is named.
+
+    Args:
+        warehouse: where the dataset is.
+        dataset: the dataset.
+        table: the table; None for all.
+        settings: those of the installation.
+        keys: the key of the table that a command names, which counts as if onefold.yaml declared it.
+    """
+    if table is None:
+        return with_plain_tables(warehouse, dataset, settings)
+    id_ = TableId(warehouse.project, dataset, table)
+    declared = {f"{dataset}.{table}": replace(settings.rules_for(id_), keys=tuple(keys))} if keys else {}
+    known = with_plain_table(warehouse, id_, replace(settings, tables={**settings.tables, **declared}))
+    return replace(settings, plain=known.plain)
 
 
 def found_view(warehouse: BaseWarehouse, named: TableId, settings: Settings) -> TableId:

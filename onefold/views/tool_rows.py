@@ -61,7 +61,7 @@ class ToolTable:
         """
         if self.found.rows != "history" or self.found.active:
             return
-        keys = chosen_keys(self.id, self.table.key or self.found.key, MergeState(), has_base=False)
+        keys = chosen_keys(self.id, self.table.key or self.found.key, MergeState(), None)
         problems = [
             *key_problems(str(self.id), columns, keys),
             *order_problems(self.id, self.table.columns, self.table.order_by),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from onefold.changelog.metadata import has_metadata
 from onefold.changelog.plain_tables import is_current_already
 from onefold.core.errors import LimitExceeded, SchemaConflict
-from onefold.core.names import quote
+from onefold.core.names import TableId, quote
 from onefold.core.text import shown_list
 from onefold.merge.base_table import DELETED, PACKED, POSITION, base_table
 from onefold.merge.change_tables import ChangeTable, changes_in_use
@@ -59,7 +59,7 @@ class UnitedCurrentKind(AlreadyCurrentKind):
     def _over_base(self, base: StoredTable) -> BuiltView:
         """Return the view of the rows of a base, in its own types: no query can read the changes that it lacks."""
         place = self.settings.rules_for(self.base).base_place(self.base)
-        keys = self._known_keys((), base, read_log(self.warehouse, place, base), None)
+        keys = self._known_keys((), base_table(place), read_log(self.warehouse, place, base), None)
         columns = Schema(base.columns).minus([POSITION, PACKED, DELETED])
         names = ",\n  ".join(f"b.{quote(column.name)}" for column in columns)
         query = (
@@ -93,7 +93,7 @@ class UnitedCurrentKind(AlreadyCurrentKind):
         return super()._text(found, columns, stored)
 
     def _named_keys(
-        self, changes: Sequence[ChangeTable], _: StoredTable | None, state: MergeState, __: tuple[str, ...]
+        self, changes: Sequence[ChangeTable], _: TableId | None, state: MergeState, __: tuple[str, ...]
     ) -> tuple[str, ...]:
         rules = self.settings.rules_for(self.base)
         used = () if state.keys else changes_in_use(self.base, changes, rules)

@@ -1,20 +1,32 @@
-"""Tables of other tools in a united one: its current view shows none, because each tool marks deleted rows its own way."""
+"""Tables of other tools that nobody named: a current view shows none, because each tool marks deleted rows its own way."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.core.text import shown_list
 from onefold.existing.recognise import recognise
 from onefold.existing.table import ExistingTable
+from onefold.schema.columns import Schema
 from onefold.schema.versions import Version, active_versions, table_of
 from onefold.settings.environment import Settings
 
 _SHOWN = 5
 _READ_HERE = frozenset(map(fold_case, ("Datastream", "Onefold", "plain")))
 """Who writes tables whose rows are read here: Datastream, Onefold's capture, and services without columns of their own."""
+
+
+def tool_problems(table: TableId, columns: Schema) -> Iterator[str]:
+    """Yield a problem where a table whose keys alone are declared has the columns of a tool."""
+    tool = recognise(ExistingTable(table.table, columns)).tool
+    if fold_case(tool) not in _READ_HERE:
+        yield (
+            f"{table} gets no current and no clean view: it has the columns of {tool}, and by its keys alone deleted or old "
+            f"rows would be shown. Write `tool` and `rows` of tables.{table.dataset}.{table.table} into onefold.yaml, as "
+            f"`onefold discover {table.dataset}` says, or `order_by` where no tool writes the table"
+        )
 
 
 def check_no_tool(base: TableId, found: Sequence[Version], settings: Settings) -> None:

@@ -72,6 +72,25 @@ def test_all_tables_of_the_dataset_are_merged_and_shown(run: Run, mydb: Emulated
     assert names(mydb) == THEIRS
 
 
+def test_a_key_on_the_command_line_counts_as_a_declared_one(run: Run, mydb: EmulatedDataset, own: EmulatedDataset) -> None:
+    assert run("current", f"{mydb.name}.others", "--keys", "id").code == 0
+    assert names(own) == {"others_current"}
+    assert names(mydb) == THEIRS
+
+
+def test_a_table_that_is_named_and_gets_no_view_is_an_error(run: Run, mydb: EmulatedDataset, own: EmulatedDataset) -> None:
+    for command in ("plan", "refresh"):
+        refused = run(command, f"{mydb.name}.visits")
+        assert (refused.code, f"tables: {{{mydb.name}.visits: {{keys: [COLUMN]}}}}" in refused.err) == (1, True)
+    assert names(own) == set()
+
+
+def test_the_error_about_other_keys_names_the_base(run: Run, mydb: EmulatedDataset, own: EmulatedDataset) -> None:
+    assert run("merge", f"{mydb.name}.orders").code == 0
+    refused = run("merge", f"{mydb.name}.orders", "--keys", "name")
+    assert f"drop local.{own.name}.orders_base to start again with other keys" in refused.err
+
+
 def test_refresh_writes_the_views_that_plan_announces(run: Run, mydb: EmulatedDataset, own: EmulatedDataset) -> None:
     assert run("plan", f"{mydb.name}.*").code == 2
     assert run("refresh", "--all", "--dataset", mydb.name).code == 0

@@ -169,6 +169,21 @@ def test_without_a_key_an_order_or_a_dataset_the_table_is_named_with_what_to_do(
         assert problem in failed.err
 
 
+def test_keys_alone_make_no_view_of_a_table_of_a_tool(run: Run, shop: EmulatedDataset, own: EmulatedDataset) -> None:
+    """Of a table of Fivetran it would show the deleted rows."""
+    table = f"{shop.name}.customers"
+    Path("onefold.yaml").write_text(f"tables: {{{table}: {{keys: [id]}}}}")
+    for command in ("refresh", "current"):
+        refused = run(command, table)
+        assert refused.code == 1
+        assert "it has the columns of Fivetran, and by its keys alone deleted or old rows would be shown" in refused.err
+        assert f"Write `tool` and `rows` of tables.{table} into onefold.yaml" in refused.err
+    Path("onefold.yaml").unlink()
+    assert "the columns of Fivetran" in run("current", table, "--keys", "id").err
+    assert names(own) == set()
+    assert names(shop) == THEIRS
+
+
 def test_a_merge_says_that_there_is_nothing_to_merge(run: Run, shop: EmulatedDataset, own: EmulatedDataset) -> None:
     drafted(run, shop)
     assert {one["outcome"] for one in run("merge", f"{shop.name}.*", "--json").results} == {"skipped"}

@@ -69,6 +69,18 @@ def test_rows_that_somebody_loads_into_an_older_partition_are_found_too(dataset:
     assert shop.current() == shop.expected()
 
 
+def test_rows_that_come_to_an_older_partition_while_others_go_are_found_too(dataset: EmulatedDataset) -> None:
+    shop, now = PlainShop(dataset, *WAYS["partition"]), datetime.now(UTC)
+    shop.land(changes(1, 6, now), now - 5 * DAY)
+    for _ in range(2):
+        shop.merge()
+    dataset.run(f"DELETE FROM `{dataset.name}.orders` WHERE id IN (4, 5)")
+    shop.land(changes(10, 11, now), now - 3 * DAY)
+    assert shop.merge().plan.changes[0].way == "whole"
+    assert shop.base() == shop.expected(), "the base keeps the rows that are gone"
+    assert shop.merge().plan.changes[0].way == "partition"
+
+
 def test_a_view_over_a_base_reads_only_the_partitions_that_the_base_may_lack(dataset: EmulatedDataset) -> None:
     shop, now = PlainShop(dataset, *WAYS["partition"]), datetime.now(UTC)
     shop.land(changes(0, 5, now), now)
