@@ -50,7 +50,7 @@ NOT_RUN = {
 }
 """Blocks that would run on this machine and are not run, by page and first words, and why."""
 PROGRAMS = {
-    *("bq", "docker", "functions-framework", "gcloud", "git", "make", "pip", "python", "terraform"),
+    *("aws", "bq", "docker", "functions-framework", "gcloud", "git", "make", "pip", "python", "terraform"),
     *("cat", "cd", "done", "echo", "eval", "export", "find", "for", "grep", "jq", "mkdir", "printf", "read", "rm", "sed"),
     *("sort", "test", "umask", "uniq", "unset"),
 }
