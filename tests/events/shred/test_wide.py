@@ -10,8 +10,9 @@ from support.shred_scene import CLICK, ID, PAGE, START, TEXT, contexts, enriched
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput
 from onefold.events.registry.json_schema import JsonSchema
-from onefold.events.shred.plan import ShredPlan
+from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredder
+from onefold.events.shred.unknown import UNKNOWN_TABLE, Unknown
 from onefold.events.shred.wide import WideRow, WideRows, plan_wide, target_of
 from onefold.existing.recognise import recognise
 from onefold.existing.table import ExistingTable
@@ -20,8 +21,8 @@ MISFIT = parsed({"type": "object", "properties": {"id": TEXT}}, "1-0-1")
 EMPTY = parsed({"type": "object", "properties": {}}, name="nothing")
 
 
-def plan(*schemas: JsonSchema) -> ShredPlan:
-    return plan_wide(registry_of(*schemas), "parquet", "enriched-tsv", START)
+def plan(*schemas: JsonSchema, unknown: Unknown = "bad_event") -> ShredPlan:
+    return plan_wide(registry_of(*schemas), "parquet", "enriched-tsv", START, unknown)
 
 
 def columns(made: ShredPlan) -> dict[str, str]:
@@ -96,6 +97,23 @@ def test_a_schema_without_properties_has_its_version() -> None:
 def test_an_event_with_a_wrong_entity_is_bad_as_a_whole() -> None:
     found = Shredder(plan(CLICK)).shred(enriched("enriched-tsv", contexts=contexts(entity(CLICK, id="x"))))
     assert (found.rows, found.bad and found.bad.kind) == ((), "invalid")
+
+
+def test_json_of_an_unknown_entity_is_a_row_of_its_own_table_as_ever() -> None:
+    made = plan(CLICK, unknown="keep_json")
+    found = Shredder(made).shred(enriched("enriched-tsv", contexts=contexts(entity(CLICK, id=1), entity(PAGE, url="a"))))
+    assert [target_of(made.tables[place]) for place, _ in found.rows] == [
+        "events", "contexts_com_acme_ad_click_1", UNKNOWN_TABLE,
+    ]  # fmt: skip
+    assert [*named(made, WideRows(made.tables).row(found.rows))] == ["contexts_com_acme_ad_click_1"]
+
+
+def test_an_entity_that_an_earlier_run_has_set_apart_stays_so_with_the_reason() -> None:
+    record = enriched("enriched-tsv", contexts=contexts(entity(PAGE, url="a")))
+    apart = plan_shred(registry_of(CLICK), "parquet", "enriched-tsv", START, "bad_entity")
+    (bad,) = Shredder(apart).shred(record).apart
+    again = Shredder(plan(CLICK, PAGE)).shred(bad.to_json())
+    assert (again.rows, again.bad, again.is_event, [one.kind for one in again.apart]) == ((), None, False, ["no_table"])
 
 
 @pytest.mark.parametrize(
