@@ -24,16 +24,20 @@ locals {
       schedule    = shred.schedule
       message = jsonencode({
         job = "shred"
-        arguments = {
-          events            = shred.events
-          registry          = shred.registry
-          output            = shred.output
-          format            = shred.format
-          input             = shred.input
-          unknown           = shred.unknown
-          duplicates-window = shred.duplicates_window
-          bad-percent       = shred.bad_percent
-        }
+        arguments = merge(
+          {
+            events            = shred.events
+            registry          = shred.registry
+            output            = shred.output
+            format            = shred.format
+            input             = shred.input
+            unknown           = shred.unknown
+            duplicates-window = shred.duplicates_window
+            bad-percent       = shred.bad_percent
+          },
+          # A launcher of an earlier release knows no layout, and needs none for the usual one.
+          { for name, value in { layout = shred.layout } : name => value if value != "tables" },
+        )
       })
     }
   }

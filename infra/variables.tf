@@ -406,7 +406,7 @@ variable "stream_network" {
 }
 
 variable "shreds" {
-  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `format` is csv or parquet, `input` self-describing, enriched-tsv or enriched-json. `registry`: its address, that of `schema_registry` by default; `unknown`: what becomes of an entity whose schema is unknown, bad_event (the default), bad_entity or keep_json; `duplicates_window`: the days in which each event is taken once, 0 (the default) for all events; `bad_percent`: the share of bad events that is an alarm; `schedule`: when (cron), every hour by default."
+  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `format` is csv or parquet, `input` self-describing, enriched-tsv or enriched-json. `registry`: its address, that of `schema_registry` by default; `unknown`: what becomes of an entity whose schema is unknown, bad_event (the default), bad_entity or keep_json; `layout`: tables (the default), or wide for wide columns of events; `duplicates_window`: the days in which each event is taken once, 0 (the default) for all events; `bad_percent`: the share of bad events that is an alarm; `schedule`: when (cron), every hour by default."
   type = map(object({
     events            = list(string)
     output            = string
@@ -414,6 +414,7 @@ variable "shreds" {
     input             = string
     registry          = optional(string)
     unknown           = optional(string, "bad_event")
+    layout            = optional(string, "tables")
     duplicates_window = optional(number, 0)
     bad_percent       = optional(number, 5)
     schedule          = optional(string, "5 * * * *")
@@ -444,6 +445,10 @@ variable "shreds" {
   validation {
     condition     = alltrue([for shred in values(var.shreds) : contains(["bad_event", "bad_entity", "keep_json"], shred.unknown)])
     error_message = "shreds: unknown must be bad_event, bad_entity or keep_json."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : shred.layout == "tables" || (shred.layout == "wide" && shred.format == "parquet" && shred.input != "self-describing" && shred.unknown != "bad_entity")])
+    error_message = "shreds: layout must be tables or wide; wide goes with parquet, enriched events, and unknown bad_event or keep_json."
   }
   validation {
     condition     = alltrue([for shred in values(var.shreds) : shred.registry == null ? var.schema_registry != null : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*$", shred.registry))])

@@ -11,7 +11,7 @@ variables {
   datasets        = ["shop"]
   schema_registry = {}
   shreds = {
-    web = { events = ["gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"], output = "gs://shredded/web/", format = "parquet", input = "enriched-tsv" }
+    web = { events = ["gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"], output = "gs://shredded/web/", format = "parquet", input = "enriched-tsv", layout = "wide" }
     app = { events = ["gs://lake/good"], registry = "gs://schemas", output = "gs://shredded/app", format = "csv", input = "self-describing", unknown = "keep_json", duplicates_window = 7, bad_percent = 1, schedule = "*/30 * * * *" }
   }
 }

@@ -553,6 +553,17 @@ run "a_shred_of_another_input" {
   expect_failures = [var.shreds]
 }
 
+run "a_shred_with_wide_columns_in_csv" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", layout = "wide", registry = "gs://schemas" } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
 run "a_shred_without_a_registry" {
   command = plan
 

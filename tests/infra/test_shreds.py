@@ -87,6 +87,7 @@ def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) ->
     )
     assert (web.unknown, app.unknown) == ("bad_event", "keep_json")
     assert [(one.duplicates_window, one.bad_percent) for one in (web, app)] == [(0, 5), (7, 1)]
+    assert (web.layout, app.layout) == ("wide", "tables")
     assert {name: job["schedule"] for name, job in found.items()} == {
         "web": "5 * * * *",
         "app": "*/30 * * * *",
