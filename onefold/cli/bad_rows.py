@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from onefold.batches.request import BatchRequest
-from onefold.batches.shred_arguments import ShredArguments, ShredInput, Unknown
+from onefold.batches.shred_arguments import Layout, ShredArguments, ShredInput, Unknown
 from onefold.cli.batch import run_batch, wait_option
 from onefold.cli.common import ERROR, OK, as_json, print_lines, project, read_settings
 from onefold.cli.kept_entities import address_of_runs, from_table
@@ -103,6 +103,10 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
     "--unknown", type=click.Choice(get_args(Unknown)), default="bad_event", show_default=True,
     help="What becomes of an entity whose schema is unknown or unusable still.",
 )  # fmt: skip
+@click.option(
+    "--layout", type=click.Choice(get_args(Layout)), default="tables", show_default=True,
+    help="Where the entities of events go, as in the runs that wrote the bad rows.",
+)  # fmt: skip
 @wait_option
 @dry_run_option
 @project
@@ -110,7 +114,7 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
 @click.pass_context
 def retry(
     context: click.Context, /, runs: str | None, names: Sequence[str], registries: Sequence[str], format_: str, input_: str,
-    unknown: str, wait: bool, dry_run: bool, project: str | None, as_json: bool,
+    unknown: str, layout: str, wait: bool, dry_run: bool, project: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Shred the bad rows again that no run has read again, as a new run of the same folder.
 
@@ -128,6 +132,7 @@ def retry(
         return OK
     addresses = registries or [address_of(read_settings(context), None)]
     words = _words(found.address, files, addresses, format_, input_, unknown)
+    words += (f"--layout={layout}",) if layout != "tables" else ()
     ShredArguments.parse(words)
     if not as_json:
         print_lines(f"{counted(len(files), 'file')} of bad rows of {counted(len({file.run for file in files}), 'run')}")

@@ -105,6 +105,8 @@ def test_a_dry_run_names_the_job_that_would_read_them(run: Run, tmp_path: Path) 
         f"would run shred.py --events file:{tmp_path}/run={FIRST}/bad --registry /r --output=file:{tmp_path} --format=csv "
         "--input=enriched-tsv --unknown=bad_event",
     ]
+    wide = run(*words[:-3], "parquet", *words[-2:], "--layout", "wide", "--dry-run")
+    assert wide.out.splitlines()[-1].endswith("--format=parquet --input=enriched-tsv --unknown=bad_event --layout=wide")
     check_json(run(*words, "--dry-run", "--json").out)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"run={FIRST}"]
 
