@@ -11,7 +11,7 @@ from onefold.core.errors import Rejected, SchemaConflict
 from onefold.core.names import fold_case
 from onefold.core.text import reason_of
 from onefold.existing.table import ExistingTable, Recognised, by_value
-from onefold.existing.tool import Tool
+from onefold.existing.tool import Notes, Tool
 from onefold.existing.tools import (
     airbyte,
     dataflow,
@@ -69,7 +69,7 @@ def recognise_as(name: str, table: ExistingTable, place: object) -> Recognised:
     Raises:
         SchemaConflict: no tool has this name, or the table does not look as if that tool had written it for people.
     """
-    tool = {fold_case(tool.name): tool for tool in tools()}.get(fold_case(name))
+    tool = _named(name)
     if tool is None:
         near = near_name(name, [one.name for one in tools()])
         raise SchemaConflict(f"{place}: no tool is named {name}{near}: correct `tool` in onefold.yaml")
@@ -78,6 +78,16 @@ def recognise_as(name: str, table: ExistingTable, place: object) -> Recognised:
         problem = f"{tool.name} keeps it for itself ({found.why})" if found else f"its columns are not those of {tool.name}"
         raise SchemaConflict(f"{place}: {problem}: run `onefold discover`, and correct `tool` in onefold.yaml")
     return _as_declared(table, found)
+
+
+def noted_by(name: str) -> Notes | None:
+    """Return where a tool notes what its tables are; None where it does so nowhere, or no tool has this name."""
+    tool = _named(name)
+    return tool.notes if tool else None
+
+
+def _named(name: str) -> Tool | None:
+    return {fold_case(tool.name): tool for tool in tools()}.get(fold_case(name))
 
 
 def _as_declared(table: ExistingTable, found: Recognised) -> Recognised:

@@ -25,16 +25,33 @@ Confidence = Literal["certain", "likely", "guess"]
 
 
 @dataclass(frozen=True)
+class Validity:
+    """The columns in which a tool keeps the time in which a row was valid.
+
+    Attributes:
+        start: the column of its beginning; empty where the tool does not say.
+        end: the column of its end; empty where the tool does not say.
+        open_end: the end of a row that is valid still; None where that is NULL.
+    """
+
+    start: str = ""
+    end: str = ""
+    open_end: datetime | None = None
+
+
+@dataclass(frozen=True)
 class TableNote:
     """What a tool writes down about one of its tables, in a table of its own.
 
     Attributes:
         key: the columns that identify a row.
         rows: what the rows of the table are; None where the tool does not say.
+        validity: the columns of the time in which a row was valid; None where the table has a row for something else.
     """
 
     key: tuple[str, ...] = ()
     rows: Rows | None = None
+    validity: Validity | None = None
 
 
 @dataclass(frozen=True)

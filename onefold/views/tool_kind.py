@@ -50,10 +50,11 @@ class ToolKind(CurrentKind):
             NoOwnDataset: there is no dataset for the view.
             SchemaConflict: the tool did not write the table, or its rows have no latest one for each key.
             LimitExceeded: the text is too long.
+            AccessDenied: what the tool noted of the table may not be read.
         """
         _check_place(self.warehouse, self.id, self.base, self.settings, stored)
         remembered = remembered_keys(stored.query) if stored and not self.settings.rules_for(self.base).keys else ()
-        read = _read(self.warehouse, self.base, self.settings, self.keys or remembered)
+        read = _read(self.warehouse, self.base, self.settings, self.keys or remembered).with_notes(self.warehouse)
         columns = read.columns(stored.columns if stored else ())
         read.check(columns)
         query = current_query(self.base, read.table, read.found, columns, read.rules)

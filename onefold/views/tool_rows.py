@@ -13,8 +13,8 @@ from onefold.changelog.key_columns import key_problems
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId
 from onefold.existing.current_query import landed_versions
-from onefold.existing.recognise import recognise_as
-from onefold.existing.table import ExistingTable, Recognised
+from onefold.existing.recognise import noted_by, recognise_as
+from onefold.existing.table import ExistingTable, Recognised, TableNote
 from onefold.merge.merge_state import MergeState
 from onefold.merge.plan import chosen_keys
 from onefold.ports.warehouse import BaseWarehouse, Warehouse
@@ -44,6 +44,19 @@ class ToolTable:
     def with_metadata(self) -> ToolTable:
         """Return the table with the columns of the tool as columns that people read."""
         return replace(self, found=replace(self.found, metadata=()))
+
+    def with_notes(self, warehouse: BaseWarehouse) -> ToolTable:
+        """Return the table with what its tool noted of it, such as which columns say that a row is valid.
+
+        Raises:
+            AccessDenied: the table in which the tool notes it may not be read.
+        """
+        notes = noted_by(self.found.tool)
+        if notes is None or not warehouse.has_table(source := self.id.sibling(notes.table)):
+            return self
+        noted = notes.read(warehouse.fetch(notes.query(source))).get(self.id.table, TableNote())
+        table = replace(self.table, notes={notes.table: noted})
+        return replace(self, table=table, found=recognise_as(self.found.tool, table, self.id))
 
     def columns(self, former: Sequence[Column]) -> tuple[Column, ...]:
         """Return the columns of a view, which keep the order of those that it has already."""

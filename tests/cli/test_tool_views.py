@@ -87,6 +87,27 @@ def test_a_new_column_and_a_new_variant_are_in_the_views_with_the_next_refresh(
     assert own.rows("events_current") == [(1, "2.5", "b"), (3, "high", "c")]
 
 
+def test_of_columns_of_validity_that_dlt_notes_the_view_shows_the_valid_rows(
+    run: Run, shop: EmulatedDataset, own: EmulatedDataset
+) -> None:
+    columns = {
+        "id": "INT64",
+        "valid_from": "TIMESTAMP",
+        "valid_to": "TIMESTAMP",
+        "_dlt_id": "STRING",
+        "_dlt_load_id": "STRING",
+    }
+    shop.land(
+        "dim", columns, f"1, {_AT}, {_AT}, 'a', '1.5'", f"1, {_AT}, NULL, 'b', '2.5'", f"2, {_AT}, {_AT}, 'c', '1.5'"
+    )  # fmt: skip
+    hints = '{"id": {"primary_key": true}, "valid_from": {"x-valid-from": true}, "valid_to": {"x-valid-to": true}}'
+    schema = f'{{"tables": {{"dim": {{"write_disposition": "merge", "x-merge-strategy": "scd2", "columns": {hints}}}}}}}'
+    shop.run(f"INSERT INTO {shop.quoted('_dlt_version')} VALUES ('dim', {_AT}, '{schema}')")
+    drafted(run, shop)
+    assert run("refresh", f"{shop.name}.dim").code == 0
+    assert [(row[0], row[-1]) for row in own.rows("dim_current")] == [(1, "b")]
+
+
 def test_clean_views_show_what_the_policies_name_and_mask_the_rest(
     run: Run, shop: EmulatedDataset, own: EmulatedDataset
 ) -> None:

@@ -54,6 +54,11 @@ def test_duplicates_are_critical_where_it_is_known_that_a_key_has_one_row() -> N
     ]  # fmt: skip
 
 
+def test_the_remedy_of_duplicates_promises_no_view_without_them() -> None:
+    (finding,) = audited(SOFT, answer=lambda _: [{"c0": 1, "c1": 0}])["orders"].findings
+    assert "a current view shows each of these rows, too" in finding.remedy
+
+
 def test_a_table_without_a_key_has_a_finding_that_says_what_to_write() -> None:
     (finding,) = audited(replace(LIVE, key=()))["orders"].findings
     assert (finding.check, "tables: {shop.orders: {keys: [COLUMN]}}" in finding.remedy) == ("no key", True)

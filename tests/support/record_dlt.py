@@ -25,12 +25,15 @@ SCHEMA = "SELECT schema FROM shop._dlt_version ORDER BY inserted_at DESC LIMIT 1
 
 
 SCD2 = {"disposition": "merge", "strategy": "scd2"}
+NAMED = {**SCD2, "validity_column_names": ["valid_from", "valid_to"], "active_record_timestamp": "9999-12-31"}
 LOADS = (
     ("appended", "append", [{"id": 1, "score": 5, "tags": ["a", "b"]}]),
     ("appended", "append", [{"id": 1, "score": 2.5}, {"id": 2, "score": "x"}]),
     ("merged", "merge", [{"id": 1, "v": 1}]),
     ("dimension", SCD2, [{"id": 1, "v": 1}, {"id": 2, "v": 1}]),
     ("dimension", SCD2, [{"id": 1, "v": 2}]),
+    ("named", NAMED, [{"id": 1, "v": 1}, {"id": 2, "v": 1}]),
+    ("named", NAMED, [{"id": 1, "v": 2}]),
     ("replaced", "replace", [{"id": 1, "v": 2}]),
 )
 

@@ -13,7 +13,9 @@ from onefold.schema.diff import Severity
 
 _MOST_EXAMPLES = 10
 _LANDED, _PREVIOUS = "_onefold_landed", "_onefold_previous"
-_ONE_ROW = "a current view of Onefold has one row for each key"
+_ALL_SHOWN = (
+    "a current view shows each of these rows, too: correct the key, or what the tool writes; a history needs `rows: history`"
+)
 
 
 def row_checks(one: Discovered) -> Iterator[RowCheck]:
@@ -44,11 +46,11 @@ def _of_keys(one: Discovered) -> Iterator[RowCheck]:
             severity,
             "keys with more than one row, in a table of one row for each key",
             live,
-            _ONE_ROW,
+            _ALL_SHOWN,
         )
     elif found.active:
         text = "keys with more than one row that the tool calls the current one"
-        yield _repeated(one, "duplicates", Severity.CRITICAL, text, found.active, _ONE_ROW)
+        yield _repeated(one, "duplicates", Severity.CRITICAL, text, found.active, _ALL_SHOWN)
     elif found.order:
         text = "changes that are in the table more than once"
         remedy = "equal changes count as one in a current view and in a base, whichever query reads them"

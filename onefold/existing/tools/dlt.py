@@ -12,10 +12,12 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from onefold.core.names import TableId
-from onefold.existing.table import ExistingTable, Recognised, Rows, TableNote, Term, column, key_of
+from onefold.existing.table import ExistingTable, Recognised, Rows, TableNote, Term, Validity, column, key_of
 from onefold.existing.tool import Notes, Tool
 
 _TOOL = "dlt"
@@ -34,14 +36,9 @@ def recognise(table: ExistingTable) -> Recognised | None:
     if not table.has("_dlt_id"):
         return None
     added, variants = table.present(*_ADDED), variants_of(table)
-    if table.has("_dlt_valid_from", "_dlt_valid_to"):
-        return Recognised(
-            _TOOL, "scd2", "history", "certain", "it has _dlt_valid_from and _dlt_valid_to", key_of(table, VERSIONS),
-            (Term(column("_dlt_valid_from"), "_dlt_valid_from"),), landed=_landed(table),
-            active=f"{column('_dlt_valid_to')} IS NULL", metadata=added, joined=table.present(*_JOINED), variants=variants,
-            notes=("a key without a row whose _dlt_valid_to is NULL was deleted at the source",
-                   "with a custom active_record_timestamp, current rows have that time in place of NULL"),
-        )  # fmt: skip
+    validity = _validity(table)
+    if validity:
+        return _periods(table, validity, added, variants)
     if table.has("_dlt_parent_id"):
         return Recognised(
             _TOOL, "list", "current", "certain", "it has _dlt_parent_id: a row for each element of a list", ("_dlt_id",),
@@ -49,6 +46,37 @@ def recognise(table: ExistingTable) -> Recognised | None:
             notes=("join it with its parent: _dlt_parent_id is the parent's _dlt_id",),
         )  # fmt: skip
     return _loaded(table, added, variants)
+
+
+def _validity(table: ExistingTable) -> Validity | None:
+    """Return the columns of scd2, empty where the schema of dlt names none that the table has; None where it is no scd2."""
+    noted = table.notes.get(VERSIONS, TableNote()).validity
+    if noted:
+        return noted if table.has(noted.start, noted.end) else Validity()
+    return Validity("_dlt_valid_from", "_dlt_valid_to") if table.has("_dlt_valid_from", "_dlt_valid_to") else None
+
+
+def _periods(
+    table: ExistingTable, validity: Validity, added: tuple[str, ...], variants: Mapping[str, tuple[str, ...]]
+) -> Recognised:
+    """Return a table of scd2; without its columns it has no order, since that of loads would show rows that were deleted."""
+    found = Recognised(
+        _TOOL, "scd2", "history", "guess", "the schema of dlt says scd2, and no columns of validity that it has",
+        key_of(table, VERSIONS), landed=_landed(table), metadata=added, joined=table.present(*_JOINED), variants=variants,
+        notes=("nothing tells which rows are valid, so no current view can be right",),
+    )  # fmt: skip
+    if not validity.start:
+        return found
+    start, end = table.present(validity.start, validity.end)
+    open_end = validity.open_end.isoformat() if validity.open_end else "NULL"
+    notes = [f"a key without a row whose {end} is {open_end} was deleted at the source"]
+    if VERSIONS not in table.notes:
+        notes.append("with a custom active_record_timestamp, current rows have that time in place of NULL")
+    return replace(
+        found, confidence="certain", why=f"it has {start} and {end}", order=(Term(column(start), start),),
+        notes=tuple(notes),
+        active=f"{column(end)} = TIMESTAMP '{open_end}'" if validity.open_end else f"{column(end)} IS NULL",
+    )  # fmt: skip
 
 
 def _loaded(table: ExistingTable, added: tuple[str, ...], variants: Mapping[str, tuple[str, ...]]) -> Recognised:
@@ -86,26 +114,54 @@ def variants_of(table: ExistingTable) -> dict[str, tuple[str, ...]]:
 def schemas_query(versions: TableId) -> str:
     """Return the query for the newest schema of each pipeline of the dataset."""
     return (
-        f"SELECT v.schema_name, v.schema FROM {versions.quoted} AS v\n"
-        "WHERE TRUE QUALIFY ROW_NUMBER() OVER (PARTITION BY v.schema_name ORDER BY v.inserted_at DESC) = 1"
+        f"SELECT v.schema_name, UNIX_MICROS(v.inserted_at) AS inserted_at, v.schema FROM {versions.quoted} AS v\n"
+        "WHERE TRUE QUALIFY RANK() OVER (PARTITION BY v.schema_name ORDER BY v.inserted_at DESC) = 1"
     )
 
 
 def read_schemas(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, TableNote]:
     """Return the keys, and how tables are written, from the JSON of schemas; a text that is no schema says nothing.
 
+    Of several schemas that have a table, as those of a pipeline that was renamed, the one that was inserted last counts.
+
     Examples:
         >>> schema = '{"tables": {"t": {"write_disposition": "merge", "columns": {"id": {"primary_key": true}}}}}'
-        >>> read_schemas([{"schema": schema}])
-        {'t': TableNote(key=('id',), rows='current')}
+        >>> read_schemas([{"schema": schema, "inserted_at": 1}])
+        {'t': TableNote(key=('id',), rows='current', validity=None)}
     """
-    found: dict[str, TableNote] = {}
+    found: dict[str, dict[int, set[TableNote]]] = {}
     for row in rows:
         for name, table in _tables_of(str(row["schema"])).items():
-            columns = table.get("columns") or {}
-            key = tuple(one for one, hints in columns.items() if hints.get("primary_key"))
-            found[name] = TableNote(key, _DISPOSITIONS.get(table.get("write_disposition", "")))
-    return found
+            inserted_at = int(row.get("inserted_at") or 0)
+            found.setdefault(name, {}).setdefault(inserted_at, set()).add(_note_of(table))
+    return {name: _agreed(notes[max(notes)]) for name, notes in found.items()}
+
+
+def _agreed(notes: set[TableNote]) -> TableNote:
+    """Return what schemas of one time say of a table: nothing, where they contradict each other."""
+    return notes.pop() if len(notes) == 1 else TableNote()
+
+
+def _note_of(table: Mapping[str, Any]) -> TableNote:
+    disposition, columns = table.get("write_disposition", ""), table.get("columns") or {}
+    key = tuple(name for name, hints in columns.items() if hints.get("primary_key"))
+    if disposition == "merge" and table.get("x-merge-strategy") == "scd2":
+        return TableNote(key, "history", _noted_validity(columns))
+    return TableNote(key, _DISPOSITIONS.get(disposition))
+
+
+def _noted_validity(columns: Mapping[str, Mapping[str, Any]]) -> Validity:
+    """Return the columns that dlt names as those of validity; nothing, where their hints cannot be read."""
+    start = next((name for name, hints in columns.items() if hints.get("x-valid-from")), "")
+    end = next((name for name, hints in columns.items() if hints.get("x-valid-to")), "")
+    given = columns.get(end, {}).get("x-active-record-timestamp")
+    try:
+        time = None if given is None else datetime.fromisoformat(str(given))
+    except ValueError:
+        return Validity()
+    return (
+        Validity(start, end, time and (time if time.tzinfo else time.replace(tzinfo=UTC))) if start and end else Validity()
+    )
 
 
 _DISPOSITIONS: Mapping[str, Rows] = {"append": "history", "merge": "current", "replace": "current"}

@@ -47,7 +47,7 @@ def read_keys(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, TableNote]:
 
     Examples:
         >>> read_keys([{"table_name": "t", "column_name": "id"}])
-        {'t': TableNote(key=('id',), rows=None)}
+        {'t': TableNote(key=('id',), rows=None, validity=None)}
     """
     found: dict[str, tuple[str, ...]] = {}
     for row in sorted(rows, key=lambda row: str(row["column_name"])):
