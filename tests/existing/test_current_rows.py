@@ -88,6 +88,22 @@ def envelope(change: Change) -> str:
     return f"{before}, {after}, '{op}', 1, STRUCT({change.place} AS lsn)"
 
 
+def oracle(change: Change) -> tuple[str, str, int]:
+    """Return SCN, rs_id and ssn, as Debezium writes them: three changes of one SCN and more differ in the place alone."""
+    scn, place = divmod(change.place, 1_000)
+    return f"'{scn}'", f"' 0x0001.{place // 2:x}.0010 '", place % 2
+
+
+def envelope_of_oracle(change: Change) -> str:
+    scn, rs_id, ssn = oracle(change)
+    source = f"STRUCT({scn} AS scn, {scn} AS commit_scn, {rs_id} AS rs_id, {ssn} AS ssn)"
+    return f"{envelope(change).rpartition(', STRUCT(')[0]}, {source}"
+
+
+def flattened_of_oracle(change: Change) -> str:
+    return f"{change.values}, '{str(change.deleted).lower()}', {', '.join(map(str, oracle(change)))}"
+
+
 _AIRBYTE = {"_airbyte_raw_id": "STRING", "_airbyte_extracted_at": "TIMESTAMP"}
 _ROW = "STRUCT<id INT64, name STRING>"
 ROW_FOR_EACH_CHANGE: dict[str, tuple[dict[str, str], Callable[[Change], str]]] = {
@@ -106,6 +122,17 @@ ROW_FOR_EACH_CHANGE: dict[str, tuple[dict[str, str], Callable[[Change], str]]] =
     ),
     "Debezium, envelope": (
         {"before": _ROW, "after": _ROW, "op": "STRING", "ts_ms": "INT64", "source": "STRUCT<lsn INT64>"}, envelope,
+    ),
+    "Debezium of Oracle, envelope": (
+        {
+            "before": _ROW, "after": _ROW, "op": "STRING", "ts_ms": "INT64",
+            "source": "STRUCT<scn STRING, commit_scn STRING, rs_id STRING, ssn INT64>",
+        },
+        envelope_of_oracle,
+    ),
+    "Debezium of Oracle, flattened": (
+        {**SOURCE, "__deleted": "STRING", "__source_scn": "STRING", "__source_rs_id": "STRING", "__source_ssn": "INT64"},
+        flattened_of_oracle,
     ),
     "Debezium, flattened": (
         {**SOURCE, "__deleted": "STRING", "__source_lsn": "INT64"},

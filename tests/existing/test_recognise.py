@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 
@@ -85,6 +86,31 @@ def test_flattened_changes_of_one_statement_are_ordered_by_their_place_in_the_ev
     found = recognise(ExistingTable("orders", schema({**SOURCE, **added}), ("id",)))
     assert [term.column for term in found.order] == ["", "__source_pos", "__source_row", "__ts_ms"]
     assert set(found.metadata) == set(added)
+
+
+_ORACLE = "STRUCT<ts_ms INT64, scn STRING, commit_scn STRING, rs_id STRING, ssn INT64>"
+
+
+def envelope(source: str) -> Recognised:
+    columns = {"before": "STRUCT<id INT64>", "after": "STRUCT<id INT64>", "op": "STRING", "source": source}
+    return recognise(ExistingTable("orders", schema(columns), ("id",)))
+
+
+def test_changes_of_oracle_with_one_scn_are_ordered_by_commit_and_place_in_the_redo_log() -> None:
+    found = envelope(_ORACLE)
+    fields = [re.findall(r"r\.`source`\.`(\w+)`", term.sql)[0] for term in found.order]
+    assert (fields, found.confidence) == (["scn", "commit_scn", "rs_id", "ssn", "ts_ms"], "certain")
+    added = {"__op": "STRING", "__source_ssn": "INT64", "__source_rs_id": "STRING", "__source_scn": "STRING"}
+    flat = recognise(ExistingTable("orders", schema({**SOURCE, **added}), ("id",)))
+    columns = [re.findall(r"r\.`(\w+)`", term.sql)[0] for term in flat.order]
+    assert (columns, flat.confidence) == (["__source_scn", "__source_rs_id", "__source_ssn"], "likely")
+
+
+def test_changes_of_oracle_without_their_place_in_the_redo_log_are_less_sure_and_say_so() -> None:
+    flat = recognise(ExistingTable("orders", schema({**SOURCE, "__op": "STRING", "__source_scn": "STRING"}), ("id",)))
+    for found, confidence in ((envelope("STRUCT<scn STRING>"), "likely"), (flat, "guess")):
+        assert found.confidence == confidence
+        assert any("rs_id and ssn" in note for note in found.notes)
 
 
 def test_tables_that_onefold_writes_are_its_own() -> None:

@@ -2,46 +2,56 @@
 
 Sources: Debezium, "New Record State Extraction" (`__op`, `__deleted` as the texts true and false, add.fields),
 https://debezium.io/documentation/reference/stable/transformations/event-flattening.html; the pages of its connectors, "Data
-change events" (op c, u, d, r, t; a change of the key is a deletion and a creation); Confluent, "BigQuery Sink Connector",
-upsert and delete (intermediate tables `*_tmp_*`; their names: BigQuerySinkTask.start),
+change events" (op c, u, d, r, t; a change of the key is a deletion and a creation); debezium/debezium,
+OracleSourceInfoStructMaker and CommitScn (scn, commit_scn, rs_id, ssn; lcr_position of XStream); Confluent,
+"BigQuery Sink Connector", upsert and delete (intermediate tables `*_tmp_*`; their names: BigQuerySinkTask.start),
 https://docs.confluent.io/kafka-connectors/bigquery/current/kafka_connect_bigquery_config.html, 2026-11.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 
-from onefold.changelog.position import natural_sql
+from onefold.changelog.position import natural_sql, sequence_sql
 from onefold.core.names import quote
-from onefold.existing.table import ExistingTable, Recognised, Term, by_number_in_text, by_value, column, key_of
+from onefold.existing.table import ExistingTable, Recognised, Term, by_value, column, key_of
 from onefold.existing.tool import Tool
 from onefold.schema.columns import Column
-from onefold.schema.types import STRING, Field, Struct
+from onefold.schema.types import STRING, Field, Struct, Type
 
 _TOOL = "Debezium"
 _INTERMEDIATE = re.compile(r"(?P<table>.+)_tmp_[0-9]+_[0-9a-f]{8}(?:[_-][0-9a-f]{4}){3}[_-][0-9a-f]{12}_[0-9]+")
 """A table of the sink's upserts: the table, the number of the task, a UUID and a time in milliseconds."""
-_POSITIONS = ("lsn", "commit_lsn", "change_lsn", "event_serial_no", "scn", "pos", "row")
-"""Fields of `source`: of PostgreSQL, SQL Server (text of fixed width), Oracle (digits as text) and MySQL."""
+_POSITIONS = (
+    "file", "pos", "row", "lsn", "commit_lsn", "change_lsn", "event_serial_no",
+    "scn", "commit_scn", "lcr_position", "rs_id", "ssn",
+)  # fmt: skip
+"""Fields of `source`: of MySQL, PostgreSQL, SQL Server (text of fixed width), and Oracle (digits as text, then the order of
+XStream, or that of LogMiner), the most significant of each first."""
+_NUMBERED = ("file", "scn", "commit_scn")
+_NOT_REWRITTEN = "without __deleted a deletion is not written, unless it is rewritten"
+_TIE = "changes of a row with one SCN have no order: they need the fields rs_id and ssn of source"
 
 
 def recognise(table: ExistingTable) -> Recognised | None:
     """Return what a table is, if it holds Debezium's events: an envelope, or columns that the flattening adds."""
-    row = _type(table, "after")
-    if table.has("op", "source") and isinstance(row, Struct) and isinstance(_type(table, "source"), Struct):
-        return _envelope(table, row)
+    row, source = _type(table, "after"), _type(table, "source")
+    if table.has("op", "source") and isinstance(row, Struct) and isinstance(source, Struct):
+        return _envelope(table, row, {field.name.lower(): field for field in source.fields})
     if not table.present("__op", "__deleted"):
         return None
     if _INTERMEDIATE.fullmatch(table.name):
         return Recognised(_TOOL, "intermediate", "own", "likely", "its name is that of a table of the sink's upserts")
     # The sink merges its intermediate tables into the table, which then has one row for each key.
     is_upsert = any(_is_intermediate(name, table.name) for name in table.siblings)
-    added = table.beginning("__")
+    ties = () if is_upsert else _ties(_flat_positions(table))
     return Recognised(
-        _TOOL, "flattened, upsert" if is_upsert else "flattened", "current" if is_upsert else "history", "likely",
+        _TOOL, "flattened, upsert" if is_upsert else "flattened", "current" if is_upsert else "history",
+        "guess" if ties else "likely",
         f"it has {', '.join(table.present('__op', '__deleted'))}" + (", and an intermediate table" if is_upsert else ""),
-        key_of(table), _flat_order(table), _flat_deletion(table), metadata=added,
-        notes=() if table.has("__deleted") else ("without __deleted a deletion is not written, unless it is rewritten",),
+        key_of(table), _flat_order(table), _flat_deletion(table), metadata=table.beginning("__"),
+        notes=(*ties, *(() if table.has("__deleted") else (_NOT_REWRITTEN,))),
     )  # fmt: skip
 
 
@@ -50,49 +60,54 @@ def _is_intermediate(name: str, table: str) -> bool:
     return found is not None and found["table"] == table
 
 
-def _envelope(table: ExistingTable, row: Struct) -> Recognised:
+def _envelope(table: ExistingTable, row: Struct, source: Mapping[str, Field]) -> Recognised:
     # A truncation (t) and a message of the log (m) have no row: as deletions of no key they are shown nowhere.
     has_before = isinstance(_type(table, "before"), Struct)
     after = column("after")
     metadata = table.present("before", "after", "source", "op", "ts_ms", "ts_us", "ts_ns", "transaction")
     return Recognised(
-        _TOOL, "envelope", "history", "certain", "it has op, after and source, as an event of Debezium",
-        table.key, _order_of_source(table), f"{column('op')} IN ('d', 't', 'm')",
+        _TOOL, "envelope", "history", "likely" if _ties(source) else "certain",
+        "it has op, after and source, as an event of Debezium", table.key,
+        _order_of_source(source, table), f"{column('op')} IN ('d', 't', 'm')",
         image=f"IFNULL({after}, {column('before')})" if has_before else after,
         fields=tuple(Column(field.name, field.type) for field in row.fields), metadata=metadata,
         notes=("the columns of the source are fields of after; of a deletion, of before",
-               "a TRUNCATE (op t) is not followed; Debezium does not write it by default"),
+               "a TRUNCATE (op t) is not followed; Debezium does not write it by default", *_ties(source)),
     )  # fmt: skip
 
 
-def _order_of_source(table: ExistingTable) -> tuple[Term, ...]:
-    source = _type(table, "source")
-    fields = {field.name.lower(): field for field in source.fields} if isinstance(source, Struct) else {}
+def _order_of_source(source: Mapping[str, Field], table: ExistingTable) -> tuple[Term, ...]:
     place = column("source")
-    file = [Term(natural_sql(f"{place}.`file`"))] if "file" in fields else []
-    found = [_by_field(place, fields[name]) for name in _POSITIONS if name in fields]
-    last = [Term(f"{place}.`ts_ms`")] if "ts_ms" in fields else []
-    return (*file, *found, *last, *by_value(*table.present("ts_ms")))
+    found = (source[name] for name in (*_POSITIONS, "ts_ms") if name in source)
+    terms = (Term(_compared(field.name, field.type, f"{place}.{quote(field.name)}")) for field in found)
+    return (*terms, *by_value(*table.present("ts_ms")))
 
 
-def _by_field(place: str, field: Field) -> Term:
-    sql = f"{place}.{quote(field.name)}"
-    return Term(natural_sql(sql) if field.name.lower() == "scn" and field.type == STRING else sql)
+def _ties(fields: Collection[str]) -> tuple[str, ...]:
+    """Return what fields of `source` leave open: Oracle's without those that order the changes of one SCN do."""
+    return (_TIE,) if "scn" in fields and not {"rs_id", "ssn"} <= set(fields) else ()
+
+
+def _flat_positions(table: ExistingTable) -> dict[str, Column]:
+    """Return the fields of `source` that the flattening added, with or without `source` in the names of their columns."""
+    added = {
+        name: table.columns.get(f"__source_{name}") or table.columns.get(f"__{name}") for name in (*_POSITIONS, "ts_ms")
+    }
+    return {name: known for name, known in added.items() if known}
 
 
 def _flat_order(table: ExistingTable) -> tuple[Term, ...]:
-    """Return the order by the fields of `source` that the flattening added, with or without `source` in their names."""
-    added = [
-        table.columns.get(f"__source_{name}") or table.columns.get(f"__{name}") for name in ("file", *_POSITIONS, "ts_ms")
-    ]
-    found = [*filter(None, added), *table.columns.only(["__ts_ms"])]
-    return tuple(_by_column(one) for one in dict.fromkeys(found))
+    positions = _flat_positions(table)
+    compared = [(one.name, _compared(name, one.type, column(one.name))) for name, one in positions.items()]
+    terms = [Term(sql, name if sql == column(name) else "") for name, sql in compared]
+    return tuple(dict.fromkeys([*terms, *by_value(*table.present("__ts_ms"))]))
 
 
-def _by_column(known: Column) -> Term:
-    """Return the order by a column; names of files, and SCNs as text, are compared by their numbers."""
-    is_text = known.type == STRING and known.name.lower().rpartition("_")[2] in ("file", "scn")
-    return by_number_in_text(known.name) if is_text else by_value(known.name)[0]
+def _compared(name: str, type_: Type, sql: str) -> str:
+    """Return a field as it is compared: a file and an SCN by their numbers, an rs_id by its hexadecimal sections."""
+    if type_ == STRING and name.lower() in _NUMBERED:
+        return natural_sql(sql)
+    return sequence_sql(sql) if type_ == STRING and name.lower() == "rs_id" else sql
 
 
 def _flat_deletion(table: ExistingTable) -> str:
