@@ -115,6 +115,21 @@ class Term:
 
 
 @dataclass(frozen=True)
+class LogFile:
+    """The file of the log of the source that a change was in, as expressions over a row `r`.
+
+    Attributes:
+        name: the name of the file, whose numbers rise as long as one server writes one log.
+        time: when the change was written, in milliseconds since 1970.
+        server: the number of the server that wrote it; the same for all rows where the table does not tell.
+    """
+
+    name: str
+    time: str
+    server: str = "0"
+
+
+@dataclass(frozen=True)
 class Recognised:
     """What a table is: who wrote it, and what its rows mean. This is how the columns of a tool become order and deletion.
 
@@ -140,6 +155,7 @@ class Recognised:
         joined: those of them by which other tables refer to the rows, so that views keep them.
         variants: columns that hold values of another type of another column, by the other column.
         parts: columns whose STRUCTs are rows of other tables, by the base name of each of these; views show them as tables.
+        log: the file of the log of a change, where the order is by its name; None where it is not, or has no time.
         notes: what a person has to know before using the table.
     """
 
@@ -162,6 +178,7 @@ class Recognised:
     joined: tuple[str, ...] = ()
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     parts: Mapping[str, tuple[NestedRows, ...]] = field(default_factory=dict)
+    log: LogFile | None = None
     notes: tuple[str, ...] = ()
 
     @property

@@ -100,3 +100,27 @@ def test_a_dataset_without_a_finding_exits_with_0(run: Run, dataset: EmulatedDat
     (tmp_path / "onefold.yaml").write_text(f"tables: {{{dataset.name}.customers: {{keys: [id]}}}}\n")
     done = run("audit", dataset.name)
     assert (done.code, "1 table, 0 findings" in done.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("later", "files"),
+    [
+        ("'binlog.000002', 120, 9000000, 2", 1),
+        ("'binlog.000900', 120, 9000000, 2", 1),
+        ("'binlog.000900', 700, 9000000, 1", 0),
+        ("'binlog.001000', 120, 9000000, 2", 0),
+        ("'binlog.000899', 120, 3000000, 1", 0),
+    ],
+    ids=["a lower file", "the same file of another server", "the same log", "a higher file", "within an hour"],
+)
+def test_a_log_of_another_server_whose_files_have_lower_numbers_is_found(
+    run: Run, dataset: EmulatedDataset, tmp_path: Path, later: str, files: int
+) -> None:
+    row, source = "STRUCT<id INT64>", "STRUCT<file STRING, pos INT64, ts_ms INT64, server_id INT64>"
+    values = (f"NULL, STRUCT(1), 'u', {source}({place})" for place in ("'binlog.000900', 500, 1000, 1", later))
+    dataset.land("t", {"before": row, "after": row, "op": "STRING", "source": source}, *values)
+    (tmp_path / "onefold.yaml").write_text(f"tables: {{{dataset.name}.t: {{keys: [id]}}}}\n")
+    done = run("audit", dataset.name, "--json")
+    assert findings(done.results)["t"].get("another log", 0) == files, done.err
+    (query,) = [one["query"] for one in done.results[0]["findings"] if one["check"] == "another log"] or [""]
+    assert not query or dataset.run(query)[0][0] == later.split("'")[1]

@@ -17,6 +17,7 @@ from onefold.core.names import TableId
 from onefold.existing.audit.finding import NOT_CHECKED
 from onefold.existing.audit.markdown import report
 from onefold.existing.audit.metadata_checks import BEHIND, LARGE, STOPPED
+from onefold.existing.audit.row_checks import row_checks
 from onefold.existing.audit.run import Audited, plan_audit, run_audit
 from onefold.existing.discover import DatasetTables, discover
 from onefold.existing.table import ExistingTable
@@ -57,6 +58,27 @@ def test_duplicates_are_critical_where_it_is_known_that_a_key_has_one_row() -> N
 def test_the_remedy_of_duplicates_promises_no_view_without_them() -> None:
     (finding,) = audited(SOFT, answer=lambda _: [{"c0": 1, "c1": 0}])["orders"].findings
     assert "a current view shows each of these rows, too" in finding.remedy
+
+
+_FLAT = {**SOURCE, "__op": "STRING", "__source_file": "STRING", "__source_pos": "INT64", "__source_ts_ms": "INT64"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "order_by", "is_checked"),
+    [
+        (_FLAT, (), True),
+        (_FLAT, ("__source_ts_ms",), False),
+        ({name: type_ for name, type_ in _FLAT.items() if name != "__source_ts_ms"}, (), False),
+        ({"op": "STRING", "after": "STRUCT<id INT64>", "source": "STRUCT<file STRING, ts_ms INT64>"}, (), True),
+        ({"op": "STRING", "after": "STRUCT<id INT64>", "source": "STRUCT<lsn INT64, ts_ms INT64>"}, (), False),
+    ],
+)
+def test_a_log_that_began_anew_is_looked_for_where_its_files_order_the_changes(
+    columns: dict[str, str], order_by: tuple[str, ...], is_checked: bool
+) -> None:
+    table = ExistingTable("orders", schema(columns), ("id",), order_by=order_by)
+    (one,) = discover(DatasetTables(TableId("p", "shop", ""), {"orders": table}))
+    assert ("another log" in [check.name for check in row_checks(one)]) == is_checked
 
 
 def test_a_table_without_a_key_has_a_finding_that_says_what_to_write() -> None:

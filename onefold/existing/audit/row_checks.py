@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onefold.changelog.position import natural_sql
 from onefold.core.names import quote
 from onefold.existing.audit.finding import RowCheck
 from onefold.existing.current_query import RANK, latest_rows, only_newest
 from onefold.existing.discover import Discovered
-from onefold.existing.table import ROW
+from onefold.existing.table import ROW, LogFile
 from onefold.schema.diff import Severity
 
 _MOST_EXAMPLES = 10
+_HOUR = 3_600_000
 _LANDED, _PREVIOUS = "_onefold_landed", "_onefold_previous"
 _ALL_SHOWN = (
     "a current view shows each of these rows, too: correct the key, or what the tool writes; a history needs `rows: history`"
@@ -33,6 +35,8 @@ def row_checks(one: Discovered) -> Iterator[RowCheck]:
         yield from _of_order(one)
     yield from _of_deletions(one)
     yield from _of_values(one)
+    if found.log and found.rows == "history" and not one.table.order_by:
+        yield _another_log(one, found.log)
 
 
 def _of_keys(one: Discovered) -> Iterator[RowCheck]:
@@ -128,6 +132,27 @@ def _of_deletions(one: Discovered) -> Iterator[RowCheck]:
             f"FROM {rows}\nWHERE {ROW}.{RANK} = 1 AND {found.deleted}",
             "a current view leaves them out, and a base keeps a tombstone, so that no older row brings them back",
         )  # fmt: skip
+
+
+def _another_log(one: Discovered, log: LogFile) -> RowCheck:
+    """Return the check for files of a log that came after files of numbers that are not lower: of another log.
+
+    The hour leaves room for changes that are written late, since a change has the time of its statement.
+    """
+    files = (
+        f"(SELECT {log.name} AS file, {log.server} AS server, MIN({log.time}) AS began, MAX({log.time}) AS ended\n"
+        f"  FROM {one.id.quoted} AS {ROW}\n  WHERE {log.name} != ''\n  GROUP BY 1, 2)"
+    )
+    follows = f"{natural_sql('later.file')} <= {natural_sql('earlier.file')} AND later.began > earlier.ended + {_HOUR}"
+    return _counted(
+        "another log", Severity.WARNING,
+        "files of the log that began an hour and more after files of the same or a higher number had ended, as after a "
+        "failover: changes of the later log count as the older ones",
+        f"FROM (SELECT later.file, later.server, MIN(later.began) AS began\n  FROM {files} AS later\n"
+        f"  JOIN {files} AS earlier\n  ON {follows}\n  GROUP BY later.file, later.server) AS {ROW}",
+        "have the tool write a new table from a snapshot of the present server, and read that one: no column orders the "
+        "changes of two logs",
+    )  # fmt: skip
 
 
 def _of_values(one: Discovered) -> Iterator[RowCheck]:

@@ -11,11 +11,11 @@ https://docs.confluent.io/kafka-connectors/bigquery/current/kafka_connect_bigque
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from onefold.changelog.position import natural_sql, sequence_sql
 from onefold.core.names import quote
-from onefold.existing.table import ExistingTable, Recognised, Term, by_value, column, key_of
+from onefold.existing.table import ExistingTable, LogFile, Recognised, Term, by_value, column, key_of
 from onefold.existing.tool import Tool
 from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Field, Struct, Type
@@ -29,6 +29,8 @@ _POSITIONS = (
 )  # fmt: skip
 """Fields of `source`: of MySQL, PostgreSQL, SQL Server (text of fixed width), and Oracle (digits as text, then the order of
 XStream, or that of LogMiner), the most significant of each first."""
+_OF_LOG = ("file", "ts_ms", "server_id")
+"""The file of MySQL's log, the time of the change, and the server that wrote it."""
 _NUMBERED = ("file", "scn", "commit_scn")
 _NOT_REWRITTEN = "without __deleted a deletion is not written, unless it is rewritten"
 _TIE = "changes of a row with one SCN have no order: they need the fields rs_id and ssn of source"
@@ -45,12 +47,13 @@ def recognise(table: ExistingTable) -> Recognised | None:
         return Recognised(_TOOL, "intermediate", "own", "likely", "its name is that of a table of the sink's upserts")
     # The sink merges its intermediate tables into the table, which then has one row for each key.
     is_upsert = any(_is_intermediate(name, table.name) for name in table.siblings)
-    ties = () if is_upsert else _ties(_flat_positions(table))
+    ties = () if is_upsert else _ties(_flat_fields(table, _POSITIONS))
     return Recognised(
         _TOOL, "flattened, upsert" if is_upsert else "flattened", "current" if is_upsert else "history",
         "guess" if ties else "likely",
         f"it has {', '.join(table.present('__op', '__deleted'))}" + (", and an intermediate table" if is_upsert else ""),
         key_of(table), _flat_order(table), _flat_deletion(table), metadata=table.beginning("__"),
+        log=_log_file({name: column(one.name) for name, one in _flat_fields(table, _OF_LOG).items()}),
         notes=(*ties, *(() if table.has("__deleted") else (_NOT_REWRITTEN,))),
     )  # fmt: skip
 
@@ -71,16 +74,25 @@ def _envelope(table: ExistingTable, row: Struct, source: Mapping[str, Field]) ->
         _order_of_source(source, table), f"{column('op')} IN ('d', 't', 'm')",
         image=f"IFNULL({after}, {column('before')})" if has_before else after,
         fields=tuple(Column(field.name, field.type) for field in row.fields), metadata=metadata,
+        log=_log_file({name: _field(field) for name, field in source.items()}),
         notes=("the columns of the source are fields of after; of a deletion, of before",
                "a TRUNCATE (op t) is not followed; Debezium does not write it by default", *_ties(source)),
     )  # fmt: skip
 
 
 def _order_of_source(source: Mapping[str, Field], table: ExistingTable) -> tuple[Term, ...]:
-    place = column("source")
     found = (source[name] for name in (*_POSITIONS, "ts_ms") if name in source)
-    terms = (Term(_compared(field.name, field.type, f"{place}.{quote(field.name)}")) for field in found)
+    terms = (Term(_compared(field.name, field.type, _field(field))) for field in found)
     return (*terms, *by_value(*table.present("ts_ms")))
+
+
+def _field(field: Field) -> str:
+    return f"{column('source')}.{quote(field.name)}"
+
+
+def _log_file(fields: Mapping[str, str]) -> LogFile | None:
+    """Return the file of MySQL's log, from the expressions of fields of `source`."""
+    return LogFile(*(fields[name] for name in _OF_LOG if name in fields)) if {"file", "ts_ms"} <= fields.keys() else None
 
 
 def _ties(fields: Collection[str]) -> tuple[str, ...]:
@@ -88,16 +100,14 @@ def _ties(fields: Collection[str]) -> tuple[str, ...]:
     return (_TIE,) if "scn" in fields and not {"rs_id", "ssn"} <= set(fields) else ()
 
 
-def _flat_positions(table: ExistingTable) -> dict[str, Column]:
+def _flat_fields(table: ExistingTable, names: Iterable[str]) -> dict[str, Column]:
     """Return the fields of `source` that the flattening added, with or without `source` in the names of their columns."""
-    added = {
-        name: table.columns.get(f"__source_{name}") or table.columns.get(f"__{name}") for name in (*_POSITIONS, "ts_ms")
-    }
+    added = {name: table.columns.get(f"__source_{name}") or table.columns.get(f"__{name}") for name in names}
     return {name: known for name, known in added.items() if known}
 
 
 def _flat_order(table: ExistingTable) -> tuple[Term, ...]:
-    positions = _flat_positions(table)
+    positions = _flat_fields(table, (*_POSITIONS, "ts_ms"))
     compared = [(one.name, _compared(name, one.type, column(one.name))) for name, one in positions.items()]
     terms = [Term(sql, name if sql == column(name) else "") for name, sql in compared]
     return tuple(dict.fromkeys([*terms, *by_value(*table.present("__ts_ms"))]))
