@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support.existing_tables import schema
 from support.shred_events import parsed, registry_of
@@ -9,7 +11,10 @@ from support.shred_scene import CLICK, ID, PAGE, START, TEXT, contexts, enriched
 
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput
+from onefold.events.registry.column_mapping import TableColumn
 from onefold.events.registry.json_schema import JsonSchema
+from onefold.events.registry.legacy_table import LegacyTable
+from onefold.events.shred.adopted_events import adopt_events
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredder
 from onefold.events.shred.unknown import UNKNOWN_TABLE, Unknown
@@ -97,6 +102,19 @@ def test_a_schema_without_properties_has_its_version() -> None:
 def test_an_event_with_a_wrong_entity_is_bad_as_a_whole() -> None:
     found = Shredder(plan(CLICK)).shred(enriched("enriched-tsv", contexts=contexts(entity(CLICK, id="x"))))
     assert (found.rows, found.bad and found.bad.kind) == ((), "invalid")
+
+
+def test_a_wide_table_of_another_loader_is_adopted_and_one_of_a_model_gets_no_rows() -> None:
+    column = ("contexts_com_acme_ad_click_1", "ARRAY<STRUCT<_schema_version STRING, id INT64>>")
+    names = [("event_id", "STRING"), ("collector_tstamp", "TIMESTAMP"), column]
+    found = LegacyTable("atomic.events", tuple(TableColumn(*one) for one in names), {}, missing="leave_out")
+    own = adopt_events("bigquery", found)
+    of_model = replace(own.table, model=CLICK.key.model_key, table="atomic.clicks")
+    adopted = {(one.warehouse, one.model): one for one in (own.table, of_model)}
+    made = plan_wide(replace(registry_of(CLICK), adopted=adopted), "parquet", "enriched-tsv")
+    events = made.tables[0]
+    assert (events.adopted, [name for name, _ in events.columns]) == (tuple(names), ["collector_tstamp", "event_id"])
+    assert columns(made)[column[0]] == "ARRAY<STRUCT<_schema_version STRING, id INT64, label STRING>>"
 
 
 def test_json_of_an_unknown_entity_is_a_row_of_its_own_table_as_ever() -> None:
