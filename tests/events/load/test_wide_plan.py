@@ -92,6 +92,17 @@ def test_a_table_that_was_adopted_and_is_gone_is_refused() -> None:
         plan_wide_table(Wanted(EventTable("events", (ID, CART), is_adopted=True), NOON), facts(None), grown)
 
 
+def test_an_adopted_table_gets_the_columns_of_runs_behind_its_own_one_run_after_the_other() -> None:
+    def brought(run: Columns, is_: Facts) -> Columns:
+        adopted = EventTable("events", (ID, CART, *run), is_adopted=True)
+        return plan_wide_table(Wanted(adopted, NOON), is_, grown).table.columns
+
+    first = brought((PAGE,), facts((ID, CART)))
+    other = ("contexts_com_acme_user_1", "ARRAY<STRUCT<id INT64>>")
+    assert first == (ID, CART, PAGE)
+    assert brought((other,), facts(first, first)) == (*first, other)
+
+
 RUNS = st.lists(
     st.lists(st.sampled_from([CART, PAGE, WIDER, ("br_name", "STRING")]), unique_by=lambda one: one[0]), min_size=1
 )
