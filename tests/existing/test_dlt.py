@@ -85,6 +85,14 @@ def test_of_the_schemas_of_a_renamed_pipeline_the_one_inserted_last_counts() -> 
         assert (recognised_by(one)["merged"].form, recognised_by(one)["merged"].confidence) == ("append", "certain")
 
 
+@pytest.mark.parametrize(
+    ("hints", "rows"), [({}, "history"), ({"merge_key": True}, "current"), ({"primary_key": True}, "current")]
+)
+def test_a_merge_without_a_key_is_an_append_as_in_dlt(hints: dict[str, bool], rows: str) -> None:
+    table = {"write_disposition": "merge", "columns": {"id": hints}}
+    assert read_schemas([{"schema": json.dumps({"tables": {"merged": table}})}])["merged"].rows == rows
+
+
 def test_schemas_of_one_time_that_contradict_each_other_are_no_certainty() -> None:
     assert recognised_by([written_as("append", 1), written_as("merge", 1)])["merged"].confidence == "guess"
     assert recognised_by([written_as("merge", 1), written_as("merge", 1)])["merged"].confidence == "certain"

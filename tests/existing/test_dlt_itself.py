@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.existing_tables import schema
-from support.record_dlt import SCD2
+from support.record_dlt import NAMED, SCD2
 
 from onefold.core.names import TableId
 from onefold.existing.current_query import current_query
@@ -58,17 +58,17 @@ def test_the_recorded_tables_are_those_that_dlt_writes(python: Path, tmp_path: P
 
 
 def random_loads(random: Random) -> tuple[list[Any], dict[str, dict[int, Any]]]:
-    """Return loads of three tables, and the rows that each then has by key: an append of changes, a merge, and scd2."""
-    truth: dict[str, dict[int, Any]] = {"appended": {}, "merged": {}, "dimension": {}}
+    """Return loads of four tables, and the rows that each then has by key: an append of changes, a merge, and scd2 twice."""
+    truth: dict[str, dict[int, Any]] = {"appended": {}, "merged": {}, "dimension": {}, "named": {}}
     loads: list[Any] = []
     for number in range(5):
-        for table, disposition in (("appended", "append"), ("merged", "merge"), ("dimension", SCD2)):
+        for table, disposition in (("appended", "append"), ("merged", "merge"), ("dimension", SCD2), ("named", NAMED)):
             ids = random.sample(range(40), 25)
             values: tuple[Any, ...] = (number, f"t{number}") if table == "appended" else (number,)
             rows = {id_: random.choice(values) for id_ in ids}
             loads.append((table, disposition, [{"id": id_, "v": v} for id_, v in rows.items()]))
             # scd2 takes each load as the whole table: a key that is not in it is retired.
-            kept = {} if table == "dimension" else truth[table]
+            kept = {} if table in ("dimension", "named") else truth[table]
             truth[table] = {**kept, **rows}
     return loads, truth
 

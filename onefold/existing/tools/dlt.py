@@ -147,6 +147,9 @@ def _note_of(table: Mapping[str, Any]) -> TableNote:
     key = tuple(name for name, hints in columns.items() if hints.get("primary_key"))
     if disposition == "merge" and table.get("x-merge-strategy") == "scd2":
         return TableNote(key, "history", _noted_validity(columns))
+    has_key = any(hints.get("primary_key") or hints.get("merge_key") for hints in columns.values())
+    if disposition == "merge" and not has_key and not table.get("x-merge-destination-scope"):
+        return TableNote(key, "history")  # a merge by nothing is an append: gen_merge_sql of dlt
     return TableNote(key, _DISPOSITIONS.get(disposition))
 
 
