@@ -1,7 +1,7 @@
 """The batch that turns files of events into rows of tables. See docs/reference/shredder.md.
 
 Exit codes: 0 done, or no new files; 1 an error, wrong usage included, and files that this run has set aside. Bad rows are no
-error.
+error. With --continuous it is the highest code of all runs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from onefold.batches.shred_arguments import ShredArguments
+from onefold.core.shutdown import Stop, stopped_by_signal
 from onefold.settings.environment import load_settings
 from onefold.spark.job import run_job, show
+from onefold.spark.repeat import repeat
 from onefold.spark.session import open_session
 
 if TYPE_CHECKING:
@@ -23,7 +25,15 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     """Run the job with a command line, log its errors, and return its exit code."""
-    return run_job("shred", argv, lambda: _print(run(ShredArguments.parse(argv))))
+    return run_job("shred", argv, lambda: _start(ShredArguments.parse(argv), argv))
+
+
+def _start(arguments: ShredArguments, argv: Sequence[str]) -> int:
+    if arguments.continuous is None:
+        return _print(run(arguments))
+    stop = Stop()
+    with stopped_by_signal(stop):
+        return repeat(lambda: run_job("shred", argv, lambda: _print(run(arguments))), arguments.continuous, stop)
 
 
 def _print(report: ShredReport) -> int:

@@ -48,6 +48,8 @@ class AllowList:
         problems = [problem for place in arguments.events for problem in self._problems_of_events(place)]
         problems += [one for place in arguments.registry for one in self._problems_of_registry(place.rstrip("/"))]
         # A run deletes no folder but that of a run, so the output may be an allowed folder.
+        if arguments.continuous is not None:
+            problems.append("--continuous is for a cluster of your own, a batch has an end: start batches by a schedule")
         return [
             *problems,
             *self._problems_of_place(arguments.output, written=False),

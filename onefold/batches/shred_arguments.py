@@ -93,6 +93,14 @@ class ShredArguments(JobArguments):
     layout: Annotated[
         Layout, Argument("entities are rows of the tables of their schemas, or wide columns of the row of their event")
     ] = "tables"
+    continuous: Annotated[
+        int | None,
+        Argument(
+            "on a cluster of one's own: start a run every SECONDS in one session, until SIGTERM",
+            "SECONDS",
+            check=between(1, 86_400, " seconds"),
+        ),
+    ] = None
     dry_run: Annotated[bool, Argument("count rows and bad rows, and write nothing")] = False
 
     def conflicts(self) -> Iterator[str]:

@@ -100,6 +100,21 @@ def ended_in_order() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def stopped_by_signal(stop: Stop) -> Iterator[None]:
+    """Set a flag when this process gets SIGTERM, so that the work in hand is finished, and a pause ends at once."""
+
+    def end(*_: object) -> None:
+        # In a thread of its own: the signal may arrive while this thread is about to wait for the flag, and holds its lock.
+        threading.Thread(target=stop.set).start()
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _exit(number: int, _: FrameType | None) -> NoReturn:
     # A second signal must not interrupt the cleanup that the first one started.
     signal.signal(number, signal.SIG_IGN)

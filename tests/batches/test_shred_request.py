@@ -76,6 +76,7 @@ def test_batches_with_one_output_have_labels_in_common() -> None:
         ({"events": "s3://lake/*/in"}, "s3://lake is not in a folder"),
         ({"events": "gs://lake/*/../../other"}, "is no folder that a batch may use"),
         ({"events": "/etc/passwd"}, "is no folder that a batch may use"),
+        ({"continuous": 60}, "--continuous is for a cluster of your own"),
         ({"output": "gs://co"}, "is no folder that a batch may use"),
         ({"output": "gs://other/x"}, "gs://other/x is not in a folder"),
         ({"registry": "gs://other/registry"}, "gs://other/registry is not in a folder"),
