@@ -95,7 +95,7 @@ def test_a_finding_in_bigquery_ends_with_2(run: Run, dataset: EmulatedDataset) -
         "orders", {"id": "INT64", **metadata}, "1, TIMESTAMP '2026-01-01', FALSE", "1, TIMESTAMP '2026-01-01', FALSE"
     )
     dataset.land("customer_v_abc", {"id": "INT64"}, "1")
-    Path("onefold.yaml").write_text(f"tables: {{{dataset.name}.orders: {{keys: [id]}}}}")
+    Path("onefold.yaml").write_text(f"tables: {{{dataset.name}.orders: {{keys: [id], order_by: [_fivetran_synced]}}}}")
     assert {name: run(*words(dataset.name)).code for name, words in IN_BIGQUERY.items()} == dict.fromkeys(IN_BIGQUERY, 2)
 
 
