@@ -12,6 +12,7 @@ from functools import partial
 
 from onefold.changelog.metadata import METADATA, metadata_of
 from onefold.changelog.plain_tables import may_be_plain
+from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
 from onefold.merge.plain import declared_tables, found_plain
@@ -75,12 +76,21 @@ def knowing_plain(
         table: the table; None for all.
         settings: those of the installation.
         keys: the key of the table that a command names, which counts as if onefold.yaml declared it.
+
+    Raises:
+        InvalidInput: a key is named for a table of somebody else that is no plain change table: its view and its base would
+            be in the dataset of the table.
     """
     if table is None:
         return with_plain_tables(warehouse, dataset, settings)
     id_ = TableId(warehouse.project, dataset, table)
     declared = {f"{dataset}.{table}": replace(settings.rules_for(id_), keys=tuple(keys))} if keys else {}
     known = with_plain_table(warehouse, id_, replace(settings, tables={**settings.tables, **declared}))
+    if keys and not known.plain_table(id_) and warehouse.has_table(id_):
+        reason = (
+            settings.names_in(dataset).exclusion_reason(table) or "there are versions of it, or it is named as one or a base"
+        )
+        raise InvalidInput(f"{id_} gets no base and no current view by --keys: {reason}")
     return replace(settings, plain=known.plain)
 
 

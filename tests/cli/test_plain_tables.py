@@ -78,6 +78,16 @@ def test_a_key_on_the_command_line_counts_as_a_declared_one(run: Run, mydb: Emul
     assert names(mydb) == THEIRS
 
 
+@pytest.mark.parametrize("command", ["current", "merge"])
+def test_a_key_makes_nothing_of_a_table_that_is_left_out(run: Run, mydb: EmulatedDataset, command: str) -> None:
+    mydb.land("others_base", {"id": "INT64"})
+    refused = run(command, f"{mydb.name}.others_base", "--keys", "id")
+    assert (refused.code, "gets no base and no current view by --keys" in refused.err) == (1, True)
+    Path("onefold.yaml").write_text(f"datasets: {{{mydb.name}: {{exclude: [others]}}}}")
+    assert "exclude" in run(command, f"{mydb.name}.others", "--keys", "id").err
+    assert names(mydb) == {*THEIRS, "others_base"}
+
+
 def test_a_table_that_is_named_and_gets_no_view_is_an_error(run: Run, mydb: EmulatedDataset, own: EmulatedDataset) -> None:
     for command in ("plan", "refresh"):
         refused = run(command, f"{mydb.name}.visits")
