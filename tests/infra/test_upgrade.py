@@ -73,10 +73,12 @@ def upgraded(folder: Path, file: str) -> Plan:
 
 
 UPDATED = re.compile(
+    r'module\.schedules\["shred"\]\..*|'
     r'google_monitoring_alert_policy\.log\["(?:pulled table failed|table differs from its source)"\]|'
     r'google_logging_project_sink\.tables|google_cloudfunctions2_function\.function\["sink_records"\]'
 )
-"""What is updated in place: what names the job that pulls tables, which was called `extract`, the sink of the log, whose
+"""What is updated in place: schedules of the shredder, whose messages name more arguments, what names the job that pulls
+tables, which was called `extract`, the sink of the log, whose
 filter has each pattern once, and `sink_records`, which publishes the rows of a table that does not take them."""
 NEW = re.compile(
     r'module\.schedules\["(?:pull|check)"\]\..*|google_logging_metric\.pulled\[.*|'
