@@ -30,14 +30,14 @@ def plan(terraform: Terraform) -> Plan:
 
 def test_schedules_pull_and_check_the_database(plan: Plan) -> None:
     asked = {
-        (job["schedule"], request.job, request.dataset or request.subject)
+        (job["schedule"], request.job, request.subject)
         for job in (*plan.scheduled("pull").values(), *plan.scheduled("check").values())
         for request in [parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"]))]
     }
     assert asked == {
         ("*/15 * * * *", "pull", "1 database of club"),
         ("0 4 * * *", "pull", "1 database of club"),
-        ("0 */2 * * *", "check", "club_members"),
+        ("0 */2 * * *", "check", "1 database of club"),
     }
 
 
