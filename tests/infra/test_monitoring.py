@@ -37,7 +37,7 @@ def test_metrics_and_alerts_use_fields_and_events_of_the_log(options_plan: Plan)
     text += (ROOT / "spark_jobs" / "compare.py").read_text()
     text += (ROOT / "onefold" / "spark" / "reconcile" / "dataset.py").read_text()
     text += (ROOT / "onefold" / "landing" / "announce.py").read_text()
-    text += (ROOT / "onefold" / "events" / "load" / "handler.py").read_text()
+    text += (ROOT / "onefold" / "events" / "load" / "log.py").read_text()
     text += "".join(
         (ROOT / "onefold" / "capture" / name).read_text()
         for name in ("log_reader.py", "quarantine_guard.py", "status.py", "run.py")
