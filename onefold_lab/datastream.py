@@ -6,7 +6,7 @@ the source drops stays, and is NULL in later rows. Source: Google Cloud, "Datast
 https://cloud.google.com/datastream/docs/destination-bigquery, 2026-11.
 
 The position of a change is that of capture, because Datastream does not publish the form of its own. `uuid` is the same for
-all rows that landed together, as it is for those of a backfill.
+all rows of a version that landed together, as it is for those of a backfill.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from onefold.schema.columns import Column, Schema
 from onefold.schema.versions import Version, table_of
 from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
-_UUID = f"TO_HEX(MD5(CAST(v.{LANDED_AT} AS STRING)))"
 _SEQUENCE = metadata_sql("v", "change_sequence_number")
 _METADATA_COLUMN = Column(METADATA, metadata_type(METADATA_FIELDS))
 
@@ -54,12 +53,12 @@ def _append(warehouse: EmulatedWarehouse, base: TableId, version: Version, to: T
     before = warehouse.read_columns(to)
     rows = f"FROM {table_of(base, version, DEFAULT_NAMES).quoted} AS v WHERE v.{DATABASE_NAME} = {quote_text(database)}"
     if before:
-        rows += f" AND {_UUID} NOT IN (SELECT {METADATA}.uuid FROM {to.quoted})"
+        rows += f" AND {_uuid(version)} NOT IN (SELECT {METADATA}.uuid FROM {to.quoted})"
     count = int(warehouse.fetch(f"SELECT COUNT(*) AS n {rows}")[0]["n"])
     if count:
         _prepare(warehouse, to, before, columns)
         names = ", ".join(quote(column.name) for column in (*columns, _METADATA_COLUMN))
-        values = ", ".join((*(f"v.{quote(column.name)}" for column in columns), _metadata()))
+        values = ", ".join((*(f"v.{quote(column.name)}" for column in columns), _metadata(version)))
         warehouse.execute(f"INSERT INTO {to.quoted} ({names}) SELECT {values} {rows}")
     return count
 
@@ -81,13 +80,18 @@ def _prepare(warehouse: EmulatedWarehouse, to: TableId, before: tuple[Column, ..
         warehouse.add_columns(to, new)
 
 
-def _metadata() -> str:
+def _uuid(version: Version) -> str:
+    """Return the value that rows of a version share which landed together; rows of two versions may land in one moment."""
+    return f"TO_HEX(MD5(CONCAT({quote_text(version.id)}, ' ', CAST(v.{LANDED_AT} AS STRING))))"
+
+
+def _metadata(version: Version) -> str:
     """Return `datastream_metadata` of a captured row, with the sort keys of MySQL: timestamp, log file, position."""
     timestamp = metadata_sql("v", "source_timestamp")
     file, offset = (f"CAST(CONCAT('0x', SPLIT({_SEQUENCE}, '/')[SAFE_OFFSET({number})]) AS INT64)" for number in (1, 2))
     keys = (timestamp, f"CONCAT('mysql-bin.', LPAD(CAST({file} AS STRING), 6, '0'))", offset)
     sort_keys = ", ".join(f"CAST({key} AS STRING)" for key in keys)
     return (
-        f"STRUCT({_UUID} AS uuid, {timestamp} AS source_timestamp, {_SEQUENCE} AS change_sequence_number, "
+        f"STRUCT({_uuid(version)} AS uuid, {timestamp} AS source_timestamp, {_SEQUENCE} AS change_sequence_number, "
         f"{metadata_sql('v', 'change_type')} AS change_type, [{sort_keys}] AS sort_keys)"
     )

@@ -44,7 +44,7 @@ def test_only_new_rows_are_appended_in_the_shape_of_datastream(
     assert "no change" in run(*command).out
 
     dataset.land("account_v_def", {"id": "INT64", "name": "STRING", "email": "STRING", **ADDED})
-    land(dataset, plain.name, "def", {"id": 2, "name": "Eva", "email": "e"}, "6553F100/B/1002/0", 2)
+    land(dataset, plain.name, "def", {"id": 2, "name": "Eva", "email": "e"}, "6553F100/B/1002/0", 1)  # in one moment
     assert run(*command, "--json").results == [{"table": f"{plain.name}.account", "rows": 1}]
 
     assert plain.run(f"SELECT id, name, email FROM {plain.quoted('account')} ORDER BY id") == [
