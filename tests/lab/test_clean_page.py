@@ -51,8 +51,9 @@ def check_views(described: str, full: str, clean: str) -> None:
         assert_row(row, full)
     assert_row("1 +│ NULL +│ [0-9a-f]{64} +│ NULL +│ 2", clean)
     assert_row("3 +│ NULL +│ NULL +│ NULL +│ 2", clean)
+    shown = re.sub("[0-9a-f]{64}", "HASH", clean)  # a hash may have any digits
     for hidden in ("pin", "Ada", "ada@", "London", "4711"):
-        assert hidden not in clean
+        assert hidden not in shown
 
 
 def check_policies(draft: str, undecided: str) -> None:
