@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from onefold.batches.declaration import Argument, JobArguments
 from onefold.batches.values import between
+from onefold.core.shred_options import InputForm, Layout, Unknown
 from onefold.core.text import shortened
 from onefold.ports.event_tables import FileFormat
 
-Unknown = Literal["bad_event", "bad_entity", "keep_json"]
-Layout = Literal["tables", "wide"]
-ShredInput = Literal["self-describing", "enriched-tsv", "enriched-json"]
 _PLACE = re.compile(r"(?:gs|s3a?)://[^/\s*?\[\]{}]+(?:/\S*)?|file:/\S*|[^:\s]+")
 """A bucket with a folder, or a folder of this machine. A name of a bucket is never a pattern."""
 _REGISTRY = re.compile(r"https?://\S+")
@@ -70,7 +68,7 @@ class ShredArguments(JobArguments):
     ]
     output: Annotated[str, Argument("the folder of the runs", "URI", read=_trimmed, check=_folder)]
     format: Annotated[FileFormat, Argument("csv for Redshift, parquet for BigQuery")]
-    input: Annotated[ShredInput, Argument("the form of the events")]
+    input: Annotated[InputForm, Argument("the form of the events")]
     duplicates_window: Annotated[
         int,
         Argument(

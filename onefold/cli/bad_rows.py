@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from onefold.batches.request import BatchRequest
-from onefold.batches.shred_arguments import Layout, ShredArguments, ShredInput, Unknown
+from onefold.batches.shred_arguments import ShredArguments
 from onefold.cli.batch import run_batch, wait_option
 from onefold.cli.common import ERROR, OK, as_json, print_lines, project, read_settings
 from onefold.cli.kept_entities import address_of_runs, from_table
@@ -20,6 +20,7 @@ from onefold.cli.output import echo_json, output_console
 from onefold.cli.program import CommandGroup
 from onefold.cli.registry_options import REGISTRY_HELP, address_of
 from onefold.cli.table_arguments import dry_run_option
+from onefold.core.shred_options import InputForm, Layout, Unknown
 from onefold.core.text import counted
 from onefold.ports.event_tables import FileFormat
 
@@ -98,7 +99,7 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
     required=True,
     help="csv for Redshift, parquet for BigQuery.",
 )
-@click.option("--input", "input_", type=click.Choice(get_args(ShredInput)), required=True, help="The form of the events.")
+@click.option("--input", "input_", type=click.Choice(get_args(InputForm)), required=True, help="The form of the events.")
 @click.option(
     "--unknown", type=click.Choice(get_args(Unknown)), default="bad_event", show_default=True,
     help="What becomes of an entity whose schema is unknown or unusable still.",

@@ -10,9 +10,10 @@ from typing import Any
 from support.shred_events import parsed, registry_of
 from support.shred_oracle import csv_cells
 
+from onefold.core.shred_options import InputForm
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.shred.event_fields import EVENT_FIELDS
-from onefold.events.shred.plan import InputForm, ShredPlan, plan_shred
+from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredded, Shredder
 from onefold.ports.event_tables import FileFormat
 

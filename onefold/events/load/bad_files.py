@@ -11,11 +11,10 @@ from typing import NamedTuple, Protocol
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.events.load.runs import FolderRuns, RunObjects
 from onefold.events.shred.manifest import MANIFEST
-from onefold.events.shred.runs import BAD, COMMITS, KEPT, inputs_of
+from onefold.events.shred.runs import BAD, COMMIT, COMMITS, KEPT, inputs_of
 from onefold.ports.objects import FileLister, FileReader
 
 _READERS = 16
-_COMMIT = re.compile(r"[0-9]{10}\.json")
 
 
 class BadObjects(RunObjects, FileLister, FileReader, Protocol):
@@ -104,7 +103,7 @@ class BadFiles:
         return inputs_of(found.data.decode(), place) if found else None
 
     def _commit(self, name: str) -> tuple[str, ...]:
-        if not _COMMIT.fullmatch(name):  # a checksum of Hadoop, or a file that is being written
+        if not COMMIT.fullmatch(name):  # a checksum of Hadoop, or a file that is being written
             return ()
         place = f"{self.address}/{COMMITS}/{name}"
         return inputs_of(self.objects.read_file(_path(place)).decode(), place)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedTable, parse_manifest, run_folder
+from onefold.events.shred.runs import run_of, start_of
 from onefold.ports.objects import FolderLister, ObjectFinder
 
-_NAME = "%Y-%m-%d-%H-%M-%S"
-_RUN = re.compile(r"run=[0-9]{4}(?:-[0-9]{2}){5}")
 _SCHEME = re.compile("[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _BUCKET = re.compile("(?:gs|s3)://[^/]")
 
@@ -99,7 +98,7 @@ def started_at(run: str) -> datetime:
         >>> str(started_at("s3://acme/shredded/run=2026-11-23-08-00-00"))
         '2026-11-23 08:00:00+00:00'
     """
-    return datetime.strptime(run.rpartition("/run=")[2], _NAME).replace(tzinfo=UTC)
+    return start_of(run.rpartition("/run=")[2])
 
 
 def file_address(run: str, table: ShreddedTable, name: str) -> str:
@@ -115,7 +114,7 @@ def file_address(run: str, table: ShreddedTable, name: str) -> str:
 
 def _is_run(name: str) -> bool:
     try:
-        return bool(_RUN.fullmatch(name) and started_at(f"/{name}"))
+        return (run := run_of(name)) is not None and bool(start_of(run))
     except ValueError:  # no time has these numbers
         return False
 

@@ -15,6 +15,7 @@ from onefold.ports.objects import ObjectFinder
 READERS = 8
 """The look-ups at the same time."""
 _MOST_SHOWN = 500
+Key = TypeVar("Key")
 Found = TypeVar("Found")
 
 
@@ -29,8 +30,8 @@ class UnusableSchema(Rejected):
     """A registry has something under a key that is not the schema of this key."""
 
 
-def find_each(find: Callable[[SchemaKey], Found], keys: Sequence[SchemaKey]) -> list[Found]:
-    """Return what `find` returns for each key; a server that takes long is asked for some at the same time."""
+def find_each(find: Callable[[Key], Found], keys: Sequence[Key]) -> list[Found]:
+    """Return what `find` returns for each key; a store that takes long is asked for some at the same time."""
     with ThreadPoolExecutor(READERS) as pool:
         return list(pool.map(find, keys))
 

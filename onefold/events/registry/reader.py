@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from onefold.core.errors import Rejected, SchemaInvalid
 from onefold.events.registry.index import INDEX_PATH, Index, IndexEntry, digest_of, parse_index, schema_path
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
+from onefold.events.registry.lookup import find_each
 from onefold.events.registry.schema_key import ModelKey, SchemaKey
 from onefold.ports.objects import NEW, ObjectFinder
 
-_READERS = 8
 _MAX_KNOWN = 5_000
 """Schemas that are kept parsed; a model of 500 columns has some 100 KB."""
 
@@ -72,8 +71,7 @@ class SchemaReader:
         Raises:
             OnefoldError: as `schema`.
         """
-        with ThreadPoolExecutor(_READERS) as pool:
-            return list(pool.map(lambda entry: self.schema(entry, index), entries))
+        return find_each(lambda entry: self.schema(entry, index), entries)
 
     def find(self, key: SchemaKey) -> JsonSchema | None:
         """Return a schema; None where the registry does not have it.

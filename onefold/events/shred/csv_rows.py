@@ -77,7 +77,7 @@ class CsvRows:
             else convert(value)
             for place, name, surely, convert in (self._plain if plain else self._careful)
         ]
-        if any(fields[number] == NULL for number in self._required):
+        if self._required and any(fields[number] == NULL for number in self._required):
             raise DoesNotFit("a column is NOT NULL, and has no value")
         return fields
 

@@ -15,11 +15,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from onefold.core.shred_options import InputForm
 from onefold.events.shred.bad_rows import original_of
 from onefold.events.shred.csv_values import TAB
 from onefold.events.shred.entities import read_text
 from onefold.events.shred.event_fields import EVENT_FIELDS, EVENT_ID, FORMER_FIELDS
-from onefold.events.shred.plan import InputForm
 from onefold.events.shred.values import json_text
 
 DUPLICATE = "iglu:com.snowplowanalytics.snowplow/duplicate/jsonschema/1-0-0"

@@ -92,7 +92,7 @@ class EventsRow:
         Raises:
             DoesNotFit: a column that is NOT NULL has no value.
         """
-        if any(row[number] == self._null for number in self._required):
+        if self._required and any(row[number] == self._null for number in self._required):
             raise DoesNotFit("a column is NOT NULL, and has no value")
         for number in self._left_out:
             del row[number]

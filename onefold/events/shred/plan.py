@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal, get_args
 
 from onefold.core.errors import LimitExceeded, SchemaConflict, SchemaInvalid
+from onefold.core.shred_options import InputForm, Unknown
 from onefold.core.text import shown_list
 from onefold.events.registry.adopted import AdoptedTable
 from onefold.events.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable, PropertySource
@@ -23,13 +23,10 @@ from onefold.events.registry.table_names import EventTableName, table_names
 from onefold.events.shred.adopted_events import mapped_fields
 from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.event_fields import event_columns
-from onefold.events.shred.unknown import UNKNOWN_TABLE, Unknown, unknown_columns
+from onefold.events.shred.unknown import UNKNOWN_TABLE, unknown_columns
 from onefold.ports.event_tables import FileFormat
 from onefold.schema.redshift_ddl import ENVELOPE
 from onefold.settings.registry import Warehouse
-
-InputForm = Literal["self-describing", "enriched-tsv", "enriched-json"]
-INPUT_FORMS: tuple[InputForm, ...] = get_args(InputForm)
 
 
 @dataclass(frozen=True)

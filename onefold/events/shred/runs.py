@@ -15,6 +15,8 @@ from onefold.events.shred.manifest import MANIFEST, run_folder
 Value = TypeVar("Value")
 _NAME = "%Y-%m-%d-%H-%M-%S"
 _RUN = re.compile(r"run=([0-9]{4}(?:-[0-9]{2}){5})(?:/(.+))?")
+COMMIT = re.compile(r"([0-9]{10})\.json")
+"""The name of a file of `_commits`, which is its number."""
 BAD = "bad"
 """The folder of bad rows in the folder of a run."""
 KEPT = "kept"

@@ -1,19 +1,13 @@
-"""What becomes of entities whose schema is unknown or unusable, and the table that can hold their JSON."""
+"""Entities whose schema is unknown or unusable, and the table that can hold their JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
 
 from onefold.events.shred.bad_rows import Kind
 from onefold.ports.event_tables import FileFormat
 from onefold.ports.kept_entities import UNKNOWN_ENTITIES
 
-Unknown = Literal["bad_event", "bad_entity", "keep_json"]
-"""bad_event: the whole event is a bad row.
-bad_entity: the event is loaded, and the entity is a bad row of its own.
-keep_json: the event is loaded, and the JSON of the entity is a row of the table of unknown entities."""
-UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
 UNKNOWN_KINDS: frozenset[Kind] = frozenset({"unknown_schema", "newer_version", "no_table"})
 """The kinds of problems by which the schema of an entity is unknown or unusable, whatever its data is."""
 UNKNOWN_TABLE = UNKNOWN_ENTITIES

@@ -12,9 +12,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from onefold.core.shred_options import InputForm, Unknown
 from onefold.events.registry.registry import Registry
-from onefold.events.shred.plan import InputForm, PlannedTable, ShredPlan, plan_shred
-from onefold.events.shred.unknown import Unknown
+from onefold.events.shred.plan import PlannedTable, ShredPlan, plan_shred
 from onefold.ports.event_tables import FileFormat
 from onefold.schema.redshift_ddl import ENVELOPE
 from onefold.schema.types import Array, Field, Struct, parse_type

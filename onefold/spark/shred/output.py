@@ -15,7 +15,6 @@ What was read is known from `_commits`: a bucket may delete the folders of old r
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -25,6 +24,7 @@ from pyspark.sql import SparkSession
 from onefold.core.errors import TryAgain
 from onefold.events.shred.manifest import MANIFEST, RunManifest, run_folder
 from onefold.events.shred.runs import (
+    COMMIT,
     COMMITS,
     IDS,
     STARTED,
@@ -41,7 +41,6 @@ from onefold.spark.io.new_file import create_file
 from onefold.spark.shred.places import hadoop_address
 from onefold.spark.shred.quarantine import Quarantine
 
-_COMMIT = re.compile(r"([0-9]{10})\.json")
 _READERS = 16
 
 
@@ -90,7 +89,7 @@ class Output:
 
     def _committed(self) -> Mapping[str, Commit]:
         """Return the commit of each finished run; finish the run of the last one."""
-        numbers = [int(match[1]) for name in self._below(COMMITS).children() if (match := _COMMIT.fullmatch(name))]
+        numbers = [int(match[1]) for name in self._below(COMMITS).children() if (match := COMMIT.fullmatch(name))]
         self._number = max(numbers, default=0)
         with ThreadPoolExecutor(_READERS) as pool:
             commits = dict(zip(numbers, pool.map(self._commit, numbers), strict=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,15 +10,13 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from onefold.core.errors import TryAgain
-from onefold.events.shred.bad_entity import BadEntity
-from onefold.events.shred.bad_reasons import count_reasons
-from onefold.events.shred.bad_rows import BadRow, EventProblem
 from onefold.events.shred.duplicates import LEFT_OUT, KeyReader, key_reader
 from onefold.events.shred.plan import ShredPlan
-from onefold.events.shred.shredder import Shredder
-from onefold.events.shred.tally import BAD_ROWS, EVENT_IDS, Tally, WrittenFile
+from onefold.events.shred.shredder import Shredded, Shredder
+from onefold.events.shred.tally import Tally, WrittenFile
 from onefold.events.shred.wide import WideRows
-from onefold.spark.shred.blocks import Blocks, EventBlock, TextBlocks, schemas_in
+from onefold.spark.shred.batch_rows import BatchRows
+from onefold.spark.shred.blocks import Blocks, EventBlock, TextBlocks
 from onefold.spark.shred.files import FOLDER_COLUMNS
 from onefold.spark.shred.form import FileForm
 from onefold.spark.shred.parquet_blocks import ParquetBlocks
@@ -69,7 +66,7 @@ class Worker:
 
     def _rows(
         self,
-        shred: Callable[[str, str | None], Any],
+        shred: Callable[[str, str | None], Shredded],
         key_of: KeyReader,
         wide: WideRows | None,
         batch: pa.RecordBatch,
@@ -84,50 +81,15 @@ class Worker:
             batch: the records.
             tally: counts.
         """
-        rows: defaultdict[int, list[Any]] = defaultdict(list)
-        wide_rows: list[Any] = []
-        bad_rows: list[BadRow] = []
-        bad_entities: list[BadEntity] = []
-        unknown: list[EventProblem] = []
-        ids: list[Any] = []
-        events = retried = 0
+        found = BatchRows(self.plan.tables, wide)
         for record, new_id in self._taken(key_of, batch, tally):
-            found, bad, apart, is_event, kept = shred(record, new_id)
-            for table, row in found:
-                rows[table].append(row)
-            if wide and found:
-                wide_rows.append(wide.row(found))
-            if bad is not None:
-                bad_rows.append(bad)
-            bad_entities += apart
-            unknown += kept
-            events += is_event
-            retried += not is_event and not apart
-            if self.decided and bad is None:
+            one = shred(record, new_id)
+            found.add(one)
+            if self.decided and one.bad is None:
                 tally.renamed += new_id is not None
-                ids += [self.form.id_row(key)] if (key := key_of(record)) else []
-        tally.events += events
-        tally.retried += retried
-        tally.bad.update(bad.kind for bad in bad_rows)
-        count_reasons(tally.reasons, [*bad_rows, *bad_entities, *(BadRow(one.kind, (one.reason,), "") for one in unknown)])
-        tally.bad_entities.update(bad.kind for bad in bad_entities)
-        tally.rows.update({table: len(some) for table, some in rows.items()})
-        tally.schemas |= {
-            uri
-            for table, some in rows.items()
-            if self.plan.tables[table].uri
-            for uri in schemas_in(self.plan.tables[table], some)
-        }
-        if wide:
-            # The rows of entities are counted by their columns, and written in the rows of their events.
-            others = {table: some for table, some in rows.items() if table and not self.plan.tables[table].column}
-            rows = defaultdict(list, others | ({0: wide_rows} if wide_rows else {}))
-        if bad_rows or bad_entities:
-            lines = [*(bad.to_json() for bad in bad_rows), *(bad.to_json() for bad in bad_entities)]
-            rows[BAD_ROWS] = [*map(self.form.bad_row, lines)]
-        if ids:
-            rows[EVENT_IDS] = ids
-        return rows
+                found.ids += [self.form.id_row(key)] if (key := key_of(record)) else []
+        found.count(tally)
+        return found.written(self.form)
 
     def _taken(self, key_of: KeyReader, batch: pa.RecordBatch, tally: Tally) -> Iterator[tuple[str, str | None]]:
         """Yield the records that are taken, each with its new id, if it gets one, and count those that are left out.

@@ -12,10 +12,10 @@ from support.shred_events import parsed, registry_of
 from support.shred_scene import CLICK, ID, contexts, enriched
 
 from onefold.adapters.folder_objects import FolderObjects
+from onefold.core.shred_options import Unknown
 from onefold.events.load.kept import KeptFile, write_kept
 from onefold.events.shred.plan import plan_shred
 from onefold.events.shred.shredder import Shredded, Shredder
-from onefold.events.shred.unknown import Unknown
 from onefold.ports.kept_entities import KeptEntity
 
 USERS = parsed({"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}}, name="user")

@@ -12,11 +12,12 @@ from support.shred_events import registry_of
 from support.shred_scene import CLICK, cells, enriched, shred
 
 from onefold.core.errors import InvalidInput, SchemaConflict
+from onefold.core.shred_options import InputForm
 from onefold.events.registry.adopted import AdoptedTable, adopted_text, parse_adopted
 from onefold.events.registry.column_mapping import TableColumn
 from onefold.events.registry.legacy_table import Adoption, LegacyTable
 from onefold.events.shred.adopted_events import adopt_events
-from onefold.events.shred.plan import InputForm, ShredPlan, plan_shred
+from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.schema.diff import Severity
 
 EVENT = {"v_collector": "ssc", "v_etl": "enrich", "dvce_created_tstamp": "2026-11-23 07:00:00", "tr_total": "10.99"}

@@ -14,8 +14,8 @@ from support.shred_scene import (
     shred,
 )
 
+from onefold.core.shred_options import INPUT_FORMS, InputForm
 from onefold.events.shred.bad_rows import BadRow, original_of
-from onefold.events.shred.plan import INPUT_FORMS, InputForm
 
 
 @pytest.mark.parametrize("form", INPUT_FORMS)

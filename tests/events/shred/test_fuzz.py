@@ -15,9 +15,9 @@ from support.shred_scene import (
     plan,
 )
 
+from onefold.core.shred_options import INPUT_FORMS
 from onefold.events.shred.bad_rows import KINDS
 from onefold.events.shred.manifest import FORMATS
-from onefold.events.shred.plan import INPUT_FORMS
 from onefold.events.shred.shredder import Shredder
 
 

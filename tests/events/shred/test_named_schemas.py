@@ -6,12 +6,13 @@ from datetime import datetime
 
 from support.shred_scene import CLICK, PAGE, contexts, enriched, entity, unstruct
 
+from onefold.core.shred_options import InputForm
 from onefold.events.registry.registry import Registry
 from onefold.events.shred.bad_entity import BadEntity
 from onefold.events.shred.bad_rows import BadRow
 from onefold.events.shred.event import EntityData
 from onefold.events.shred.named_schemas import schemas_named_by
-from onefold.events.shred.plan import InputForm, plan_shred
+from onefold.events.shred.plan import plan_shred
 from onefold.events.shred.shredder import reader_of
 
 

@@ -11,13 +11,14 @@ from support.shred_scene import CLICK, ID, PAGE, START, TEXT, contexts, enriched
 
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.core.errors import InvalidInput
+from onefold.core.shred_options import Unknown
 from onefold.events.registry.column_mapping import TableColumn
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.legacy_table import LegacyTable
 from onefold.events.shred.adopted_events import adopt_events
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredder
-from onefold.events.shred.unknown import UNKNOWN_TABLE, Unknown
+from onefold.events.shred.unknown import UNKNOWN_TABLE
 from onefold.events.shred.wide import WideRow, WideRows, plan_wide, target_of
 from onefold.existing.recognise import recognise
 from onefold.existing.table import ExistingTable
