@@ -68,5 +68,5 @@ def check(load: Callable[[], Settings]) -> Settings | None:
 
 
 def is_served(name: str) -> bool:
-    """Return whether this process serves the function: main.py imports all functions, and each needs other settings."""
+    """Return whether this process serves the function, and does not import it for something else."""
     return flask.has_app_context() and flask.current_app.name == name

@@ -31,8 +31,7 @@ _PIECE = 65_536
 def registry() -> RegistryHandler:
     """Return the handler of requests, one per instance of the function.
 
-    Clients are made at the first request, whose answer tells why they cannot be made. The validator is imported here, too:
-    main.py imports all functions, and the others do not need it.
+    Clients are made at the first request, whose answer tells why they cannot be made. The validator is imported here, too.
     """
     from onefold.adapters.objects_at import writable_objects_at
     from onefold.events.registry.handler import RegistryHandler

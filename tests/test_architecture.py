@@ -22,13 +22,23 @@ def test_the_name_of_a_class_stands_once_in_the_code() -> None:
     assert not [name for name, count in found.items() if count > 1]
 
 
+EVERY = "[getattr(main, name) for name in main.NAMES]"
+
+
 def test_a_function_imports_no_client_before_the_first_message() -> None:
-    code = "import sys; sys.path[:0] = ['functions']; import main; print(sorted(sys.modules))"
+    code = f"import sys; sys.path[:0] = ['functions']; import main; {EVERY}; print(sorted(sys.modules))"
     printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "google.cloud.bigquery" not in printed
     assert "google.cloud.pubsub_v1" not in printed
     assert "google.cloud.dataproc_v1" not in printed
     assert "grpc" not in printed
+
+
+def test_a_function_imports_no_other_function() -> None:
+    served = "import main; main.refresh_view; print(*set(main.NAMES) & set(sys.modules))"
+    code = f"import sys; sys.path[:0] = ['functions']; {served}"
+    printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert printed == "refresh_view\n"
 
 
 def test_the_packaged_function_imports_from_nothing_but_its_archive(tmp_path: Path) -> None:
@@ -39,7 +49,8 @@ def test_the_packaged_function_imports_from_nothing_but_its_archive(tmp_path: Pa
         sys.path.remove(str(ROOT))
     with zipfile.ZipFile(package(tmp_path / "functions.zip")) as archive:
         archive.extractall(tmp_path / "source")
-    code = "import main, onefold.adapters.pubsub; from onefold.adapters.bigquery import warehouse; print(warehouse.__file__)"
+    clients = "import onefold.adapters.pubsub; from onefold.adapters.bigquery import warehouse"
+    code = f"import main; {EVERY}; {clients}; print(warehouse.__file__)"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "source", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(tmp_path))
