@@ -19,6 +19,7 @@ It honours:
 - datasets.list, in one page;
 - jobs.query for the two queries of INFORMATION_SCHEMA that the library sends (versions, and the types of one column), in
   pages where `rows_per_page` says so;
+- jobs that run the statements of `fake_statements`: queries whose rows a test gives, and copies of a table;
 - tables that the metadata do not show yet (`hidden`), faults to answer with (`fail`), and a hook around each request.
 
 A view that reads nothing has the columns that its text names as `CAST(NULL AS type) AS name`.
@@ -38,6 +39,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from support.fake_metadata import Metadata, described
+from support.fake_statements import FakeStatements
 from support.fake_tables import FakeTables, public
 from support.rest import PROJECT, Answer, HttpRequest, Resource, RestError, RestSession, error
 from support.rest_fields import bare, policy_tags
@@ -96,6 +98,7 @@ class FakeBigQuery(FakeTables, RestSession):
     def __post_init__(self) -> None:
         self._problems: list[tuple[str, RestError | Exception]] = []
         self._metadata = Metadata(self._shown)
+        self.statements = FakeStatements(self)
 
     # What a test says and asks
 
@@ -146,7 +149,8 @@ class FakeBigQuery(FakeTables, RestSession):
         if match:
             return Request("results", "job"), self._query_results, _Call(request, table=match["job"])
         if _INSERT.fullmatch(path):
-            return Request("dry run"), self._dry_run, _Call(request)
+            is_dry = request.json["configuration"].get("dryRun")
+            return Request("dry run" if is_dry else "statement"), self._dry_run if is_dry else self._run, _Call(request)
         if match := _JOBS.fullmatch(path):
             return Request("job", "job"), self._job, _Call(request, table=match["job"])
         raise AssertionError(f"the fake does not know {request.method} {path}")
@@ -223,7 +227,6 @@ class FakeBigQuery(FakeTables, RestSession):
     def _dry_run(self, call: _Call) -> Answer:
         configuration = call.body["configuration"]
         match = _MADE.fullmatch(configuration["query"]["query"])
-        assert configuration["dryRun"], call.body
         assert match, call.body
         self._check_right("bigquery.jobs.create", f"Project {PROJECT}")
         self.dataset(match["dataset"])
@@ -260,6 +263,11 @@ class FakeBigQuery(FakeTables, RestSession):
         if job is None:
             raise RestError(400, "invalidQuery", "Syntax error: the fake knows two queries only")
         return 200, self._page(job, 0, call.body.get("maxResults"))
+
+    def _run(self, call: _Call) -> Answer:
+        job = call.body["jobReference"]["jobId"]
+        self._metadata.keep(job, *self.statements.run(call.body["configuration"]["query"]["query"]))
+        return 200, described(job, {"status": {"state": "DONE"}, "configuration": call.body["configuration"]})
 
     def _query_results(self, call: _Call) -> Answer:
         asked = call.request.query

@@ -41,7 +41,7 @@ class Metadata:
 
     tables: Callable[[str], Mapping[str, Resource]]
     """The tables of a dataset that the metadata show, by name."""
-    _results: dict[str, tuple[Shape, list[Resource]]] = field(default_factory=dict)
+    _results: dict[str, tuple[list[Resource], list[Resource]]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def query(self, sql: str) -> str | None:
@@ -57,15 +57,18 @@ class Metadata:
         else:
             return None
         job = f"job-{next(self._numbers)}"
-        self._results[job] = (shape, rows)
+        self.keep(job, [{"name": name, "type": kind, "mode": "NULLABLE"} for name, kind in shape], rows)
         return job
+
+    def keep(self, job: str, fields: list[Resource], rows: list[Resource]) -> None:
+        """Keep the result of a job, for its pages."""
+        self._results[job] = (fields, rows)
 
     def page(self, job: str, start: int, most: int) -> Resource:
         """Return some rows of a result; of 0 at most, all of them."""
-        shape, rows = self._results[job]
+        fields, rows = self._results[job]
         stop = start + (most or len(rows))
-        schema = {"fields": [{"name": name, "type": kind, "mode": "NULLABLE"} for name, kind in shape]}
-        page = {"jobComplete": True, "schema": schema, "totalRows": str(len(rows)), "rows": rows[start:stop]}
+        page = {"jobComplete": True, "schema": {"fields": fields}, "totalRows": str(len(rows)), "rows": rows[start:stop]}
         return described(job, {**page, **({"pageToken": str(stop)} if stop < len(rows) else {})})
 
     def _versions(self, dataset: str, pattern: str) -> Iterator[Resource]:
