@@ -66,6 +66,7 @@ class MergedTable:
         floor: str | None = None,
         key: str = "id",
         comparable: bool = True,
+        zones: dict[str, str] | None = None,
         **columns: str,
     ) -> None:
         """Have a base of columns, into which versions were merged, and its log.
@@ -76,6 +77,7 @@ class MergedTable:
             floor: that of a purge, if there was one.
             key: the column of the key.
             comparable: whether a merge has logged that the positions of the base can be compared.
+            zones: columns and the time zones in which their values were read.
             columns: those of the base without the key.
         """
         types = {"id": "INT64", **columns, **TAIL}
@@ -83,13 +85,8 @@ class MergedTable:
         self.cloud.land(BASE, {one.name: render_type(one.type) for one in replace(base, packed=packed).stored})
         self.cloud.land(LOG, {one.name: render_type(one.type) for one in LOG_COLUMNS})
         created = datetime.fromtimestamp(int(self.cloud.resource(BASE)["creationTime"]) / 1_000, UTC)
-        merged: tuple[Any, ...] = (
-            json.dumps([key]),
-            json.dumps(versions or self._versions()),
-            created,
-            NOW - timedelta(days=1),
-        )
-        merged += (comparable, None, None)
+        read, read_in = json.dumps(versions or self._versions()), json.dumps([*(zones or {}).items()])
+        merged = (json.dumps([key]), read, created, NOW - timedelta(days=1), comparable, read_in, None)
         rows = [(NOW, floor, None, *[None] * 7), (None, None, "create", *merged), (None, None, "merge", *merged)]
         self.cloud.statements.answer("AS finished_as", _STATE, *rows)
 

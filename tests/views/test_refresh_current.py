@@ -91,7 +91,9 @@ def test_a_table_that_onefold_yaml_excludes_has_no_current_view(table: MergedTab
 
 @pytest.mark.parametrize(("name", "advice"), [("custmer", r".*did you mean customer\?.*"), ("zebra", "")])
 def test_a_table_that_is_not_there_is_an_error_that_names_a_similar_one(table: MergedTable, name: str, advice: str) -> None:
-    with pytest.raises(NoVersions, match=rf"^there is no change table {TABLE.sibling(name)}{advice}, and no versioned table"):
+    with pytest.raises(
+        NoVersions, match=rf"^there is no change table {TABLE.sibling(name)}{advice}, and no versioned table"
+    ):
         refresh_current(table.warehouse, TABLE.sibling(name), ("id",), table.settings)
 
 
