@@ -1,7 +1,7 @@
 """Build the source of the functions, build/functions.zip, and the modules that Spark jobs import, build/spark.zip.
 
-For AWS, build/loader.zip is the source of the Lambda function. The archives have the same bytes for the same input. They
-contain only imported modules, so nothing for laptops. What batches
+For AWS, build/loader.zip and build/starter.zip are the sources of the Lambda functions. The archives have the same bytes for
+the same input. They contain only imported modules, so nothing for laptops. What batches
 that pull tables or shred events need besides is downloaded; without a network the archives are built all the same, and
 Terraform refuses `pulls` and `shreds`. Only the standard library is used: the checked form of onefold.yaml is made before.
 """
@@ -21,7 +21,8 @@ from onefold.settings.checked_form import form_of, form_problem
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "functions.zip"
 SPARK_TARGET = ROOT / "build" / "spark.zip"
-LOADER_TARGET = ROOT / "build" / "loader.zip"
+LAMBDAS = {"loader": "load_events", "starter": "start_shredder"}
+"""The script in functions/aws of each archive for Lambda."""
 CONFIG = ROOT / "onefold.yaml"
 # The earliest time that ZIP can store. A fixed time makes the archives reproducible.
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -43,9 +44,13 @@ def spark_members(jobs: Iterable[Path] = ()) -> list[tuple[str, Path]]:
     return _library(list(jobs) or sorted((ROOT / "spark_jobs").glob("*.py")))
 
 
-def loader_members() -> Iterator[tuple[str, Path]]:
-    """Yield the files of the Lambda function: load_events.py at the top. Its runtime has boto3 already."""
-    (script,) = (ROOT / "functions" / "aws").glob("*.py")
+def lambda_members(name: str) -> Iterator[tuple[str, Path]]:
+    """Yield the files of a Lambda function: its script at the top. The runtime has boto3 already.
+
+    Args:
+        name: one of `LAMBDAS`.
+    """
+    script = ROOT / "functions" / "aws" / f"{LAMBDAS[name]}.py"
     yield script.name, script
     yield from _library([script])
 
@@ -96,9 +101,9 @@ def package_spark(target: Path = SPARK_TARGET, jobs: Iterable[Path] = ()) -> Pat
     return _write(target, spark_members(jobs))
 
 
-def package_loader(target: Path = LOADER_TARGET) -> Path:
-    """Write the archive of the Lambda function and return its path."""
-    return _write(target, loader_members())
+def package_lambda(name: str, target: Path | None = None) -> Path:
+    """Write the archive of a Lambda function and return its path."""
+    return _write(target or ROOT / "build" / f"{name}.zip", lambda_members(name))
 
 
 def _write(target: Path, named: Iterable[tuple[str, Path]]) -> Path:
@@ -114,7 +119,8 @@ def main() -> int:
     if problem := form_problem(CONFIG):
         sys.stderr.write(f"{problem}\n")
         return 1
-    sys.stdout.write(f"{package()}\n{package_spark()}\n{package_loader()}\n")
+    for archive in (package(), package_spark(), *map(package_lambda, LAMBDAS)):
+        sys.stdout.write(f"{archive}\n")
     try:
         for library in libraries():
             sys.stdout.write(f"{library}\n")

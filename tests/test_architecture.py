@@ -10,6 +10,10 @@ import zipfile
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
+from infra.package import LAMBDAS, lambda_members
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -56,10 +60,9 @@ def test_the_packaged_function_imports_from_nothing_but_its_archive(tmp_path: Pa
     assert done.stdout.startswith(str(tmp_path))
 
 
-def test_the_function_of_aws_needs_the_standard_library_and_boto3_alone() -> None:
-    from infra.package import loader_members
-
-    files = [path for name, path in loader_members() if name.endswith(".py")]
+@pytest.mark.parametrize("function", LAMBDAS)
+def test_a_function_of_aws_needs_the_standard_library_and_boto3_alone(function: str) -> None:
+    files = [path for name, path in lambda_members(function) if name.endswith(".py")]
     found = {
         name.partition(".")[0]
         for path in files

@@ -1,8 +1,9 @@
 # The loader: S3 sends a message for each finished run, a function loads, and what it cannot load is delivered again.
 locals {
   receives = 5
-  waits    = { runs = 900, dead_runs = 30, dead_jobs = 30 }
-  senders  = local.automatic == 0 ? {} : { runs = "runs_queue", dead_jobs = "dead_jobs_queue" }
+  waits    = { runs = 900, dead_runs = 30, dead_jobs = 30, files = 720 }
+  senders  = { runs = "runs_queue", dead_jobs = "dead_jobs_queue", files = "files_queue" }
+  queued   = local.automatic == 0 ? [] : [for name in keys(local.waits) : name if name != "files" || local.by_events == 1]
 
   loader_environment = {
     for name, value in {
@@ -18,13 +19,13 @@ locals {
 }
 
 resource "aws_sqs_queue" "queue" {
-  for_each = local.automatic == 0 ? {} : local.waits
+  for_each = toset(local.queued)
 
   name                      = local.names[each.key]
   message_retention_seconds = 1209600
   kms_master_key_id         = local.key_arn
-  # A message comes again after this time; the function may run for 600 seconds.
-  visibility_timeout_seconds = each.value
+  # A message comes again after this time; the loader may run for 600 seconds, and the starter for 60.
+  visibility_timeout_seconds = local.waits[each.key]
 }
 
 resource "aws_sqs_queue_redrive_policy" "runs" {
@@ -35,7 +36,7 @@ resource "aws_sqs_queue_redrive_policy" "runs" {
 }
 
 resource "aws_sqs_queue_policy" "queue" {
-  for_each = local.senders
+  for_each = { for name in local.queued : name => local.senders[name] if contains(keys(local.senders), name) }
 
   queue_url = aws_sqs_queue.queue[each.key].id
   policy    = local.documents[each.value]
@@ -44,7 +45,8 @@ resource "aws_sqs_queue_policy" "queue" {
 resource "aws_s3_bucket_notification" "runs" {
   count = local.automatic
 
-  bucket = aws_s3_bucket.events.id
+  bucket      = aws_s3_bucket.events.id
+  eventbridge = contains(keys(local.watched), var.bucket)
 
   queue {
     id            = local.names.runs

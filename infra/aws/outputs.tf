@@ -28,6 +28,11 @@ output "application" {
   value       = local.application_id
 }
 
+output "emr" {
+  description = "The variables of the command line that starts jobs of the shredder; null without `shred`."
+  value       = local.automatic == 0 ? null : local.emr
+}
+
 output "alarms" {
   description = "The topic of the alarms; null without `shred`."
   value       = one(aws_sns_topic.alarms[*].arn)

@@ -1,7 +1,7 @@
 # Loads without a person: names, policies and the call that starts a job, as values. Nothing of it exists without `shred`.
 locals {
   automatic = var.shred == null ? 0 : 1
-  shred     = coalesce(var.shred, { events = [], registries = [], input = "", unknown = "", bad_percent = 0, schedule = "", minutes = 0, vcpus = 0 })
+  shred     = coalesce(var.shred, { events = [], registries = [], input = "", unknown = "", bad_percent = 0, schedule = "", minutes = 0, vcpus = 0, event_seconds = null })
 
   names = {
     shredder  = "onefold-shredder"
@@ -12,20 +12,27 @@ locals {
     dead_jobs = "onefold-jobs-dead"
     alarms    = "onefold-alarms"
     rule      = "onefold-failed-jobs"
+    files     = "onefold-files"
+    starter   = "onefold-starter"
+    new_files = "onefold-new-files"
   }
-  logs       = { shredder = "/onefold/shredder", loader = "/aws/lambda/${local.names.loader}" }
+  logs = merge(
+    { shredder = "/onefold/shredder", loader = "/aws/lambda/${local.names.loader}" },
+    { for name in local.by_events == 1 ? ["starter"] : [] : name => "/aws/lambda/${local.names[name]}" },
+  )
   in_account = "${var.region}:${var.account}"
-  queues     = { for name in ["runs", "dead_runs", "dead_jobs"] : name => "arn:${var.partition}:sqs:${local.in_account}:${local.names[name]}" }
+  queues     = { for name in ["runs", "dead_runs", "dead_jobs", "files"] : name => "arn:${var.partition}:sqs:${local.in_account}:${local.names[name]}" }
   topic      = "arn:${var.partition}:sns:${local.in_account}:${local.names.alarms}"
-  roles      = { for name in ["shredder", "loader", "schedules"] : name => "arn:${var.partition}:iam::${var.account}:role/${local.names[name]}" }
+  roles      = { for name in ["shredder", "loader", "schedules", "starter"] : name => "arn:${var.partition}:iam::${var.account}:role/${local.names[name]}" }
   runs       = "s3://${var.bucket}/${var.folder}"
   code       = "s3://${var.bucket}/code"
 
   # What the job reads: a pattern reads below the folder before its first `*` or `?`.
-  places = distinct([
-    for place in concat(local.shred.events, [for place in local.shred.registries : place if startswith(place, "s3://")], [local.code]) :
-    trimprefix(trimsuffix(replace(place, "//[^/]*[*?].*$/", ""), "/"), "s3://")
-  ])
+  events = [for place in local.shred.events : trimprefix(trimsuffix(replace(place, "//[^/]*[*?].*$/", ""), "/"), "s3://")]
+  places = distinct(concat(
+    local.events,
+    [for place in concat(local.shred.registries, [local.code]) : trimprefix(trimsuffix(place, "/"), "s3://") if startswith(place, "s3://")],
+  ))
   read = [
     for place in local.places : {
       bucket = "arn:${var.partition}:s3:::${split("/", place)[0]}"

@@ -109,7 +109,8 @@ locals {
   }
 
   documents = {
-    for name, statements in merge(local.policies, local.pipeline_policies) :
-    name => jsonencode({ Version = "2012-10-17", Statement = statements }) if local.automatic == 1 || contains(keys(local.policies), name)
+    for name, statements in merge(local.policies, local.pipeline_policies, local.starter_policies) :
+    name => jsonencode({ Version = "2012-10-17", Statement = statements })
+    if contains(keys(local.policies), name) || (contains(keys(local.starter_policies), name) ? local.by_events : local.automatic) == 1
   }
 }

@@ -35,6 +35,14 @@ locals {
       }
     }
   }
+  # Where a job runs, for whoever else starts one.
+  emr = {
+    ONEFOLD_EMR_APPLICATION = local.application_id
+    ONEFOLD_EMR_ROLE        = local.roles.shredder
+    ONEFOLD_EMR_CODE        = local.code_folder
+    ONEFOLD_EMR_LOG         = local.logs.shredder
+    ONEFOLD_EMR_MINUTES     = tostring(local.shred.minutes)
+  }
   # Terraform writes < and > as escapes, in which the scheduler would not find its own names.
   start_job_input = replace(replace(jsonencode(local.start_job), "\\u003c", "<"), "\\u003e", ">")
 

@@ -115,6 +115,8 @@ variable "shred" {
     schedule    = optional(string, "rate(1 hour)")
     minutes     = optional(number, 180)
     vcpus       = optional(number, 32)
+    # S3's events start a job as well, so many seconds after the first new file.
+    event_seconds = optional(number)
   })
   default = null
 
@@ -145,6 +147,18 @@ variable "shred" {
   validation {
     condition     = var.shred == null || try(var.shred.minutes >= 5 && var.shred.vcpus >= 8, false)
     error_message = "shred.minutes must be 5 or more, and shred.vcpus 8 or more."
+  }
+  validation {
+    condition     = contains(range(1, 301), coalesce(try(var.shred.event_seconds, null), 1))
+    error_message = "shred.event_seconds must be a whole number from 1 to 300, as a queue of a function has it."
+  }
+  # The function that starts jobs has the arguments in its environment, which holds 4 KB.
+  validation {
+    condition = try(var.shred.event_seconds, null) == null || try(
+      length(jsonencode(concat(var.shred.events, var.shred.registries))) <= 2500
+      && !alltrue([for place in var.shred.events : startswith(place, "s3://${var.bucket}/${var.folder}/")]), false
+    )
+    error_message = "shred.event_seconds must go with events outside of the runs, and with 2,500 characters of events and registries at most."
   }
 }
 

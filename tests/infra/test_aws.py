@@ -114,18 +114,25 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
         "account": "1234", "region": "europe", "partition": "azure", "bucket": "Acme.Events", "folder": "/x/",
         "db_users": "[]", "secret": "loader", "kms_key": "alias", "days": "1.5", "cluster": "main",
         "schema": "Atomic", "budget": "-1",
-        "shred": '{ events = [], registries = [], input = "", schedule = "", minutes = 1, unknown = "", bad_percent = 101 }',
+        "shred": '{ events = [], registries = [], input = "", schedule = "", minutes = 1, unknown = "", bad_percent = 101, '
+        "event_seconds = 0 }",
     }  # fmt: skip
     # Both a workgroup and a cluster are the mistake of `workgroup`.
     said = run(values, "plan", "-input=false", "-no-color", **{**GIVEN, **wrong}).stderr
+    # A rule of `shred` names the bucket, and is asked only where the bucket is right.
+    said += run(values, "plan", "-input=false", "-no-color", **{**GIVEN, "shred": wrong["shred"]}).stderr
     blocks = {
         block.split('"')[1]: "validation {" in block for block in (AWS / "variables.tf").read_text().split("variable ")[1:]
     }
     validated = {name for name, has in blocks.items() if has}
     assert validated == (set(wrong) - {"cluster"}) | {"workgroup"}
     assert {name for name in validated if re.search(rf"{name}(\.\w+| or cluster)? must", said)} == validated
-    parts = ("events", "registries", "input", "schedule", "minutes", "unknown", "bad_percent")
+    parts = ("events", "registries", "input", "schedule", "minutes", "unknown", "bad_percent", "event_seconds")
     assert {name for name in parts if f"shred.{name} must" in said} == set(parts)
+    for events in (f"s3://{BUCKET}/shredded/run=*/bad", f"s3://acme/{'x' * 2500}"):
+        shred = f'{{ events = ["{events}"], registries = ["s3://acme-registry"], event_seconds = 60 }}'
+        said = run(values, "plan", "-input=false", "-no-color", **{**GIVEN, "shred": shred}).stderr
+        assert "shred.event_seconds must go with events outside of the runs" in said
     accepted = run(values, "plan", "-input=false", "-no-color", **GIVEN)
     assert not accepted.returncode, accepted.stderr
 
@@ -235,6 +242,7 @@ def test_the_bucket_is_closed_encrypted_and_versioned() -> None:
         "aws_iam_role_policy.shredder": "local.documents.job",
         "aws_iam_role_policy.loader": "local.documents.function",
         "aws_iam_role_policy.schedules": "local.documents.schedules",
+        "aws_iam_role_policy.starter": "local.documents.starter",
         "aws_sqs_queue_policy.queue": "local.documents[each.value]",
         "aws_sns_topic_policy.alarms": "local.documents.alarms_topic",
     }

@@ -111,7 +111,7 @@ def test_the_age_of_the_oldest_run_is_the_value_of_its_metric(values: Path, line
 
 def test_every_alarm_and_the_budget_tell_the_topic() -> None:
     told = {name: body for name, body in resources(AWS).items() if name.startswith("aws_cloudwatch_metric_alarm.")}
-    assert {name.partition(".")[2] for name in told} == {"event", "age", "queue", "function"}
+    assert {name.partition(".")[2] for name in told} == {"event", "age", "queue", "function", "starter"}
     assert {expression(body, "alarm_actions") for body in told.values()} == {"[aws_sns_topic.alarms[0].arn]"}
     budget = resources(AWS)["aws_budgets_budget.costs"]
     assert budget.count("subscriber_sns_topic_arns = [aws_sns_topic.alarms[0].arn]") == budget.count("notification {") == 2

@@ -228,7 +228,7 @@ def test_one_key_encrypts_all_that_keeps_data() -> None:
         "encryption_configuration.",
     )
     keeping = [name for name in made if any(kind in name for kind in kinds)]
-    assert len(keeping) == 7
+    assert len(keeping) == 8
     assert {name: key[name] for name in keeping} == dict.fromkeys(keeping, "local.key_arn")
 
 
@@ -249,7 +249,10 @@ def _matches(pattern: Any, event: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize(("shred", "made"), [("null", 0), (SHRED, 1)], ids=["by hand", "by itself"])
+BY_EVENTS = SHRED.replace(" }", ", event_seconds = 60 }")
+
+
+@pytest.mark.parametrize(("shred", "made"), [("null", 0), (BY_EVENTS, 1)], ids=["by hand", "by itself"])
 def test_the_number_of_each_resource_follows_from_the_variables(values: Path, shred: str, made: int) -> None:
     found = {
         name: re.findall(r"^  (?:count|for_each) += (.+)$", body, re.MULTILINE)[0]

@@ -3,11 +3,13 @@
 moto refuses the release `emr-spark-8.0.0`, and runs no job. What the stand-in does as the service does:
 
 - it knows one application; a call with a ClientToken that is known gives the job of that token, and nothing runs again;
+- one job runs at a time, as infra/aws sets it, and others are QUEUED; GetJobRun and ListJobRuns tell jobs, in one page;
 - the entry point, `--py-files` and `spark.archives` come from S3 into a folder of the job, which has nothing else of ours;
 - the arguments are given as they are, and the job finds S3 by s3a;
 - a job is SUCCESS if its process ends with 0, else FAILED; both streams of the driver go to the log group of the call.
 
-It answers before the job has ended. It knows no roles, capacity or queue, and no other parameter of spark-submit.
+It answers before the job has ended. It knows no roles and no capacity, and no other parameter of spark-submit. A test may
+keep jobs from running, and set their states itself.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +44,11 @@ class EmrServerless:
         endpoint: of S3.
         folder: for the files of jobs.
         tokens: the job of each token.
-        states: by job: RUNNING until its process has ended.
+        states: by job: QUEUED, RUNNING until its process has ended.
+        created: by job, when it was started, in seconds since 1970.
+        calls: by job, the call that started it.
+        held: True where jobs stay as they are, and do not run.
+        refused: the code of the error with which no job is started; empty where jobs are.
         threads: by job, the one that runs it.
         logs: the lines of drivers, by log group.
     """
@@ -51,20 +58,42 @@ class EmrServerless:
     folder: Path
     tokens: dict[str, str] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
+    created: dict[str, float] = field(default_factory=dict)
+    calls: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    held: bool = False
+    refused: str = ""
+    turn: threading.Lock = field(default_factory=threading.Lock)
     threads: dict[str, threading.Thread] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     logs: dict[str, list[str]] = field(default_factory=dict)
 
     def start(self, call: Mapping[str, Any]) -> Answer:
+        if self.refused:
+            return _error(403, self.refused, "not allowed")
         token = call["clientToken"]
         with self.lock:
             if token not in self.tokens:
                 job = self.tokens[token] = f"job{len(self.tokens)}"
-                self.states[job] = "RUNNING"
+                self.states[job], self.created[job], self.calls[job] = "QUEUED", time.time(), call
                 self.threads[job] = threading.Thread(target=self._work, args=[job, call], daemon=True)
-                self.threads[job].start()
+                if not self.held:
+                    self.threads[job].start()
         body = {"applicationId": self.application, "jobRunId": self.tokens[token], "arn": "arn"}
         return 200, {}, json.dumps(body)
+
+    def job(self, job: str) -> Answer:
+        if job not in self.states:
+            return _error(404, "ResourceNotFoundException", f"no job {job}")
+        return 200, {}, json.dumps({"jobRun": {**self._told(job), "jobRunId": job}})
+
+    def jobs(self) -> Answer:
+        return 200, {}, json.dumps({"jobRuns": [{**self._told(job), "id": job} for job in self.states]})
+
+    def _told(self, job: str) -> dict[str, Any]:
+        name, created = self.calls[job]["name"], self.created[job]
+        fields = {"name": name, "arn": "arn", "createdBy": "arn", "executionRole": "arn", "releaseLabel": "emr-spark-8.0.0"}
+        return {**fields, "applicationId": self.application, "state": self.states[job], "stateDetails": "",
+                "createdAt": created, "updatedAt": created}  # fmt: skip
 
     def state(self, job: str) -> str:
         """Wait for the end of a job, and return its state."""
@@ -72,7 +101,9 @@ class EmrServerless:
         return self.states[job]
 
     def _work(self, job: str, call: Mapping[str, Any]) -> None:
-        done = self._run(self.folder / job, call["jobDriver"]["sparkSubmit"])
+        with self.turn:
+            self.states[job] = "RUNNING"
+            done = self._run(self.folder / job, call["jobDriver"]["sparkSubmit"])
         logging = call["configurationOverrides"]["monitoringConfiguration"]["cloudWatchLoggingConfiguration"]
         texts = {"STDOUT": done.stdout, "STDERR": done.stderr}
         lines = [line for name in logging["logTypes"]["SPARK_DRIVER"] for line in texts[name].splitlines()]
@@ -102,6 +133,10 @@ class EmrServerless:
         return path
 
 
+def _error(status: int, code: str, message: str) -> Answer:
+    return status, {"status": str(status), "x-amzn-errortype": code}, json.dumps({"message": message})
+
+
 def api_call(schedule: str, token: str) -> Any:
     """Return the call that EventBridge Scheduler makes of the input of a schedule: it spells members with a capital letter.
 
@@ -125,8 +160,14 @@ def emr_serverless(s3_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     def start(self: EMRServerlessResponse) -> Answer:
         path = self.uri.rpartition("/applications/")[2]
-        assert path.split("/")[0] == service.application, path
+        if path.split("/")[0] != service.application:
+            return _error(404, "ResourceNotFoundException", f"no application {path}")
         return service.start(json.loads(self.body))
 
+    def job(self: EMRServerlessResponse) -> Answer:
+        return service.job(self.uri.rpartition("/")[2].partition("?")[0])
+
     monkeypatch.setattr(EMRServerlessResponse, "start_job_run", start)
+    monkeypatch.setattr(EMRServerlessResponse, "get_job_run", job)
+    monkeypatch.setattr(EMRServerlessResponse, "list_job_runs", lambda _: service.jobs())
     return service

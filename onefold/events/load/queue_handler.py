@@ -6,8 +6,7 @@ not loaded goes back to the queue, and after some deliveries to the queue of dea
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +17,7 @@ from onefold.events.load.load import Loader
 from onefold.events.load.log import log_report, log_waiting
 from onefold.events.shred.manifest import MANIFEST
 from onefold.messages.finished_run import parse_s3_objects
+from onefold.messages.queue_batch import Records, answer_batch
 
 
 @dataclass(frozen=True)
@@ -36,24 +36,14 @@ class QueueHandler:
         """Load all runs that are not loaded, and return the messages that have to be delivered again.
 
         Args:
-            batch: the event of a Lambda function that a queue calls: `Records` with `messageId` and `body`.
-
-        Returns:
-            `batchItemFailures`, as such a function returns it (AWS Lambda, "Handling errors for an SQS event source",
-            https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html, 2026-11).
+            batch: see `answer_batch`.
 
         Raises:
             Exception: an error in Onefold; the queue delivers all messages again.
         """
-        try:
-            failed = self._failed(batch["Records"])
-        except Exception as error:
-            reason, trace = f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error))
-            log("CRITICAL", f"failed: {reason}", event="failed", reason=reason, stack_trace=trace)
-            raise
-        return {"batchItemFailures": [{"itemIdentifier": one} for one in failed]}
+        return answer_batch(batch, self._failed)
 
-    def _failed(self, records: Iterable[Mapping[str, Any]]) -> list[str]:
+    def _failed(self, records: Records) -> list[str]:
         runs = {record["messageId"]: _runs_in(record) for record in records}
         try:
             not_loaded = self._load()
