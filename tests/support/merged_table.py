@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -83,12 +84,8 @@ class MergedTable:
         types = {"id": "INT64", **columns, **TAIL}
         base = base_of(TABLE, [Column(name, parse_type(text)) for name, text in types.items()], [key])
         self.cloud.land(BASE, {one.name: render_type(one.type) for one in replace(base, packed=packed).stored})
-        self.cloud.land(LOG, {one.name: render_type(one.type) for one in LOG_COLUMNS})
-        created = datetime.fromtimestamp(int(self.cloud.resource(BASE)["creationTime"]) / 1_000, UTC)
-        read, read_in = json.dumps(versions or self._versions()), json.dumps([*(zones or {}).items()])
-        merged = (json.dumps([key]), read, created, NOW - timedelta(days=1), comparable, read_in, None)
-        rows = [(NOW, floor, None, *[None] * 7), (None, None, "create", *merged), (None, None, "merge", *merged)]
-        self.cloud.statements.answer("AS finished_as", _STATE, *rows)
+        read = versions or self._versions()
+        logged(self.cloud, TABLE, [key], read, floor=floor, comparable=comparable, zones=zones)
 
     def _versions(self) -> list[str]:
         return [name.removeprefix("customer_v_") for name in self.cloud.names("TABLE") if name.startswith("customer_v_")]
@@ -121,3 +118,33 @@ class MergedTable:
     def ran(self) -> list[str]:
         """Return the statements that changed tables, in one line each."""
         return [" ".join(sql.split()) for sql in self.cloud.statements.ran]
+
+
+def logged(
+    cloud: FakeBigQuery,
+    table: TableId,
+    keys: Sequence[str],
+    versions: Sequence[str],
+    *,
+    floor: str | None = None,
+    comparable: bool = True,
+    zones: Mapping[str, str] | None = None,
+) -> None:
+    """Have a log of merges that says what is in the base of a table, which exists.
+
+    Args:
+        cloud: where the base is.
+        table: the table.
+        keys: the columns of the key.
+        versions: the versions that were merged.
+        floor: that of a purge, if there was one.
+        comparable: whether a merge has logged that the positions of the base can be compared.
+        zones: columns and the time zones in which their values were read.
+    """
+    dataset, columns = str(table.dataset), {one.name: render_type(one.type) for one in LOG_COLUMNS}
+    cloud.land(f"{table.table}_merges", columns, dataset=dataset)
+    created = datetime.fromtimestamp(int(cloud.resource(f"{table.table}_base", dataset)["creationTime"]) / 1_000, UTC)
+    merged = (json.dumps(keys), json.dumps(versions), created, NOW - timedelta(days=1), comparable)
+    merged_in = (*merged, json.dumps([*(zones or {}).items()]), None)
+    rows = [(NOW, floor, *[None] * 8), (None, None, "create", *merged_in), (None, None, "merge", *merged_in)]
+    cloud.statements.answer("AS finished_as", _STATE, *rows)

@@ -8,15 +8,16 @@ from support.rest import PROJECT
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import METADATA, METADATA_FIELDS, metadata_type
-from onefold.core.errors import NoOwnDataset, NotFound
+from onefold.core.errors import InvalidInput, NoOwnDataset, NotFound
 from onefold.core.names import TableId
+from onefold.core.versioned_names import VersionedNames
 from onefold.merge.base_table import base_of
 from onefold.merge.plain import check_own_dataset
 from onefold.refresh.labels import TABLE_LABEL, owner_digest
 from onefold.schema.plain_table import PlainTable
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings, load_settings
-from onefold.views.plain import found_view, with_plain_table, with_plain_tables
+from onefold.views.plain import found_view, knowing_plain, with_plain_table, with_plain_tables
 
 CHANGES = {"id": "INT64", METADATA: str(metadata_type(METADATA_FIELDS))}
 MERGED = {"id": "INT64", METADATA: "STRUCT<uuid STRING, source_timestamp INT64>"}
@@ -137,3 +138,47 @@ def test_a_view_that_is_named_beside_its_table_is_found_where_it_is(
     cloud.create_table("orders_current", "id INT64", kind="VIEW")
     assert found_view(warehouse, named, settings) == named
     assert found_view(warehouse, ORDERS, settings) == ORDERS
+
+
+# What a command knows of the table that it names
+
+
+def knows(cloud: FakeBigQuery, table: str | None, settings: Settings = Settings(), *keys: str) -> Settings:  # noqa: B008 frozen
+    return knowing_plain(BigQueryWarehouse(cloud.client()), "shop", table, settings, keys)
+
+
+def test_a_command_knows_the_table_that_it_names_or_all_of_a_dataset(cloud: FakeBigQuery) -> None:
+    orders, stock = PlainTable("changes", OWN), PlainTable("current", OWN)
+    assert knows(cloud, "orders").plain == {"shop.orders": orders}
+    assert knows(cloud, None).plain == {"shop.orders": orders, "shop.stock": stock}
+    assert knows(cloud, "notes").plain == knows(cloud, "nobody").plain == {}
+
+
+def test_a_key_that_a_command_names_makes_a_table_plain_as_one_of_onefold_yaml_does(cloud: FakeBigQuery) -> None:
+    settings = Settings(tables={"shop.notes": TableRules(order_by=("id",))})
+    known = knows(cloud, "notes", settings, "id")
+    assert known.plain == {"shop.notes": PlainTable("direct", OWN)}
+    assert known.tables == settings.tables, "the settings go on without the key: the command has it"
+
+
+@pytest.mark.parametrize(
+    ("exclude", "reason"),
+    [((), "there are versions of it, or it is named as one or a base"), (("note.*",), "`exclude` has note.*")],
+)
+def test_a_key_for_a_table_that_gets_no_view_is_refused_with_the_reason(
+    cloud: FakeBigQuery, exclude: tuple[str, ...], reason: str
+) -> None:
+    """Its view and its base would be in the dataset of somebody else."""
+    cloud.land("notes_v_abc", {"id": "INT64"})
+    settings = Settings(names=VersionedNames(exclude=exclude))
+    with pytest.raises(InvalidInput) as raised:
+        knows(cloud, "notes", settings, "id")
+    assert str(raised.value) == f"{ORDERS.sibling('notes')} gets no base and no current view by --keys: {reason}"
+    assert knows(cloud, "notes", settings).plain == {}
+    assert knows(cloud, "nobody", settings, "id").plain == {}, "a base name without a table of its own has versions"
+
+
+def test_a_base_of_the_dataset_is_looked_for_only_where_the_list_has_its_name(cloud: FakeBigQuery) -> None:
+    with cloud.counted() as made:
+        with_plain_tables(BigQueryWarehouse(cloud.client()), "shop", Settings())
+    assert [one for one in made if one.kind == "get"] == []
