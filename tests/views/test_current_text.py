@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -20,7 +21,7 @@ from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
-from onefold.views.current_text import CurrentText, base_note, base_noted, remembered_keys
+from onefold.views.current_text import AlreadyCurrentText, CurrentText, base_note, base_noted, is_disputed, remembered_keys
 
 TABLE = TableId("my-project", "shop", "customer")
 TIME = datetime(2024, 5, 1, 12, 30, tzinfo=UTC)
@@ -70,3 +71,42 @@ def test_a_key_is_remembered_with_its_columns_in_their_order(noted: str, keys: t
 @pytest.mark.parametrize("edited", ['"id"', '{"id": 1}', "[1]", '["id", null]', "id", "{", "1", "null"])
 def test_a_key_that_somebody_edited_is_not_remembered(edited: str) -> None:
     assert remembered_keys(f"-- keys: {edited}\nSELECT 1") == ()
+
+
+def test_a_text_leaves_out_the_columns_that_people_do_not_read() -> None:
+    text = CurrentText(("id",), COLUMNS, without=("_day", "select")).around(TABLE)
+    assert text.startswith('-- keys: ["id"]\nSELECT o.* EXCEPT (`_day`, `select`)\nFROM (\nSELECT w.* EXCEPT (')
+    assert text.endswith("\n) AS o")
+    assert "AS o" not in CurrentText(("id",), COLUMNS).around(TABLE)
+
+
+@pytest.mark.parametrize(("left_out", "without", "items"), [((), (), ""), (("a",), ("b",), " EXCEPT (`a`, `b`)")])
+def test_rows_that_are_current_already_are_shown_as_they_are(
+    left_out: tuple[str, ...], without: tuple[str, ...], items: str
+) -> None:
+    text = AlreadyCurrentText(left_out, without)
+    assert text.around(TABLE) == f"SELECT r.*{items}\nFROM {TABLE.quoted} AS r"
+    assert text.around("SELECT 1 -- one") == f"SELECT r.*{items}\nFROM (\nSELECT 1 -- one\n) AS r"
+
+
+def test_a_view_whose_key_a_version_disputes_notes_it() -> None:
+    assert is_disputed(CurrentText(("id",), COLUMNS, disputed=True).around(TABLE))
+    assert not is_disputed(CurrentText(("id",), COLUMNS).around(TABLE))
+
+
+def test_a_text_over_versions_leaves_the_filter_to_the_branches_of_the_versions() -> None:
+    changes = [ChangeTable(TABLE, Version("", COLUMNS))]
+    plan = make_plan(TABLE, RULES, ["id"], BASE, MergeState(TIME, {"": TIME}), changes, TIME)
+    text = CurrentText(("id",), COLUMNS, plan)
+    assert "WHERE r.`_landed_at` >=" in text.around(TABLE)
+    assert "`_landed_at` >=" not in text.around("SELECT 1")
+
+
+def test_a_base_in_another_dataset_is_read_there_with_its_log() -> None:
+    """Plain change tables have their bases in a dataset of their own."""
+    rules, changes = replace(RULES, base_dataset="shop__onefold"), [ChangeTable(TABLE, Version("", COLUMNS))]
+    plan = make_plan(TABLE, rules, ["id"], BASE, MergeState(TIME, {"": TIME}), changes, TIME)
+    text = CurrentText(("id",), COLUMNS, plan).around(TABLE)
+    assert "FROM `my-project.shop__onefold.customer_base` AS b" in text
+    assert "FROM `my-project.shop__onefold.customer_merges` AS m" in text
+    assert "`my-project.shop.customer_base`" not in text

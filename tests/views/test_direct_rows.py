@@ -20,7 +20,7 @@ from onefold.merge.change_tables import ChangeTable
 from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
-from onefold.views.direct_rows import check_direct, latest_row_query, version_problems
+from onefold.views.direct_rows import check_direct, latest_row_query, no_order, version_problems
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "direct" / "latest_row.sql"
 TABLE = TableId("p", "events", "clicks")
@@ -155,4 +155,32 @@ def test_all_problems_are_in_one_error_which_names_the_version() -> None:
         "p.events.clicks has no column ts for `order_by`; it has id, page: correct `order_by` in onefold.yaml",
         "p.events.clicks: `order_by` names id, and JSON has no order: name another column in onefold.yaml",
         "p.events.clicks_20260503 has no column id for the key; `retire` the version in onefold.yaml, or name other keys",
+    )
+
+
+FIVETRAN = {"id": "INT64", "_fivetran_synced": "TIMESTAMP", "_fivetran_deleted": "BOOL"}
+
+
+@pytest.mark.parametrize("id_", ["", "20260503"])
+@pytest.mark.parametrize("order_by", [[], ["id"]])
+def test_a_table_with_the_columns_of_a_tool_is_not_shown_by_its_keys_alone(id_: str, order_by: list[str]) -> None:
+    """Versions, or an order that onefold.yaml declares, say that services write the rows."""
+    changes = [ChangeTable(TABLE, Version(id_, tuple(columns(FIVETRAN))))]
+    if id_ or order_by:
+        check_direct(TABLE, columns(FIVETRAN), changes, ["id"], order_by)
+        return
+    with pytest.raises(SchemaConflict) as raised:
+        check_direct(TABLE, columns(FIVETRAN), changes, ["id"], order_by)
+    assert raised.value.problems == (
+        "p.events.clicks gets no current and no clean view: it has the columns of Fivetran, and by its keys alone deleted "
+        "or old rows would be shown. Write `tool` and `rows` of tables.events.clicks into onefold.yaml, as `onefold "
+        "discover events` says, or `order_by` where no tool writes the table",
+    )
+
+
+def test_rows_without_an_order_are_warned_of() -> None:
+    assert no_order(TABLE, ["at"]) == ()
+    assert no_order(TABLE, []) == (
+        "p.events.clicks: no `order_by` in onefold.yaml says which row of a key is the latest: where a key has several "
+        "rows, the view shows any one of them, always the same",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from support.clean_shop import policies
@@ -163,3 +164,36 @@ def test_the_nightly_check_names_the_view_of_a_table_that_is_gone(plain: MemoryH
     plain.handle(push_body(b'{"dataset": "shop"}'))
     (left,) = [line for line in plain.lines() if line["event"] == "views_left_over"]
     assert left["views"] == [f"my-project.{OWN}.orders_current"]
+
+
+def test_a_view_beside_its_table_is_named_once(plain: MemoryHandler) -> None:
+    plain.settings = replace(plain.settings, plain_dataset="{dataset}")
+    plain.handle(push_body(audit_entry("orders")))
+    plain.cloud.drop("orders")
+    plain.lines()
+    plain.handle(push_body(b'{"dataset": "shop"}'))
+    (left,) = [line for line in plain.lines() if line["event"] == "views_left_over"]
+    assert left["views"] == ["my-project.shop.orders_current"]
+
+
+@pytest.mark.parametrize("rows", ["history", "current"])
+def test_without_the_dataset_of_its_views_a_table_of_a_tool_gets_none(
+    plain: MemoryHandler, rows: Literal["history", "current"], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The dataset of the tool is never written to."""
+    plain.cloud.land("events", {"id": "INT64", "v": "INT64", "v__v_text": "STRING", "_dlt_id": "STRING"})
+    plain.settings = replace(SETTINGS, tables={"shop.events": TableRules(keys=("id",), tool="dlt", rows=rows)})
+    del plain.cloud.datasets[OWN]
+    plain.handle(push_body(table_message("shop", "events")))
+    lines = list(map(json.loads, capsys.readouterr().out.splitlines()))
+    assert plain.cloud.names("VIEW") == []
+    assert any(f"bq --location=LOCATION mk --dataset my-project:{OWN}" in line["message"] for line in lines)
+
+
+def test_a_table_that_its_tool_did_not_write_is_named_in_the_error(plain: MemoryHandler) -> None:
+    plain.cloud.land("events", {"id": "INT64"})
+    plain.settings = replace(SETTINGS, tables={"shop.events": TableRules(keys=("id",), tool="dlt", rows="current")})
+    plain.handle(push_body(table_message("shop", "events")))
+    (letter,) = plain.published("dead-letter")
+    assert "my-project.shop.events" in letter.attributes["reason"]
+    assert "its columns are not those of dlt" in letter.attributes["reason"]

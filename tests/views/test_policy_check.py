@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -149,3 +150,14 @@ def test_no_row_is_read_without_samples_or_without_a_view_or_where_nothing_waits
     assert drafts(cloud, settings(contact="clear")) == {}
     cloud.create_table("customer_current", "contact STRING")
     assert drafts(cloud, settings())["contact"] == ("STRING", "mask", "text")
+
+
+def test_a_column_has_the_strictest_action_of_its_variants_whoever_writes_the_table(cloud: FakeBigQuery) -> None:
+    """A view of before may show values of a variant in its column, so that the form of the name is enough."""
+    cloud.land("customer_v_def", {"score": "INT64", "score__v_text": "STRING", METADATA: CHANGES})
+    known = settings(score="clear", score__v_text="mask")
+    policies = replace(known, policies=ColumnPolicies((
+        PolicyRule("*", "score", Action.CLEAR), PolicyRule("*", "score__v_text", Action.MASK)
+    )))  # fmt: skip
+    checked = check_policies(BigQueryWarehouse(cloud.client()), BASE, policies)
+    assert {one.path: str(one.action) for one in checked.treatments}["score"] == "mask"

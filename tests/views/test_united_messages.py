@@ -96,3 +96,20 @@ def test_an_error_of_a_warehouse_that_may_pass_has_the_message_delivered_again(c
     cloud.fail("query", 404, "notFound", "Not found: Dataset")
     with pytest.raises(TryAgain, match="a dataset was removed meanwhile; try again"):
         Function(cloud, configured()).handle(table_message("united", "orders"))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        audit_entry("orders", dataset="tenant_d", project="another-project"),
+        table_message("tenant_d", "orders", "abc"),
+    ],
+)
+def test_a_message_about_another_project_or_a_version_is_none_about_the_table_of_a_tenant(
+    cloud: FakeBigQuery, message: bytes
+) -> None:
+    settings = configured(KEYED, ONEFOLD_DATASETS="shop,united")
+    brought_up(cloud, settings)
+    cloud.land("orders", TENANTS["tenant_a"], dataset="tenant_d")
+    Function(cloud, settings).handle(message)
+    assert "tenant_d" not in text_of(cloud, "orders_unified")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from onefold.core.names import TableId
-from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
+from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule, VariantPolicies
 from onefold.schema.columns import Column
 from onefold.schema.treatment import treat
 from onefold.schema.types import parse_type
+from onefold.settings.environment import Settings
 from onefold.views.policy_check import TablePolicyCheck
-from onefold.views.unused_policies import unused_policies
+from onefold.views.unused_policies import policy_warnings, unused_policies
 
 TYPES = {"id": "INT64", "email": "STRING", "address": "STRUCT<zip STRING, home ARRAY<STRUCT<city STRING>>>", "data": "JSON"}
 
@@ -70,3 +71,19 @@ def test_a_policy_of_a_table_that_the_dataset_does_not_have_is_told_once() -> No
 )
 def test_a_policy_that_may_be_of_another_table_is_not_told(table: str) -> None:
     assert told((table, "no_such_column")) == []
+
+
+def test_without_policies_that_is_what_is_told() -> None:
+    warning = "onefold.yaml has no `policies`, so there are no clean views: see `onefold policies init`"
+    assert list(policy_warnings(Settings(), "shop", [], [])) == [warning]
+    policies = ColumnPolicies((PolicyRule("shop.custmer", "id", Action.CLEAR),))
+    assert list(policy_warnings(Settings(policies=policies), "shop", [], ["customer"])) == [
+        "policies.shop.custmer: dataset shop has no table custmer: did you mean customer?"
+    ]
+
+
+def test_a_policy_of_a_variant_of_a_column_is_used() -> None:
+    policies = ColumnPolicies((PolicyRule("customer", "score__v_text", Action.HASH),))
+    of_table = VariantPolicies(policies.rules, (("score", "score__v_text"),))
+    checked = TablePolicyCheck(TableId("p", "shop", "customer"), (), of_table)
+    assert list(unused_policies(policies, "shop", [checked], None)) == []

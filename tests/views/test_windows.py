@@ -32,6 +32,7 @@ from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 from onefold.views.current_text import CurrentText
 from onefold.views.unified_view import build_view
+from onefold.views.windows import windows_by_day
 
 TABLE = TableId("my-project", "shop", "customer")
 VIEW = TABLE.sibling("customer_current")
@@ -213,3 +214,16 @@ def _cells(row: dict[str, Any], one: dict[str, Any]) -> list[str]:
 
 def _cell(value: Any) -> str:
     return "NULL" if value is None else f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def test_a_leaf_whose_times_of_landing_are_text_in_the_view_is_read_whole() -> None:
+    """Text cannot be compared with a time."""
+    landed = {**LANDED, LANDED_AT: "STRING"}
+    other = Version("b2", tuple(Column(name, parse_type(one)) for name, one in landed.items()), MADE)
+    with forced("two-level", per_leaf=1):
+        view = build_view(VIEW, TABLE, [VERSIONS[0], other], RULES, windows=windows_by_day(read_since(VERSIONS[0])))
+    assert filters(view.query) == ["all", "all"]
+
+
+def read_since(version: Version) -> list[ChangeTable]:
+    return [ChangeTable(TABLE.sibling(f"customer_v_{version.id}"), version, NOON)]
