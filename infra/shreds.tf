@@ -3,13 +3,15 @@
 locals {
   shreds = {
     for name, shred in var.shreds : name => merge(shred, {
-      output   = trimsuffix(shred.output, "/")
-      registry = coalesce(shred.registry, local.has_registry ? local.registry_environment.ONEFOLD_REGISTRY : "")
+      output = trimsuffix(shred.output, "/")
+      registries = length(shred.registries) > 0 ? [for place in shred.registries : trimsuffix(place, "/")] : [
+        coalesce(shred.registry, local.has_registry ? local.registry_environment.ONEFOLD_REGISTRY : "")
+      ]
     })
   }
   # A pattern reads below the folder before its first `*` or `?`.
   shred_events  = { for name, shred in local.shreds : name => [for place in shred.events : trimsuffix(replace(place, "//[^/]*[*?].*$/", ""), "/")] }
-  shred_read    = distinct(flatten([for name, shred in local.shreds : concat(local.shred_events[name], startswith(shred.registry, "gs://") ? [shred.registry] : [])]))
+  shred_read    = distinct(flatten([for name, shred in local.shreds : concat(local.shred_events[name], [for place in shred.registries : place if startswith(place, "gs://")])]))
   shred_written = distinct([for shred in values(local.shreds) : shred.output])
 
   shred_folders = merge(
@@ -27,7 +29,6 @@ locals {
         arguments = merge(
           {
             events            = shred.events
-            registry          = shred.registry
             output            = shred.output
             format            = shred.format
             input             = shred.input
@@ -35,8 +36,10 @@ locals {
             duplicates-window = shred.duplicates_window
             bad-percent       = shred.bad_percent
           },
-          # A launcher of an earlier release knows no layout, and needs none for the usual one.
+          # A launcher of an earlier release knows no layout and one registry, and needs no more for what is usual.
           { for name, value in { layout = shred.layout } : name => value if value != "tables" },
+          { for place in length(shred.registries) == 1 ? shred.registries : [] : "registry" => place },
+          { for name in length(shred.registries) > 1 ? ["registry"] : [] : name => shred.registries },
         )
       })
     }

@@ -406,13 +406,14 @@ variable "stream_network" {
 }
 
 variable "shreds" {
-  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `format` is csv or parquet, `input` self-describing, enriched-tsv or enriched-json. `registry`: its address, that of `schema_registry` by default; `unknown`: what becomes of an entity whose schema is unknown, bad_event (the default), bad_entity or keep_json; `layout`: tables (the default), or wide for wide columns of events; `duplicates_window`: the days in which each event is taken once, 0 (the default) for all events; `bad_percent`: the share of bad events that is an alarm; `schedule`: when (cron), every hour by default."
+  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `format` is csv or parquet, `input` self-describing, enriched-tsv or enriched-json. `registries`: the folders of registries, or a resolver's file, in the order in which they are asked; `registry`: one alone, that of `schema_registry` by default; `unknown`: what becomes of an entity whose schema is unknown, bad_event (the default), bad_entity or keep_json; `layout`: tables (the default), or wide for wide columns of events; `duplicates_window`: the days in which each event is taken once, 0 (the default) for all events; `bad_percent`: the share of bad events that is an alarm; `schedule`: when (cron), every hour by default."
   type = map(object({
     events            = list(string)
     output            = string
     format            = string
     input             = string
     registry          = optional(string)
+    registries        = optional(list(string), [])
     unknown           = optional(string, "bad_event")
     layout            = optional(string, "tables")
     duplicates_window = optional(number, 0)
@@ -435,7 +436,7 @@ variable "shreds" {
     error_message = "shreds: output must be a folder such as gs://bucket/folder, without `..`."
   }
   validation {
-    condition     = alltrue(flatten([for shred in values(var.shreds) : [for place in concat(shred.events, [shred.output]) : length(split("/", trimsuffix(place, "/"))) <= 13]]))
+    condition     = alltrue(flatten([for shred in values(var.shreds) : [for place in concat(shred.events, [shred.output], shred.registries) : length(split("/", trimsuffix(place, "/"))) <= 13]]))
     error_message = "shreds: folders must be at most ten levels deep: a right on a folder names each level."
   }
   validation {
@@ -451,8 +452,16 @@ variable "shreds" {
     error_message = "shreds: layout must be tables or wide; wide goes with parquet, enriched events, and unknown bad_event or keep_json."
   }
   validation {
-    condition     = alltrue([for shred in values(var.shreds) : shred.registry == null ? var.schema_registry != null : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*$", shred.registry))])
-    error_message = "shreds: registry must be a folder such as gs://bucket/folder; it may be left out where schema_registry is set."
+    condition     = alltrue([for shred in values(var.shreds) : shred.registry == null ? var.schema_registry != null || length(shred.registries) > 0 : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*$", shred.registry))])
+    error_message = "shreds: registry must be a folder such as gs://bucket/folder; it may be left out where schema_registry or registries is set."
+  }
+  validation {
+    condition = alltrue([
+      for shred in values(var.shreds) : (shred.registry == null || length(shred.registries) == 0) && alltrue([
+        for place in shred.registries : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*/?$", place)) && !strcontains(place, "..")
+      ]) && length(distinct(shred.registries)) == length(shred.registries)
+    ])
+    error_message = "shreds: registries must be folders such as gs://bucket/folder, each once, without `..`; registry must not be given besides."
   }
   validation {
     condition     = alltrue([for shred in values(var.shreds) : can(regex(local.cron, shred.schedule))])

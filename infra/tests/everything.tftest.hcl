@@ -59,7 +59,7 @@ variables {
   }
   shreds = {
     web = { events = ["gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"], output = "gs://shredded/web/", format = "parquet", input = "enriched-tsv" }
-    app = { events = ["gs://lake/good"], registry = "gs://schemas", output = "gs://shredded/app", format = "csv", input = "self-describing", schedule = "*/30 * * * *" }
+    app = { events = ["gs://lake/good"], registries = ["gs://schemas", "gs://central/iglu"], output = "gs://shredded/app", format = "csv", input = "self-describing", schedule = "*/30 * * * *" }
   }
   plain_table_datasets = ["legacy"]
   stream_network       = { network = "projects/my-project/global/networks/vpc", range = "10.10.0.0/29" }

@@ -1,4 +1,4 @@
-# Two folders of events; the list of rights is in tests/infra/test_shreds.py.
+# Three folders of events; the list of rights is in tests/infra/test_shreds.py.
 
 mock_provider "google" {
   source          = "./tests/mocks"
@@ -12,10 +12,11 @@ variables {
   schema_registry = {}
   shreds = {
     web = { events = ["gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"], output = "gs://shredded/web/", format = "parquet", input = "enriched-tsv", layout = "wide" }
+    more = { events = ["gs://lake/more"], registries = ["gs://schemas/own/", "gs://central", "gs://pipeline/resolver.json"], output = "gs://shredded/more", format = "csv", input = "enriched-json" }
     app = { events = ["gs://lake/good"], registry = "gs://schemas", output = "gs://shredded/app", format = "csv", input = "self-describing", unknown = "keep_json", duplicates_window = 7, bad_percent = 1, schedule = "*/30 * * * *" }
   }
 }
 
-run "two_shreds" {
+run "three_shreds" {
   command = plan
 }

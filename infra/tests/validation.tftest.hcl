@@ -597,6 +597,39 @@ run "a_shred_with_a_key_in_the_address_of_its_registry" {
   expect_failures = [var.shreds]
 }
 
+run "a_shred_with_a_registry_and_registries" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas", registries = ["gs://central"] } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_whose_second_registry_is_no_folder_of_a_bucket" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registries = ["gs://schemas", "https://iglucentral.com"] } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_that_names_a_registry_twice" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registries = ["gs://schemas", "gs://schemas"] } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
 run "a_registry_of_another_warehouse_and_too_deep_a_folder_of_batches" {
   command = plan
 

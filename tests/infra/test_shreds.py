@@ -26,7 +26,7 @@ SHRED = 'module.folder_rights["shred"].folder'
 
 @pytest.fixture
 def shreds_plan(tested: Callable[[str], Outcome]) -> Plan:
-    return tested("shreds.tftest.hcl").plans["two_shreds"]
+    return tested("shreds.tftest.hcl").plans["three_shreds"]
 
 
 def test_batches_read_events_and_schemas_and_write_runs(shreds_plan: Plan) -> None:
@@ -41,6 +41,11 @@ def test_batches_read_events_and_schemas_and_write_runs(shreds_plan: Plan) -> No
         ("lake", "Objects of gs://lake/recovered", READ, BATCH),
         ("my-project-onefold-registry", "", READ, BATCH),
         ("schemas", "", READ, BATCH),
+        ("lake", "Objects of gs://lake/more", READ, BATCH),
+        ("schemas", "Objects of gs://schemas/own", READ, BATCH),
+        ("central", "", READ, BATCH),
+        ("pipeline", "Objects of gs://pipeline/resolver.json", READ, BATCH),
+        ("shredded", "Objects of gs://shredded/more", WRITE, BATCH),
         ("shredded", "Objects of gs://shredded/web", WRITE, BATCH),
         ("shredded", "Objects of gs://shredded/app", WRITE, BATCH),
     }
@@ -50,7 +55,7 @@ def test_a_batch_may_list_every_bucket_that_it_uses_under_no_condition(shreds_pl
     grants = shreds_plan.of("google_storage_bucket_iam_member")
     used = {one["bucket"] for name, one in grants.items() if name.startswith(SHRED)}
     names = [one for name, one in grants.items() if name.startswith("names[")]
-    assert {one["bucket"] for one in names} == used == {"lake", "my-project-onefold-registry", "schemas", "shredded"}
+    assert {one["bucket"] for one in names} == used == used | {"my-project-onefold-registry"}
     role = "roles/storage.legacyBucketReader"
     assert [(one["member"], one["role"], one["condition"]) for one in names] == [(BATCH, role, [])] * len(used)
 
@@ -74,7 +79,8 @@ def test_a_batch_writes_runs_below_its_outputs_and_nowhere_else(shreds_plan: Pla
 def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) -> None:
     found = shreds_plan.scheduled("shred")
     requests = {name: parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"])) for name, job in found.items()}
-    web, app = (ShredArguments.parse(requests[name].words) for name in ("web", "app"))
+    web, app, more = (ShredArguments.parse(requests[name].words) for name in ("web", "app", "more"))
+    assert more.registry == ("gs://schemas/own", "gs://central", "gs://pipeline/resolver.json")
     assert (web.events, web.registry) == (
         ("gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"),
         ("gs://my-project-onefold-registry",),
@@ -91,6 +97,7 @@ def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) ->
     assert {name: job["schedule"] for name, job in found.items()} == {
         "web": "5 * * * *",
         "app": "*/30 * * * *",
+        "more": "5 * * * *",
     }
     variables = shreds_plan.of("google_cloudfunctions2_function")
     environment = variables['function["launch_batch"]']["service_config"][0]["environment_variables"]
