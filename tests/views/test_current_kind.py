@@ -14,6 +14,7 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.changelog.metadata import DAY
 from onefold.core.errors import InvalidInput, KeyUnknown, SchemaConflict, ViewNameTaken
 from onefold.core.names import TableId
+from onefold.core.versioned_names import VersionedNames
 from onefold.refresh.labels import TABLE_LABEL
 from onefold.refresh.write import plan_refresh
 from onefold.schema.table_rules import TableRules
@@ -78,11 +79,13 @@ def test_a_declared_key_is_not_disputed_by_versions() -> None:
     assert not is_disputed(MergedTable().write())
 
 
-def test_a_version_whose_name_the_rules_decide_brings_it_into_the_note_of_the_view() -> None:
-    table = MergedTable()
+def test_a_view_over_versions_of_another_naming_tells_the_naming() -> None:
+    table, pattern = MergedTable(), "(?P<base>.+)_(?P<version>[0-9]+)"
+    table.cloud.land("customer_1", {"id": "INT64", **TAIL})
+    table.settings = replace(table.settings, names=VersionedNames(pattern))
     view = plan_refresh(kind_of(table.warehouse, TABLE, table.settings)).view
     assert view
-    assert (view.versions, view.names) == (("abc",), table.settings.rules_for(TABLE).names)
+    assert (view.versions, view.names.pattern) == (("1",), pattern)
 
 
 def pulled(*versions: str) -> FakeBigQuery:

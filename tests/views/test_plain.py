@@ -170,7 +170,7 @@ def test_a_key_for_a_table_that_gets_no_view_is_refused_with_the_reason(
 ) -> None:
     """Its view and its base would be in the dataset of somebody else."""
     cloud.land("notes_v_abc", {"id": "INT64"})
-    settings = Settings(names=VersionedNames(exclude=exclude))
+    settings = Settings(dataset_names={"shop": VersionedNames(exclude=exclude)})
     with pytest.raises(InvalidInput) as raised:
         knows(cloud, "notes", settings, "id")
     assert str(raised.value) == f"{ORDERS.sibling('notes')} gets no base and no current view by --keys: {reason}"

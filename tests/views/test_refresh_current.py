@@ -166,3 +166,10 @@ def test_a_merge_keeps_a_view_that_is_there_with_the_key_of_its_base(table: Merg
     assert kept
     assert (kept.base, kept.action, remembered_keys(table.text())) == (TABLE.sibling(BASE), "update", ("id",))
     assert [change.path for plan in made for change in plan.changes] == ["born"]
+
+
+def test_a_merge_leaves_a_view_alone_that_is_not_there_or_of_somebody_else(table: MergedTable) -> None:
+    table.merge(name="STRING")
+    assert keep_current(table.warehouse, table.plan(), table.settings) is None
+    table.cloud.create_table(VIEW, "id INT64", kind="VIEW")
+    assert keep_current(table.warehouse, table.plan(), table.settings) is None

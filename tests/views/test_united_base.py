@@ -51,6 +51,14 @@ def test_where_no_query_can_read_all_tables_the_view_reads_the_base_alone(
     assert text == GOLDEN.read_text()
 
 
+def test_such_a_view_reads_no_version(cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded(cloud, monkeypatch)
+    plan = brought_up(cloud, configured())["current"].plan
+    assert plan
+    assert plan.view
+    assert (plan.action, plan.view.versions, plan.view.casts) == ("none", (), ())
+
+
 def test_the_key_is_that_of_the_base_where_onefold_yaml_names_none(
     cloud: FakeBigQuery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
