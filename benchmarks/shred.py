@@ -24,8 +24,8 @@ from benchmarks.report import add_options, machine, markdown, publish, ratio, ro
 from benchmarks.shred_events import make_events, make_registry
 from benchmarks.shred_peers import Contest
 from benchmarks.spark_session import forget, open_spark
+from onefold.core.shred_options import FileFormat
 from onefold.events.shred.manifest import FORMATS
-from onefold.ports.event_tables import FileFormat
 
 HEADING = "The shredder"
 Figures = dict[str, tuple[list[float], list[float]]]

@@ -86,7 +86,7 @@ def add_earlier(output: Path, count: int) -> None:
 
 def run(spark: SparkSession, registry: Path, events: Path, output: Path, days: int) -> None:
     arguments = ShredArguments(
-        (str(events),), (str(registry),), str(output), "parquet", "enriched-tsv", duplicates_window=days
+        (str(events),), (str(registry),), str(output), "enriched-tsv", "bigquery", duplicates_window=days
     )
     report = shred(spark, arguments, partial(read_registry, arguments.registry, None))
     if sum(report.bad.values()) or bool(days) != bool(report.duplicates):

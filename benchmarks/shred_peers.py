@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.shred_events import COLUMNS, ENVELOPE, SCHEMA, SPARK_TYPES
 from onefold.batches.shred_arguments import ShredArguments
-from onefold.ports.event_tables import FileFormat
+from onefold.core.shred_options import FileFormat
 from onefold.spark.shred.job import shred
 from onefold.spark.shred.registry import read_registry
 
@@ -40,7 +40,7 @@ class Contest:
         return {"onefold": self._onefold, "from_json": self._from_json, "python": self._loop}
 
     def _onefold(self, events: Path, output: Path) -> int:
-        arguments = ShredArguments((str(events),), (str(self.registry),), str(output), self.format, "self-describing")
+        arguments = ShredArguments((str(events),), (str(self.registry),), str(output), "self-describing", format=self.format)
         report = shred(self.spark, arguments, partial(read_registry, arguments.registry, None))
         return sum(report.tables.values())
 

@@ -43,6 +43,8 @@ def _print(report: ShredReport) -> int:
 
 def run(arguments: ShredArguments) -> ShredReport:
     """Shred the files that no run has taken yet."""
+    if arguments.deprecation:
+        sys.stderr.write(f"{arguments.deprecation}\n")
     settings = load_settings(os.environ)
     spark = open_session("onefold shred")
     # The session brings libraries that these modules import.

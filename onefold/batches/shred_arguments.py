@@ -9,9 +9,17 @@ from typing import Annotated, ClassVar
 
 from onefold.batches.declaration import Argument, JobArguments
 from onefold.batches.values import between
-from onefold.core.shred_options import InputForm, Layout, Unknown
+from onefold.core.shred_options import (
+    FORMATS_OF,
+    FileFormat,
+    InputForm,
+    Layout,
+    Unknown,
+    Warehouse,
+    implied_warehouse,
+    usual_format,
+)
 from onefold.core.text import shortened
-from onefold.ports.event_tables import FileFormat
 
 _PLACE = re.compile(r"(?:gs|s3a?)://[^/\s*?\[\]{}]+(?:/\S*)?|file:/\S*|[^:\s]+")
 """A bucket with a folder, or a folder of this machine. A name of a bucket is never a pattern."""
@@ -67,8 +75,14 @@ class ShredArguments(JobArguments):
         Argument("the registries in the order in which they are asked, or a resolver's file", "URI", check=_registries),
     ]
     output: Annotated[str, Argument("the folder of the runs", "URI", read=_trimmed, check=_folder)]
-    format: Annotated[FileFormat, Argument("csv for Redshift, parquet for BigQuery")]
     input: Annotated[InputForm, Argument("the form of the events")]
+    warehouse: Annotated[
+        Warehouse | None, Argument("the warehouse that takes the rows", otherwise="the one that the format implies")
+    ] = None
+    format: Annotated[
+        FileFormat | None,
+        Argument("the format of the files; BigQuery takes parquet only", otherwise="parquet for bigquery, csv for redshift"),
+    ] = None
     duplicates_window: Annotated[
         int,
         Argument(
@@ -101,12 +115,37 @@ class ShredArguments(JobArguments):
     ] = None
     dry_run: Annotated[bool, Argument("count rows and bad rows, and write nothing")] = False
 
+    @property
+    def deprecation(self) -> str:
+        """Where the warehouse is not named: what to write instead; an empty text where it is."""
+        if self.warehouse:
+            return ""
+        named = f"--warehouse {self.target_warehouse} --format {self.file_format}"
+        return f"`--format {self.file_format}` alone is a former form, which a later release refuses: write `{named}`"
+
+    @property
+    def target_warehouse(self) -> Warehouse:
+        """The warehouse that takes the rows."""
+        return self.warehouse or implied_warehouse(self.format or "parquet")
+
+    @property
+    def file_format(self) -> FileFormat:
+        """The format of the files."""
+        return self.format or usual_format(self.target_warehouse)
+
     def conflicts(self) -> Iterator[str]:
-        """Yield what the layout of wide columns does not go with."""
-        if self.layout == "tables":
+        """Yield what does not go together: the warehouse and the format, and what the layout of wide columns needs."""
+        if not self.warehouse and not self.format:
+            yield "--warehouse: expected bigquery or redshift, got neither it nor --format"
             return
-        if self.format != "parquet":
-            yield "--layout wide: expected --format parquet: Redshift has no nested columns"
+        if self.file_format not in FORMATS_OF[self.target_warehouse]:
+            yield f"--format {self.file_format}: expected parquet for BigQuery, whose tables have nested columns"
+        if self.layout == "wide":
+            yield from self._conflicts_of_wide()
+
+    def _conflicts_of_wide(self) -> Iterator[str]:
+        if self.target_warehouse != "bigquery":
+            yield "--layout wide: expected --warehouse bigquery: Redshift has no nested columns"
         if self.input == "self-describing":
             yield "--layout wide: expected enriched events: others have no row of their own"
         if self.unknown == "bad_entity":

@@ -14,15 +14,14 @@ import click
 from onefold.batches.request import BatchRequest
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.cli.batch import run_batch, wait_option
-from onefold.cli.common import ERROR, OK, as_json, print_lines, project, read_settings
+from onefold.cli.common import ERROR, OK, as_json, print_lines, project, read_settings, say
 from onefold.cli.kept_entities import address_of_runs, from_table
 from onefold.cli.output import echo_json, output_console
 from onefold.cli.program import CommandGroup
 from onefold.cli.registry_options import REGISTRY_HELP, address_of
 from onefold.cli.table_arguments import dry_run_option
-from onefold.core.shred_options import InputForm, Layout, Unknown
+from onefold.core.shred_options import FileFormat, InputForm, Layout, Unknown, Warehouse
 from onefold.core.text import counted
-from onefold.ports.event_tables import FileFormat
 
 if TYPE_CHECKING:
     from onefold.events.load.bad_files import BadFile, BadFiles
@@ -92,13 +91,11 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
 @_runs
 @_run
 @click.option("--registry", "registries", metavar="ADDRESS", multiple=True, help=REGISTRY_HELP)
+@click.option("--warehouse", type=click.Choice(get_args(Warehouse)), help="The warehouse that takes the rows.")
 @click.option(
-    "--format",
-    "format_",
-    type=click.Choice(get_args(FileFormat)),
-    required=True,
-    help="csv for Redshift, parquet for BigQuery.",
-)
+    "--format", "format_", type=click.Choice(get_args(FileFormat)),
+    help="The format of the files; default: parquet for BigQuery, csv for Redshift.",
+)  # fmt: skip
 @click.option("--input", "input_", type=click.Choice(get_args(InputForm)), required=True, help="The form of the events.")
 @click.option(
     "--unknown", type=click.Choice(get_args(Unknown)), default="bad_event", show_default=True,
@@ -114,8 +111,9 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
 @as_json
 @click.pass_context
 def retry(
-    context: click.Context, /, runs: str | None, names: Sequence[str], registries: Sequence[str], format_: str, input_: str,
-    unknown: str, layout: str, wait: bool, dry_run: bool, project: str | None, as_json: bool,
+    context: click.Context, /, runs: str | None, names: Sequence[str], registries: Sequence[str], warehouse: str | None,
+    format_: str | None, input_: str, unknown: str, layout: str, wait: bool, dry_run: bool, project: str | None,
+    as_json: bool,
 ) -> int:  # fmt: skip
     """Shred the bad rows again that no run has read again, as a new run of the same folder.
 
@@ -132,9 +130,11 @@ def retry(
             print_lines("no bad rows wait: nothing to do")
         return OK
     addresses = registries or [address_of(read_settings(context), None)]
-    words = _words(found.address, files, addresses, format_, input_, unknown)
-    words += (f"--layout={layout}",) if layout != "tables" else ()
-    ShredArguments.parse(words)
+    words = _words(found.address, files, addresses, input_, unknown)
+    chosen = (("warehouse", warehouse), ("format", format_), ("layout", layout if layout != "tables" else None))
+    words += tuple(f"--{name}={value}" for name, value in chosen if value)
+    if deprecation := ShredArguments.parse(words).deprecation:
+        say("yellow", deprecation)
     if not as_json:
         print_lines(f"{counted(len(files), 'file')} of bad rows of {counted(len({file.run for file in files}), 'run')}")
     if found.address.startswith("gs://"):
@@ -143,12 +143,10 @@ def retry(
     return _on_this_machine(context, words, dry_run=dry_run, as_json=as_json)
 
 
-def _words(
-    output: str, files: Sequence[BadFile], registries: Sequence[str], format_: str, input_: str, unknown: str
-) -> tuple[str, ...]:
+def _words(output: str, files: Sequence[BadFile], registries: Sequence[str], input_: str, unknown: str) -> tuple[str, ...]:
     folders = dict.fromkeys(file.folder.replace("file:///", "file:/", 1) for file in files)
     places = ("--registry", *registries, f"--output={output.replace('file:///', 'file:/', 1)}")
-    return ("--events", *folders, *places, f"--format={format_}", f"--input={input_}", f"--unknown={unknown}")
+    return ("--events", *folders, *places, f"--input={input_}", f"--unknown={unknown}")
 
 
 def _on_this_machine(context: click.Context, words: Sequence[str], *, dry_run: bool, as_json: bool) -> int:

@@ -23,11 +23,10 @@ from typing import Literal, Protocol
 
 from onefold.core.errors import OnefoldError
 from onefold.core.event_labels import label_value
+from onefold.core.shred_options import FileFormat, Warehouse
 
 MANIFEST_TABLE = "onefold_manifest"
 """The name of the manifest table, in the dataset or the schema of the tables of events."""
-FileFormat = Literal["csv", "parquet"]
-"""The format of the files of a run: CSV for Redshift, Parquet for BigQuery."""
 State = Literal["planned", "begun", "loaded", "finished"]
 Columns = tuple[tuple[str, str], ...]
 """Names and types in the order of the table, those of the envelope included. Types are spelled as in manifests."""
@@ -118,6 +117,7 @@ class EventTableLoad:
         files: the files, at least one.
         compression: `none`, `gzip`, `snappy` or `zstd`.
         of_files: the columns of the files in their order, where these are not the columns of `table`.
+        format: the format of the files.
     """
 
     run: str
@@ -126,6 +126,7 @@ class EventTableLoad:
     files: tuple[EventFile, ...]
     compression: str
     of_files: Columns = ()
+    format: FileFormat = "csv"
 
     @property
     def columns(self) -> Columns:
@@ -166,8 +167,8 @@ class EventWarehouse(Protocol):
         """The name of the dataset or schema, for people."""
 
     @property
-    def format(self) -> str:
-        """The format of the files that the warehouse loads: `parquet` or `csv`."""
+    def warehouse(self) -> Warehouse:
+        """Which warehouse it is: it loads the formats of `FORMATS_OF`."""
 
     def grown(self, existing: str, new: str) -> str | None:
         """Return the type that a column of one type gets so that it also takes the values of another type.

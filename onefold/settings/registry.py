@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from onefold.core.errors import InvalidSettings
 from onefold.core.problems import Problem
+from onefold.core.shred_options import Warehouse as Warehouse
 from onefold.core.text import shortened
 from onefold.settings.batches import FOLDER
 
@@ -25,7 +26,6 @@ VARIABLES = {
     "default: none",
     "ONEFOLD_REGISTRY_APIKEY": "the key that is sent to a registry that is another server",
 }
-Warehouse = Literal["bigquery", "redshift"]
 WAREHOUSES: tuple[Warehouse, ...] = get_args(Warehouse)
 Order = Literal["by-addition", "sequential"]
 _ORDERS: dict[str, Order] = {"by-addition": "by-addition", "sequential": "sequential"}

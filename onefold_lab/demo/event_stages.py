@@ -142,7 +142,7 @@ class EventStages:
         runs = self.folder / "runs"
         folders = sorted(str(path) for path in runs.glob("run=*/bad")) if bad else []
         arguments = ShredArguments(
-            (str(self.folder / "events"), *folders), (str(self.folder / "registry"),), str(runs), "parquet", "enriched-json"
+            (str(self.folder / "events"), *folders), (str(self.folder / "registry"),), str(runs), "enriched-json", "bigquery"
         )
         added: list[JsonSchema] = []
 

@@ -35,7 +35,7 @@ def problems(**changed: object) -> tuple[str, ...]:
 def test_all_arguments() -> None:
     words = ["--events", "a,b", "c*", "--registry=r/", "--output=o/", "--format=parquet", "--input=self-describing"]
     found = ShredArguments.parse([*words, "--dry-run"])
-    assert found == ShredArguments(("a", "b", "c*"), ("r/",), "o", "parquet", "self-describing", dry_run=True)
+    assert found == ShredArguments(("a", "b", "c*"), ("r/",), "o", "self-describing", format="parquet", dry_run=True)
 
 
 def test_all_problems_at_once() -> None:

@@ -97,18 +97,29 @@ def test_runs_that_are_not_there_are_named(run: Run, tmp_path: Path) -> None:
 
 def test_a_dry_run_names_the_job_that_would_read_them(run: Run, tmp_path: Path) -> None:
     write_run(tmp_path, FIRST, [APART])
-    words = ("bad-rows", "retry", "--runs", tmp_path, "--registry", "/r", "--format", "csv", "--input", "enriched-tsv")
-    shown = run(*words, "--dry-run")
-    assert shown.code == 0
+    words = ("bad-rows", "retry", "--runs", tmp_path, "--registry", "/r", "--input", "enriched-tsv", "--warehouse")
+    shown = run(*words, "redshift", "--format", "parquet", "--dry-run")
+    assert (shown.code, shown.err) == (0, "")
     assert shown.out.splitlines() == [
         "1 file of bad rows of 1 run",
-        f"would run shred.py --events file:{tmp_path}/run={FIRST}/bad --registry /r --output=file:{tmp_path} --format=csv "
-        "--input=enriched-tsv --unknown=bad_event",
+        f"would run shred.py --events file:{tmp_path}/run={FIRST}/bad --registry /r --output=file:{tmp_path} "
+        "--input=enriched-tsv --unknown=bad_event --warehouse=redshift --format=parquet",
     ]
-    wide = run(*words[:-3], "parquet", *words[-2:], "--layout", "wide", "--dry-run")
-    assert wide.out.splitlines()[-1].endswith("--format=parquet --input=enriched-tsv --unknown=bad_event --layout=wide")
-    check_json(run(*words, "--dry-run", "--json").out)
+    wide = run(*words, "bigquery", "--layout", "wide", "--dry-run")
+    assert wide.out.splitlines()[-1].endswith("--unknown=bad_event --warehouse=bigquery --layout=wide")
+    check_json(run(*words, "redshift", "--dry-run", "--json").out)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"run={FIRST}"]
+
+
+def test_a_format_without_a_warehouse_is_taken_with_a_line_that_says_the_present_form(run: Run, tmp_path: Path) -> None:
+    write_run(tmp_path, FIRST, [APART])
+    words = ("bad-rows", "retry", "--runs", tmp_path, "--registry", "/r", "--input", "enriched-tsv", "--dry-run")
+    former = run(*words, "--format", "csv")
+    assert (former.code, former.out.splitlines()[-1].endswith("--format=csv")) == (0, True)
+    assert "write `--warehouse redshift --format csv`" in former.err
+    neither, both = run(*words), run(*words, "--warehouse", "bigquery", "--format", "csv")
+    assert (neither.code, "--warehouse: expected bigquery or redshift" in neither.err) == (1, True)
+    assert (both.code, "--format csv: expected parquet for BigQuery" in both.err) == (1, True)
 
 
 @pytest.mark.spark

@@ -71,13 +71,13 @@ def test_bad_rows_in_a_bucket_are_read_again_by_a_batch(
     text = json.dumps({"inputs": ["gs://lake/good/a"]}).encode()
     done = "lake/shredded/run=2026-11-23-08-00-00"
     object_store.objects = {f"{done}/shredding_complete.json": (text, 1), f"{done}/bad/part-0.json": (b"{}\n", 1)}
-    words = ("bad-rows", "retry", "--runs", "gs://lake/shredded", "--registry", "gs://schemas", "--format", "parquet")
+    words = ("bad-rows", "retry", "--runs", "gs://lake/shredded", "--registry", "gs://schemas", "--warehouse", "bigquery")
     outcome = run(*words, "--input", "enriched-tsv", "--unknown", "keep_json")
     assert (outcome.code, outcome.err, outcome.out.splitlines()[0]) == (0, "", "1 file of bad rows of 1 run")
     jobs.may_end.set()
     assert list(jobs.ran.get(timeout=30).pyspark_batch.args) == [
         "--events", "gs://lake/shredded/run=2026-11-23-08-00-00/bad", "--registry", "gs://schemas",
-        "--output=gs://lake/shredded", "--format=parquet", "--input=enriched-tsv", "--unknown=keep_json",
+        "--output=gs://lake/shredded", "--input=enriched-tsv", "--unknown=keep_json", "--warehouse=bigquery",
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from onefold.core.errors import TryAgain
+from onefold.core.shred_options import Warehouse
 from onefold.ports.event_tables import Columns, EventTable, EventTableLoad, FoundTable, KnownColumns, LoadResult
 from onefold.schema.growth import grown
 
@@ -39,7 +40,7 @@ class MemoryWarehouse:
 
     state: MemoryTables
     step: Callable[[], None] = nothing
-    format: str = "parquet"
+    warehouse: Warehouse = "bigquery"
     place: str = "memory"
     refuses: Mapping[str, Exception] = field(default_factory=dict)
     """The error of a load, by table."""

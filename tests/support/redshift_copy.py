@@ -1,4 +1,4 @@
-"""Redshift's COPY of CSV files in S3, into PostgreSQL.
+"""Redshift's COPY of CSV files in S3, into PostgreSQL; of Parquet files by `support.redshift_copy_parquet`.
 
 As Redshift does: exactly the files of a manifest, of which mandatory ones have to exist; quotes are doubled within quotes;
 a field that equals NULL AS is NULL, whether it is quoted or not; an empty field of text is an empty text, and NULL of any
@@ -21,6 +21,7 @@ from typing import Any
 import boto3
 import psycopg
 from botocore.exceptions import ClientError
+from support.redshift_copy_parquet import COPY, UnreadColumn, columns_of, rows_of
 
 _COPY = re.compile(
     r'COPY ("[^"]+"\."[^"]+") \((?P<columns>.+?)\) FROM \'(?P<manifest>s3://(?:[^\']|\'\')+)\' '
@@ -50,6 +51,9 @@ class _Column:
 
 def copy_into(connection: psycopg.Connection[Any], statement: str, role: str) -> None:
     """Run COPY on a connection, within its transaction."""
+    if (parquet := COPY.fullmatch(statement)) and parquet["role"] == role:
+        _copy_parquet(connection, parquet["table"], parquet["manifest"].replace("''", "'"))
+        return
     found = _COPY.fullmatch(statement)
     if not found or found["role"] != role:
         raise CopyFailed("?", "", 0, "", f"not a COPY that Redshift would run here: {statement}")
@@ -59,12 +63,31 @@ def copy_into(connection: psycopg.Connection[Any], statement: str, role: str) ->
     copied = 0
     for file, text in _files(table, found["manifest"].replace("''", "'"), bool(found["gzip"])):
         rows = list(_rows(table, file, text, columns))
+        _write(connection, table, f"({quoted})", file, rows)
+        copied += len(rows)
+    connection.execute("SELECT set_config('onefold.copied', %s, false)", [str(copied)])
+
+
+def _write(connection: psycopg.Connection[Any], table: str, columns: str, file: str, rows: list[list[Any]]) -> None:
+    try:
+        with connection.transaction(), connection.cursor().copy(f"COPY {table} {columns} FROM STDIN".encode()) as copy:
+            for row in rows:
+                copy.write_row(row)
+    except psycopg.Error as error:
+        raise CopyFailed(table, file, 0, "", str(error).splitlines()[0]) from error
+
+
+def _copy_parquet(connection: psycopg.Connection[Any], table: str, manifest: str) -> None:
+    columns, copied = columns_of(connection, table), 0
+    for entry in _entries(table, manifest):
+        data = _read(table, entry["url"])
+        if entry["meta"]["content_length"] != len(data):
+            raise CopyFailed(table, entry["url"], 0, "", "the file has another length than the manifest says")
         try:
-            with connection.transaction(), connection.cursor().copy(f"COPY {table} ({quoted}) FROM STDIN".encode()) as copy:
-                for row in rows:
-                    copy.write_row(row)
-        except psycopg.Error as error:
-            raise CopyFailed(table, file, 0, "", str(error).splitlines()[0]) from error
+            rows = list(rows_of(data, columns))
+        except UnreadColumn as error:
+            raise CopyFailed(table, entry["url"], error.line, error.column, error.reason) from error
+        _write(connection, table, "", entry["url"], rows)
         copied += len(rows)
     connection.execute("SELECT set_config('onefold.copied', %s, false)", [str(copied)])
 
@@ -82,14 +105,18 @@ def _columns(connection: psycopg.Connection[Any], table: str, names: list[str]) 
 
 
 def _files(table: str, manifest: str, gzipped: bool) -> Iterator[tuple[str, str]]:
-    entries = json.loads(_read(table, manifest))["entries"]
-    for entry in entries:
-        assert entry["mandatory"] is True
+    for entry in _entries(table, manifest):
         data = _read(table, entry["url"])
         text = gzip.decompress(data) if gzipped else data
         yield entry["url"], text.decode()
+
+
+def _entries(table: str, manifest: str) -> list[dict[str, Any]]:
+    entries = json.loads(_read(table, manifest))["entries"]
+    assert all(entry["mandatory"] is True for entry in entries)
     if not entries:
         raise CopyFailed(table, manifest, 0, "", "the manifest has no files")
+    return list(entries)
 
 
 def _read(table: str, address: str) -> bytes:

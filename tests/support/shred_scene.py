@@ -10,12 +10,11 @@ from typing import Any
 from support.shred_events import parsed, registry_of
 from support.shred_oracle import csv_cells
 
-from onefold.core.shred_options import InputForm
+from onefold.core.shred_options import FileFormat, InputForm
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.shred.event_fields import EVENT_FIELDS
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredded, Shredder
-from onefold.ports.event_tables import FileFormat
 
 START = datetime(2026, 11, 23, 8, tzinfo=UTC)
 ID = "c6ef3124-b53a-4b13-a233-0088f79dcbcb"

@@ -32,6 +32,7 @@ from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.core.errors import NotFound, OnefoldError, Rejected, TryAgain
 from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
 from onefold.core.names import TableId, check_names
+from onefold.core.shred_options import Warehouse
 from onefold.ports.event_tables import MANIFEST_TABLE, EventTable, EventTableLoad, FoundTable, KnownColumns, LoadResult
 from onefold.schema.columns import Column
 from onefold.schema.growth import grown
@@ -47,7 +48,7 @@ _LAYOUTS = (("root_tstamp", "root_id"), ("collector_tstamp", "event_id"))
 class BigQueryEventTables:
     """`onefold.ports.event_tables.EventWarehouse` of a dataset of BigQuery."""
 
-    format = "parquet"
+    warehouse: Warehouse = "bigquery"
 
     def __init__(self, warehouse: BigQueryWarehouse, dataset: str, jobs: EventLoadJobs | None = None) -> None:
         self._warehouse = warehouse

@@ -121,7 +121,7 @@ class DataApi:
         Raises:
             TryAgain: they failed in each try.
         """
-        _check_lengths(statements)
+        check_lengths(statements)
         error = ""
         for pause in (0.0, *islice(_PAUSES.pauses(), TRIES - 1)):
             self._sleep(pause)
@@ -208,7 +208,7 @@ def connect(service: str, region: str | None) -> Any:
         raise InvalidInput("expected a region of AWS: name it with --region, or in AWS_DEFAULT_REGION") from error
 
 
-def _check_lengths(statements: Sequence[str]) -> None:
+def check_lengths(statements: Sequence[str]) -> None:
     """Check statements before they are sent.
 
     Raises:

@@ -13,6 +13,7 @@ from onefold.adapters.redshift.data_api import DataApi
 from onefold.adapters.redshift.loads import RunLoader
 from onefold.core.errors import NotFound, Rejected, TryAgain
 from onefold.core.names import quote_redshift
+from onefold.core.shred_options import Warehouse
 from onefold.ports.event_tables import (
     MANIFEST_TABLE,
     EventTable,
@@ -44,9 +45,9 @@ class RedshiftEventTables:
         return f"{self._connection.database}.{self._schema}"
 
     @property
-    def format(self) -> str:
-        """The format of the files."""
-        return "csv"
+    def warehouse(self) -> Warehouse:
+        """Redshift, which takes CSV and Parquet."""
+        return "redshift"
 
     def grown(self, existing: str, new: str) -> str | None:
         """Return the type that a column of one type gets so that it also takes the values of another type."""

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from onefold.adapters.redshift import statements
 from onefold.adapters.redshift.connection import RedshiftConnection
-from onefold.adapters.redshift.data_api import MAX_BATCH, DataApi, StatementOutcome, connect
+from onefold.adapters.redshift.copies import STATEMENTS, TableCopy, copy_manifest, drop_temporary, table_copy
+from onefold.adapters.redshift.data_api import MAX_BATCH, DataApi, StatementOutcome, check_lengths, connect
 from onefold.core.errors import LimitExceeded, OnefoldError, Rejected, TryAgain
 from onefold.core.text import reason_of
 from onefold.ports.event_tables import EventTableLoad, LoadResult
 
 _FIRST = 2
 """The lock and the check come before the statements of the tables."""
-_OF_TABLE = 3
-"""COPY, the check of its rows, and the row of the manifest table."""
-_CHECK = 1
-"""The place of the check among these."""
-TABLES = (MAX_BATCH - _FIRST) // _OF_TABLE
-"""Tables of one transaction; a run with more of them is loaded in several transactions."""
+TABLES = {format_: (MAX_BATCH - _FIRST - 1) // (count + 1) for format_, count in STATEMENTS.items()}
+"""Tables of one transaction by the format; a run with more of them is loaded in several transactions. Each has a statement
+for the row of the manifest table, and the transaction one for the end of temporary tables."""
 _ADDRESS = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])/(?P<name>.+)", re.DOTALL)
 _FOLDER = "copy"
 """The folder of a run with the lists of files for COPY: all that the loader writes to the bucket."""
@@ -47,8 +45,9 @@ class RunLoader:
         """
         end = None if wait is None else time.monotonic() + wait
         done: dict[str, LoadResult] = {}
-        for start in range(0, len(loads), TABLES):
-            done |= self._load(list(loads[start : start + TABLES]), end)
+        size = min((TABLES[load.format] for load in loads), default=1)
+        for start in range(0, len(loads), size):
+            done |= self._load(list(loads[start : start + size]), end)
         return [done[load.table.name] for load in loads]
 
     def _load(self, loads: list[EventTableLoad], end: float | None) -> dict[str, LoadResult]:
@@ -58,44 +57,47 @@ class RunLoader:
         while pending := [load for load in loads if load.table.name not in done]:
             wait = None if end is None else max(0.0, end - time.monotonic())
             outcome = self._api.transaction(self._transaction(pending, copies), wait)
-            done |= self._results(pending, outcome)
+            done |= self._results(pending, copies, outcome)
         return done
 
-    def _copies(self, loads: Sequence[EventTableLoad], done: dict[str, LoadResult]) -> Iterator[tuple[str, str]]:
-        for load in loads:
+    def _copies(self, loads: Sequence[EventTableLoad], done: dict[str, LoadResult]) -> Iterator[tuple[str, TableCopy]]:
+        for place, load in enumerate(loads):
             try:
-                yield load.table.name, self._copy(load)
+                yield load.table.name, self._copy(load, place)
             except (Rejected, LimitExceeded) as error:
                 done[load.table.name] = LoadResult(load.table.name, error=error)
 
-    def _copy(self, load: EventTableLoad) -> str:
-        """Write the list of the files, and return the statement that loads them; an empty one where no file has rows.
+    def _copy(self, load: EventTableLoad, place: int) -> TableCopy:
+        """Write the list of the files, and return the statements that load them; none where no file has rows.
 
         Every loader writes the same list to the same place, so that it does not matter who does.
         """
         statements.columns_text(load.table)
         if not load.rows:
-            return ""
+            return TableCopy()
         files = f"{load.run.rstrip('/')}/{_FOLDER}/{load.table.name}.json"
-        self._put(files, statements.copy_manifest(load))
-        return statements.copy(load, files, self._connection.role, self._schema)
+        copy = table_copy(load, files, self._connection.role, self._schema, place)
+        check_lengths(copy.statements)
+        self._put(files, copy_manifest(load))
+        return copy
 
-    def _transaction(self, loads: Sequence[EventTableLoad], copies: dict[str, str]) -> list[str]:
+    def _transaction(self, loads: Sequence[EventTableLoad], copies: Mapping[str, TableCopy]) -> list[str]:
         names = [load.table.name for load in loads]
         made = [
             statements.lock_manifest(self._schema),
             statements.check_not_recorded(loads[0].run, names, self._schema),
         ]
         for load in loads:
-            copy = copies[load.table.name]
-            made += [copy, statements.check_copied(load.rows)] if copy else 2 * ["SELECT 1"]
-            made.append(self._record(load))
-        return made
+            made += [*copies[load.table.name].statements, self._record(load)]
+        temporary = [copy.temporary for load in loads if (copy := copies[load.table.name]).temporary]
+        return [*made, drop_temporary(temporary)] if temporary else made
 
     def _record(self, load: EventTableLoad) -> str:
         return statements.record(load.run, "loaded", self._schema, load.registry_read_at, of=load.table, rows=load.rows)
 
-    def _results(self, loads: Sequence[EventTableLoad], outcome: StatementOutcome) -> dict[str, LoadResult]:
+    def _results(
+        self, loads: Sequence[EventTableLoad], copies: Mapping[str, TableCopy], outcome: StatementOutcome
+    ) -> dict[str, LoadResult]:
         """Return the results that a transaction gives; none for tables that another transaction has to load.
 
         Raises:
@@ -109,15 +111,16 @@ class RunLoader:
         loaded = [load.table.name for load in loads if (load.run, load.table.name) in recorded]
         if loaded:
             return {name: LoadResult(name) for name in loaded}
-        if outcome.failed is None or outcome.failed < _FIRST:
+        steps = [(load, step) for load in loads for step in range(len(copies[load.table.name].statements) + 1)]
+        if outcome.failed is None or not _FIRST <= outcome.failed < _FIRST + len(steps):
             raise Rejected(f"Redshift, load of {loads[0].run}: {outcome.error}")
-        number, step = divmod(outcome.failed - _FIRST, _OF_TABLE)
-        failed = loads[number]
-        return {failed.table.name: LoadResult(failed.table.name, outcome.id, self._error(failed, step, outcome))}
+        failed, step = steps[outcome.failed - _FIRST]
+        error = self._error(failed, outcome, is_check=step == copies[failed.table.name].check)
+        return {failed.table.name: LoadResult(failed.table.name, outcome.id, error)}
 
-    def _error(self, load: EventTableLoad, step: int, outcome: StatementOutcome) -> OnefoldError:
+    def _error(self, load: EventTableLoad, outcome: StatementOutcome, *, is_check: bool) -> OnefoldError:
         where = f"{self._connection.database}.{self._schema}.{load.table.name}"
-        if step == _CHECK:
+        if is_check:
             return Rejected(
                 f"{where}: expected the {load.rows:,} rows that the manifest of {load.run} lists, got another number from "
                 "its files, so nothing was loaded: they were changed after they were written; shred the events again"

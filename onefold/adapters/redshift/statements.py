@@ -1,4 +1,4 @@
-"""Statements of the loader for Redshift: the manifest table, what is recorded in it, and COPY."""
+"""Statements of the loader for Redshift: the manifest table, and what is recorded in it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 
-from onefold.adapters.redshift.connection import DEFAULT_ROLE
-from onefold.core.errors import LimitExceeded, Rejected
+from onefold.core.errors import LimitExceeded
 from onefold.core.names import quote_redshift, quote_redshift_text
-from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventTable, EventTableLoad, State
+from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventTable, State
 from onefold.schema.redshift_ddl import table_sql
 
 _MAX_COLUMNS_TEXT = 60_000
@@ -19,7 +18,6 @@ _MANIFEST = (
     ("version", "VARCHAR(64)"), ("schema_uri", "VARCHAR(1024)"), ("table_columns", "VARCHAR(65535)"),
     ("registry_read_at", "TIMESTAMP"), ("rows_loaded", "BIGINT"), ("recorded_at", "TIMESTAMP"),
 )  # fmt: skip
-_COMPRESSIONS = {"none": "", "gzip": " GZIP", "zstd": " ZSTD"}
 
 
 def create_manifest(schema: str) -> str:
@@ -48,18 +46,6 @@ def check_not_recorded(run: str, tables: Collection[str], schema: str) -> str:
         f"SELECT 1 / (CASE WHEN COUNT(*) = 0 THEN 1 ELSE 0 END) FROM {table_sql(MANIFEST_TABLE, schema)} "
         f'WHERE "run" = {quote_redshift_text(run)} AND "state" = \'loaded\' AND "table_name" IN ({_texts(tables)})'
     )
-
-
-def check_copied(rows: int) -> str:
-    """Return the statement that fails, and with it the transaction, where the last COPY has loaded another number of rows.
-
-    PG_LAST_COPY_COUNT is of the session, and runs on the leader node alone, so that the statement reads no table (Amazon
-    Redshift, https://docs.aws.amazon.com/redshift/latest/dg/PG_LAST_COPY_COUNT.html, 2026-11).
-
-    Args:
-        rows: the rows that the manifest of the run lists.
-    """
-    return f"SELECT 1 / (CASE WHEN PG_LAST_COPY_COUNT() = {rows} THEN 1 ELSE 0 END)"
 
 
 def recorded_query(runs: Collection[str], schema: str) -> str:
@@ -126,45 +112,6 @@ def fits(table: EventTable) -> bool:
 def parse_columns(text: str) -> Columns:
     """Return columns from a text of the manifest table."""
     return tuple((str(name), str(type_)) for name, type_ in json.loads(text))
-
-
-def copy(load: EventTableLoad, files: str, role: str, schema: str) -> str:
-    r"""Return the statement that loads files.
-
-    The statement names the columns, so that files of before a migration load after it. Compression of the columns stays as
-    it was created: COMPUPDATE could choose one with which VARCHAR cannot be made longer.
-
-    Args:
-        load: the table and its columns as the files have them.
-        files: the address of the list of the files.
-        role: the ARN of the role that reads them, or `default`.
-        schema: the schema of the table.
-
-    Raises:
-        Rejected: COPY does not know the compression.
-    """
-    if load.compression not in _COMPRESSIONS:
-        known = ", ".join(_COMPRESSIONS)
-        raise Rejected(f"{load.table.name}: expected a compression of {known}, got {load.compression}: shred again")
-    columns = ", ".join(quote_redshift(name) for name, _ in load.columns)
-    by = role if role == DEFAULT_ROLE else quote_redshift_text(role)
-    # Redshift reads '\\N' as \N, and '\t' as a tab.
-    options = "FORMAT AS CSV DELIMITER '\\t' NULL AS '\\\\N' DATEFORMAT 'auto' TIMEFORMAT 'auto' COMPUPDATE OFF MANIFEST"
-    return (
-        f"COPY {table_sql(load.table.name, schema)} ({columns}) FROM {quote_redshift_text(files)} IAM_ROLE {by} "
-        f"{options}{_COMPRESSIONS[load.compression]}"
-    )
-
-
-def copy_manifest(load: EventTableLoad) -> bytes:
-    """Return the list of the files of a load: exactly these, each of them mandatory.
-
-    Others in the same folder are left by tasks that failed.
-    """
-    entries = [
-        {"url": file.address, "mandatory": True, "meta": {"content_length": file.bytes}} for file in load.files if file.rows
-    ]
-    return json.dumps({"entries": entries}, ensure_ascii=False, indent=1).encode()
 
 
 def columns_query(schema: str, table: str) -> str:

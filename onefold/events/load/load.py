@@ -99,10 +99,10 @@ class Loader:
             return RunReport(run, error=error)
 
     def _check_format(self, run: str, manifest: RunManifest) -> None:
-        if manifest.tables and manifest.format != self.warehouse.format:
+        if manifest.tables and manifest.target != self.warehouse.warehouse:
             raise InvalidInput(
-                f"{run} has {manifest.format} files, and {self.warehouse.place} takes {self.warehouse.format}: shred with "
-                f"--format {self.warehouse.format}, or load the run elsewhere"
+                f"{run} has rows for {manifest.target}, and {self.warehouse.place} is in {self.warehouse.warehouse}: shred "
+                f"with --warehouse {self.warehouse.warehouse}, or load the run elsewhere"
             )
 
     def _loaded(self, run: str, manifest: RunManifest, *, wait: float | None) -> RunReport:
@@ -152,7 +152,7 @@ class Loader:
 def _table_load(run: str, manifest: RunManifest, table: ShreddedTable, needed: EventTable) -> EventTableLoad:
     files = tuple(EventFile(file_address(run, table, file.name), file.rows, file.bytes) for file in table.files)
     of_files = table.columns if table.adopted else ()
-    return EventTableLoad(run, manifest.started_at, needed, files, manifest.compression, of_files)
+    return EventTableLoad(run, manifest.started_at, needed, files, manifest.compression, of_files, manifest.format)
 
 
 def _report(

@@ -40,7 +40,7 @@ def adopt_events(warehouse: Warehouse, legacy: LegacyTable) -> Adoption:
             not fit is to go to a recovery table, which events do not have.
     """
     _check(legacy)
-    wanted = event_columns("csv" if warehouse == "redshift" else "parquet")
+    wanted = event_columns(warehouse)
     fields, found = [name for name, _ in wanted], [one.name for one in legacy.columns]
     check_names(legacy.names, fields, found)
     names = match_names(fields, found, {**_former(found), **legacy.names})

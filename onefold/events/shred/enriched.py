@@ -13,8 +13,8 @@ from onefold.events.shred.event import EntityData, Event, Root, check_id, root_m
 from onefold.events.shred.event_fields import APP_ID, ENTITY_FIELDS, EVENT_FIELDS, EVENT_ID, EVENT_TIME, FORMER_FIELDS
 from onefold.events.shred.events_row import EventsRow
 from onefold.events.shred.plan import PlannedTable
+from onefold.events.shred.row_format import RowFormat
 from onefold.events.shred.values import DoesNotFit, shown, utc_time
-from onefold.ports.event_tables import FileFormat
 
 _NUMBERS = {name: number for number, (name, _) in enumerate(EVENT_FIELDS)}
 _APP, _ID, _TIME = _NUMBERS[APP_ID], _NUMBERS[EVENT_ID], _NUMBERS[EVENT_TIME]
@@ -25,18 +25,18 @@ _WITHOUT_VERSION = ("contexts_", "unstruct_event_")
 
 
 class _EnrichedReader:
-    def __init__(self, format_: FileFormat, table: PlannedTable) -> None:
+    def __init__(self, form: RowFormat, table: PlannedTable) -> None:
         """Prepare the rows of events.
 
         Args:
-            format_: the format of the rows.
+            form: how the rows are written.
             table: the table of the events.
         """
         fields = [field for (field,) in table.paths]
         types = {field: type_ for field, (_, type_) in zip(fields, table.columns, strict=True)}
         required = [field for field, (name, _) in zip(fields, table.columns, strict=True) if name in table.required]
-        self._rows = EventsRow(format_, types, [field for field in required if field not in (EVENT_ID, EVENT_TIME)])
-        self._root = root_maker(format_)
+        self._rows = EventsRow(form, types, [field for field in required if field not in (EVENT_ID, EVENT_TIME)])
+        self._root = root_maker(form.format)
 
     def _root_of(self, id_: Any, time: Any, problems: list[EventProblem]) -> Root:
         """Return what all rows of an event have in common; anything where a problem is added.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from onefold.core.text import cut
@@ -13,13 +13,13 @@ from onefold.events.registry.schema_key import SchemaKey, snake
 from onefold.events.registry.validator import validator_of
 from onefold.events.shred.bad_rows import EventProblem
 from onefold.events.shred.counts import EVENTS
-from onefold.events.shred.csv_rows import CsvRows
 from onefold.events.shred.csv_values import TAB, csv_field
 from onefold.events.shred.event import Event
+from onefold.events.shred.flat_rows import FlatRows
 from onefold.events.shred.parquet_rows import ParquetRows
 from onefold.events.shred.plan import PlannedSchema, PlannedTable
+from onefold.events.shred.row_format import RowFormat
 from onefold.events.shred.values import json_text
-from onefold.ports.event_tables import FileFormat
 
 _MOST_SHOWN = 200
 
@@ -37,31 +37,31 @@ class Entity:
         row: returns the row of an event's valid data; raises DoesNotFit.
     """
 
-    def __init__(self, schema: PlannedSchema, place: int, table: PlannedTable, format_: FileFormat) -> None:
+    def __init__(self, schema: PlannedSchema, place: int, table: PlannedTable, form: RowFormat) -> None:
         """Compile the schema.
 
         Args:
             schema: the version of the schema.
             place: the place of its table in the plan.
             table: its table.
-            format_: the format of the rows.
+            form: how the rows are written.
         """
         document = json.loads(schema.text)
         columns = table.columns[len(ENVELOPE) :]
         self._key = schema.key
         self._validator = validator_of(document, {uri: json.loads(text) for uri, text in schema.others.items()})
-        self._rows: CsvRows | ParquetRows
+        self._rows: FlatRows | ParquetRows
         self.table = place
         self.is_valid = self._validator.is_valid
         self.row: Callable[[Event, Any], Row]
-        if format_ == "csv":
-            self._rows = csv = CsvRows(document, columns, table.paths, table.required)
-            self.row = self._lines(csv)
+        if form.is_flat:
+            self._rows = flat = FlatRows(form, document, columns, table.paths, table.required)
+            self.row = self._lines(flat) if form.is_csv else self._values(lambda data: flat.fields(data, plain=True))
         else:
-            self._rows = parquet = ParquetRows(document, columns, table.sources)
-            self.row = self._values(parquet)
+            self._rows = nested = ParquetRows(document, columns, table.sources)
+            self.row = self._values(nested.values)
 
-    def _lines(self, rows: CsvRows) -> Callable[[Event, Any], Row]:
+    def _lines(self, rows: FlatRows) -> Callable[[Event, Any], Row]:
         before = TAB.join((*own_columns(self._key), ""))
         after = TAB.join(("", *map(csv_field, ancestors(self._key))))
 
@@ -70,11 +70,11 @@ class Entity:
 
         return line
 
-    def _values(self, rows: ParquetRows) -> Callable[[Event, Any], Row]:
+    def _values(self, values_of: Callable[[Any], Sequence[Any]]) -> Callable[[Event, Any], Row]:
         before, after = own_columns(self._key), ancestors(self._key)
 
         def values(event: Event, data: Any) -> tuple[Any, ...]:
-            return (*before, *event.root.fields, *after, *rows.values(data))
+            return (*before, *event.root.fields, *after, *values_of(data))
 
         return values
 

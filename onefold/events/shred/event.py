@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from onefold.core.shred_options import FileFormat
 from onefold.events.shred.bad_rows import EventProblem
 from onefold.events.shred.csv_values import TAB, csv_field
 from onefold.events.shred.event_fields import EVENT_ID
 from onefold.events.shred.parquet_values import micros
 from onefold.events.shred.values import shown
-from onefold.ports.event_tables import FileFormat
 
 
 class EntityData(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from onefold.ports.event_tables import FileFormat
+from onefold.core.shred_options import Warehouse
 
 FieldKind = Literal["text", "address", "id", "time", "int", "float", "bool", "json"]
 
@@ -59,12 +59,12 @@ ENTITY_FIELDS = ("unstruct_event", "contexts", "derived_contexts")
 """The fields with self-describing JSON, in the order in which their entities become rows."""
 
 
-def event_columns(format_: FileFormat) -> tuple[tuple[str, str], ...]:
-    """Return name and type of the columns of the table `events`: Redshift's types for CSV, BigQuery's for Parquet.
+def event_columns(warehouse: Warehouse) -> tuple[tuple[str, str], ...]:
+    """Return name and type of the columns of the table `events`: with the types of a warehouse.
 
     Examples:
-        >>> len(event_columns("csv")), event_columns("csv")[3], event_columns("parquet")[0]
+        >>> len(event_columns("redshift")), event_columns("redshift")[3], event_columns("bigquery")[0]
         (128, ('collector_tstamp', 'TIMESTAMP'), ('app_id', 'STRING'))
     """
-    place = 0 if format_ == "csv" else 1
+    place = 0 if warehouse == "redshift" else 1
     return tuple((name, _TYPES[kind][place]) for name, kind in EVENT_FIELDS if kind != "json")

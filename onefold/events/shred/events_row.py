@@ -8,12 +8,12 @@ from itertools import compress
 from typing import Any
 
 from onefold.events.shred.bad_rows import EventProblem
-from onefold.events.shred.csv_values import NULL, TAB, csv_converter, surely_fitting
+from onefold.events.shred.csv_values import TAB
 from onefold.events.shred.event_fields import EVENT_FIELDS, FieldKind
 from onefold.events.shred.json_reader import Unreadable, read_json
-from onefold.events.shred.parquet_values import parquet_converter
+from onefold.events.shred.redshift_values import surely_fitting
+from onefold.events.shred.row_format import RowFormat
 from onefold.events.shred.values import DoesNotFit
-from onefold.ports.event_tables import FileFormat
 
 _NUMBERS = range(len(EVENT_FIELDS))
 _SHORT = 18
@@ -28,19 +28,19 @@ class EventsRow:
     A row has the columns of the table in the order of the fields, and a field without a column has no place in it.
     """
 
-    def __init__(self, format_: FileFormat, types: Mapping[str, str], required: Collection[str] = ()) -> None:
+    def __init__(self, form: RowFormat, types: Mapping[str, str], required: Collection[str] = ()) -> None:
         """Choose the conversion of each field.
 
         Args:
-            format_: the format of the rows.
+            form: how the rows are written.
             types: the type of the column of each field that has one.
             required: the fields whose columns are NOT NULL.
         """
-        self._is_csv = format_ == "csv"
-        self._null = NULL if self._is_csv else None
+        self._is_csv = form.is_csv
+        self._null = form.null
         self._template: list[Any] = [self._null] * len(EVENT_FIELDS)
-        self._converters = [_converter(kind, types.get(name), format_) for name, kind in EVENT_FIELDS]
-        self._plain = [_converter(kind, types.get(name), format_, plain=True) for name, kind in EVENT_FIELDS]
+        self._converters = [_converter(kind, types.get(name), form) for name, kind in EVENT_FIELDS]
+        self._plain = [_converter(kind, types.get(name), form, plain=True) for name, kind in EVENT_FIELDS]
         self._surely = [surely_fitting(types[name]) if name in types else _ANY_LENGTH for name, _ in EVENT_FIELDS]
         self._left_out = [number for number in reversed(_NUMBERS) if EVENT_FIELDS[number][0] not in types]
         self._required = [number for number in _NUMBERS if EVENT_FIELDS[number][0] in required]
@@ -104,10 +104,10 @@ def _is_plain(line: str) -> bool:
     return not ('"' in line or "\\" in line or "\n" in line or "\r" in line)
 
 
-def _converter(kind: FieldKind, type_: str | None, format_: FileFormat, plain: bool = False) -> Callable[[Any], Any]:
+def _converter(kind: FieldKind, type_: str | None, form: RowFormat, plain: bool = False) -> Callable[[Any], Any]:
     if type_ is None:
         return lambda value: value  # the field has no column, so that its value is left out
-    convert = csv_converter(type_, plain) if format_ == "csv" else parquet_converter(type_)
+    convert = form.converter(type_, plain)
     if kind == "bool":
         return lambda value: convert(_BOOLEANS.get(value, value) if type(value) in (str, int) else value)
     if kind in ("int", "float"):

@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from onefold.core.errors import InvalidInput, Rejected
+from onefold.core.shred_options import FileFormat, Warehouse, implied_warehouse
 from onefold.events.shred.manifest_problems import FORMATS as FORMATS
 from onefold.events.shred.manifest_problems import OPTIONAL, problems_of_manifest
-from onefold.ports.event_tables import FileFormat
 
 MANIFEST = "shredding_complete.json"
 ALGORITHM = 1
@@ -44,8 +44,8 @@ class ShreddedTable:
         base: what all models and recovery tables of the schema share, `com_acme_ad_click`; `events` for the events.
         version: the model, `1`, or `1r` and the hash of a recovery table; empty for the events.
         uri: the schema that the table is at; empty for the events.
-        columns: name and type of every column in the order of the table, those of the envelope included. For Parquet the
-            types are BigQuery's, for CSV they are Redshift's.
+        columns: name and type of every column in the order of the table, those of the envelope included; the types
+            are the warehouse's.
         folder: where the files are, below the folder of the run.
         files: the files. Others in the same folder are left by tasks that failed.
         adopted: all columns of a table that another loader made, as it was adopted; then `columns` are some of these by
@@ -103,6 +103,7 @@ class RunManifest:
         bad_entities: the entities that the run has set apart, by the kind of the first reason.
         retried: the entities of earlier bad rows that became rows.
         duplicates: `window_days`, the `runs` of it that were compared, the `ids` kept, the events `left_out` and `renamed`.
+        warehouse: the warehouse that takes the rows; None in runs of earlier releases, where the format says it.
     """
 
     run: str
@@ -121,6 +122,12 @@ class RunManifest:
     bad_entities: Mapping[str, int] = field(default_factory=dict)
     retried: int = 0
     duplicates: Mapping[str, int] = field(default_factory=dict)
+    warehouse: Warehouse | None = None
+
+    @property
+    def target(self) -> Warehouse:
+        """The warehouse that takes the rows: a manifest of an earlier release does not name it."""
+        return self.warehouse or implied_warehouse(self.format)
 
     @property
     def folder(self) -> str:
@@ -130,6 +137,8 @@ class RunManifest:
     def to_json(self) -> str:
         """Return the content of the manifest's file."""
         body = {name: value for name, value in asdict(self).items() if value or name not in OPTIONAL}
+        if self.target == implied_warehouse(self.format):  # earlier releases load such a run, too
+            body.pop("warehouse", None)
         # A schema of a run of an earlier release is its URI alone, as it was read.
         body["schemas"] = [asdict(one) if one.sha256 else one.uri for one in self.schemas]
         for table in body["tables"]:

@@ -10,10 +10,11 @@ from typing import Any, get_args
 
 from onefold.core.errors import InvalidInput, InvalidType
 from onefold.core.names import fold_case, problems_of_name
+from onefold.core.shred_options import FORMATS_OF, FileFormat, implied_warehouse
 from onefold.core.text import shortened
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.shred.counts import problems_of_counts
-from onefold.ports.event_tables import MANIFEST_TABLE, FileFormat
+from onefold.ports.event_tables import MANIFEST_TABLE
 from onefold.schema import redshift_catalog, types
 
 FORMATS: tuple[FileFormat, ...] = get_args(FileFormat)
@@ -86,6 +87,7 @@ _MANIFEST: Mapping[str, _Check] = {
 }  # fmt: skip
 OPTIONAL: Mapping[str, _Check] = {
     "reasons": _are_counts, "bad_entities": _are_counts, "retried": _is_count, "duplicates": _are_counts,
+    "warehouse": FORMATS_OF.__contains__,
 }  # fmt: skip
 """The fields that runs of earlier releases do not have. They are written where they hold something."""
 _USED_SCHEMA: Mapping[str, _Check] = {
@@ -96,8 +98,8 @@ _TABLE: Mapping[str, _Check] = {
     "version": _matches(_VERSION), "uri": lambda one: one == "" or _is_uri(one), "columns": _are_columns,
     "adopted": _list_of(_is_column), "folder": _matches(_FOLDER), "files": _list_of(lambda one: isinstance(one, dict)),
 }  # fmt: skip
-_TYPES: Mapping[str, Callable[[str], object]] = {"csv": redshift_catalog.parse_type, "parquet": types.parse_type}
-"""The types of the warehouse that takes files of a format."""
+_TYPES: Mapping[str, Callable[[str], object]] = {"redshift": redshift_catalog.parse_type, "bigquery": types.parse_type}
+"""The types of each warehouse."""
 _FILES: Mapping[str, _Check] = {"name": _matches(_FILE), "rows": _is_count, "bytes": _is_count}
 
 
@@ -123,17 +125,20 @@ def _problems_of_tables(found: Mapping[str, Any]) -> Iterator[str]:
     rows = {table["name"]: sum(file["rows"] for file in table["files"]) for table in found["tables"]}
     duplicates = (found.get("duplicates", {}).get(name, 0) for name in ("left_out", "renamed"))
     yield from problems_of_counts(found["events"], found["bad"], rows, found.get("retried", 0), *duplicates)
+    warehouse = found.get("warehouse") or implied_warehouse(found["format"])
+    if found["format"] not in FORMATS_OF[warehouse]:
+        yield f"format is not valid: {warehouse} takes no {found['format']} files"
     for number, table in enumerate(found["tables"]):
         where = f"tables[{number}]"
         yield from _repeated(f"{where}.files", [file["name"] for file in table["files"]])
         yield from _repeated(f"{where}.columns", [fold_case(name) for name, _ in table["columns"]])
-        yield from (f"{where}.columns: {problem}" for problem in _problems_of_types(table["columns"], found["format"]))
+        yield from (f"{where}.columns: {problem}" for problem in _problems_of_types(table["columns"], warehouse))
 
 
-def _problems_of_types(columns: Sequence[Sequence[str]], format_: str) -> Iterator[str]:
+def _problems_of_types(columns: Sequence[Sequence[str]], warehouse: str) -> Iterator[str]:
     for name, type_ in columns:
         try:
-            _TYPES[format_](type_)
+            _TYPES[warehouse](type_)
         except InvalidType as error:
             yield f"{name}: {error}"
 

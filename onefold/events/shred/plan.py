@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from onefold.core.errors import LimitExceeded, SchemaConflict, SchemaInvalid
-from onefold.core.shred_options import InputForm, Unknown
+from onefold.core.shred_options import FileFormat, InputForm, Unknown, Warehouse, implied_warehouse
 from onefold.core.text import shown_list
 from onefold.events.registry.adopted import AdoptedTable
 from onefold.events.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable, PropertySource
@@ -23,10 +23,9 @@ from onefold.events.registry.table_names import EventTableName, table_names
 from onefold.events.shred.adopted_events import mapped_fields
 from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.event_fields import event_columns
+from onefold.events.shred.row_format import RowFormat
 from onefold.events.shred.unknown import UNKNOWN_TABLE, unknown_columns
-from onefold.ports.event_tables import FileFormat
 from onefold.schema.redshift_ddl import ENVELOPE
-from onefold.settings.registry import Warehouse
 
 
 @dataclass(frozen=True)
@@ -39,11 +38,10 @@ class PlannedTable:
             for the events.
         version: the model, `1`, or `1r` and the hash of a recovery table; empty for the events.
         uri: the schema that the table is at; empty for the events.
-        columns: name and type of every column, those of the envelope included. For Parquet the types are BigQuery's, for
-            CSV they are Redshift's.
+        columns: name and type of every column, those of the envelope included; the types are the warehouse's.
         folder: where the files are, below the folder of the run.
-        paths: the path to the value of each column of the data, for CSV; of the events, the field of each column.
-        sources: the property of each column of the data, for Parquet.
+        paths: the path to the value of each column of the data, for Redshift; of the events, the field of each column.
+        sources: the property of each column of the data, for BigQuery.
         required: the columns of the data that are NOT NULL, in a table that another loader made.
         adopted: all columns of such a table as it was adopted, in their order; empty for a table that the loader makes.
         column: name and type of the column of events that gets the rows; None where they go to the table.
@@ -88,7 +86,7 @@ class ShredPlan:
     """All that a worker has to know.
 
     Attributes:
-        format: the format of the rows.
+        form: how the rows are written.
         input: the form of the records.
         tables: the tables; the first one is `events`.
         schemas: the schemas by URI.
@@ -99,7 +97,7 @@ class ShredPlan:
         is_wide: whether the entities of an event are columns of its row: see `wide`.
     """
 
-    format: FileFormat
+    form: RowFormat
     input: InputForm
     tables: tuple[PlannedTable, ...]
     schemas: Mapping[str, PlannedSchema]
@@ -121,6 +119,7 @@ def plan_shred(
     input: InputForm,  # noqa: A002
     started_at: datetime | None = None,
     unknown: Unknown = "bad_event",
+    warehouse: Warehouse | None = None,
 ) -> ShredPlan:
     """Return the plan of a run.
 
@@ -133,25 +132,27 @@ def plan_shred(
         input: the form of the records.
         started_at: the time of a self-describing event that does not say its own, with its zone; None where each one has to.
         unknown: what becomes of an entity whose schema is unknown or unusable.
+        warehouse: the warehouse that takes the rows; None for the one that the format implies.
     """
     names = table_names(registry.models)
-    warehouse: Warehouse = "redshift" if format == "csv" else "bigquery"
-    events = _events(format, registry.adopted.get((warehouse, None)))
-    plan = _Planner(format, registry, {name.table for name in names.values()}, events)
+    warehouse = warehouse or implied_warehouse(format)
+    events = _events(warehouse, registry.adopted.get((warehouse, None)))
+    plan = _Planner(warehouse, registry, {name.table for name in names.values()}, events)
     for model, versions in registry.models.items():
         plan.add(names[model], versions, registry.adopted.get((warehouse, model)))
-    kept = (_unknown_table(format),) if unknown == "keep_json" else ()
-    return ShredPlan(format, input, (*plan.tables, *kept), plan.schemas, started_at, plan.unusable, unknown)
+    kept = (_unknown_table(warehouse),) if unknown == "keep_json" else ()
+    form = RowFormat(warehouse, format)
+    return ShredPlan(form, input, (*plan.tables, *kept), plan.schemas, started_at, plan.unusable, unknown)
 
 
-def _unknown_table(format_: FileFormat) -> PlannedTable:
-    columns = (*_envelope(format_), *unknown_columns(format_))
+def _unknown_table(warehouse: Warehouse) -> PlannedTable:
+    columns = (*_envelope(warehouse), *unknown_columns(warehouse))
     return PlannedTable(UNKNOWN_TABLE, UNKNOWN_TABLE, "", "", columns, UNKNOWN_TABLE)
 
 
 class _Planner:
-    def __init__(self, format_: FileFormat, registry: Registry, names: Collection[str], events: PlannedTable) -> None:
-        self._format = format_
+    def __init__(self, warehouse: Warehouse, registry: Registry, names: Collection[str], events: PlannedTable) -> None:
+        self._warehouse = warehouse
         self._registry = registry
         self._names = {EVENTS, UNKNOWN_TABLE, *names}
         self.unusable = dict(registry.unusable)
@@ -159,7 +160,7 @@ class _Planner:
         self.schemas: dict[str, PlannedSchema] = {}
 
     def add(self, name: EventTableName, versions: Sequence[JsonSchema], adopted: AdoptedTable | None) -> None:
-        table = build_table(versions, "redshift" if self._format == "csv" else "bigquery", name.table)
+        table = build_table(versions, self._warehouse, name.table)
         recovered = {one.version: one for one in table.recovered}
         own = [one for one in versions if one.key.version not in recovered]
         if adopted:
@@ -237,17 +238,17 @@ class _Planner:
             self.schemas[schema.key.uri] = PlannedSchema(schema.key, schema.canonical, None, problem)
 
 
-def _events(format_: FileFormat, adopted: AdoptedTable | None) -> PlannedTable:
+def _events(warehouse: Warehouse, adopted: AdoptedTable | None) -> PlannedTable:
     """Return the table of the events.
 
     Args:
-        format_: the format of the rows.
+        warehouse: the warehouse that takes the rows.
         adopted: the table that another loader made, if there is one.
 
     Raises:
         SchemaConflict: a column cannot hold any value of its field, or identifies an event and is missing.
     """
-    columns = event_columns(format_)
+    columns = event_columns(warehouse)
     table = PlannedTable(EVENTS, EVENTS, "", "", columns, EVENTS, tuple((name,) for name, _ in columns))
     if adopted is None:
         return table
@@ -274,15 +275,15 @@ def _planned(
     key = table.key
     return replace(
         named,
-        columns=(*_envelope("csv" if isinstance(table, ModelTable) else "parquet"), *named_types(columns)),
+        columns=(*_envelope("redshift" if isinstance(table, ModelTable) else "bigquery"), *named_types(columns)),
         folder=f"vendor={key.vendor}/name={key.name}/format={key.format}/model={named.folder}",
         paths=tuple(column.path for column in columns if isinstance(column, ModelColumn)),
         sources=tuple(column.source for column in columns if isinstance(column, BigQueryColumn)),
     )
 
 
-def _envelope(format_: FileFormat) -> Iterator[tuple[str, str]]:
-    if format_ == "csv":
+def _envelope(warehouse: Warehouse) -> Iterator[tuple[str, str]]:
+    if warehouse == "redshift":
         return ((name, type_) for name, type_, _ in ENVELOPE)
     return ((column.name, str(column.type)) for column in bigquery_columns([]))
 

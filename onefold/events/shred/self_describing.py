@@ -6,12 +6,12 @@ import hashlib
 from datetime import UTC, datetime
 from typing import Any
 
+from onefold.core.shred_options import FileFormat
 from onefold.events.shred.bad_rows import BadEvent, EventProblem
 from onefold.events.shred.entities import entity_problems, read_text
 from onefold.events.shred.event import EntityData, Event, check_id, root_maker
 from onefold.events.shred.event_fields import EVENT_ID, EVENT_TIME
 from onefold.events.shred.values import DoesNotFit, utc_time
-from onefold.ports.event_tables import FileFormat
 
 RECORD = "record"
 """The place of the entity of a self-describing line: it is the whole record."""

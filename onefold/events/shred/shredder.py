@@ -45,8 +45,8 @@ class Shredder:
     def __init__(self, plan: ShredPlan) -> None:
         self._plan = plan
         self._read = reader_of(plan).read
-        self._make_root = root_maker(plan.format)
-        self._unknown_rows = UnknownRows(plan.format, plan.run)
+        self._make_root = root_maker(plan.form.format)
+        self._unknown_rows = UnknownRows(plan.form, plan.run)
         self._unknown_table = plan.unknown_table
         self._entities: dict[str, Entity] = {}
         self._recovery: dict[str, Entity] = {}
@@ -163,7 +163,7 @@ class Shredder:
             return self._unknown(uri)
         if schema.table is None:
             return EventProblem("no_table", f"{uri}: {schema.problem}")
-        entity = self._entities[uri] = Entity(schema, schema.table, self._plan.tables[schema.table], self._plan.format)
+        entity = self._entities[uri] = Entity(schema, schema.table, self._plan.tables[schema.table], self._plan.form)
         return entity
 
     def _recovered(self, uri: str, event: Event, data: Any) -> tuple[int, Row] | None:
@@ -176,7 +176,7 @@ class Shredder:
             return None
         entity = self._recovery.get(uri)
         if entity is None:
-            entity = Entity(schema, schema.recovery, self._plan.tables[schema.recovery], self._plan.format)
+            entity = Entity(schema, schema.recovery, self._plan.tables[schema.recovery], self._plan.form)
             self._recovery[uri] = entity
         try:
             return entity.table, entity.row(event, data)
@@ -208,6 +208,6 @@ class EventReader(Protocol):
 def reader_of(plan: ShredPlan) -> EventReader:
     """Return the reader of a plan's input form."""
     if plan.input == "self-describing":
-        return SelfDescribingReader(plan.format, plan.started_at)
+        return SelfDescribingReader(plan.form.format, plan.started_at)
     reader = EnrichedTsvReader if plan.input == "enriched-tsv" else EnrichedJsonReader
-    return reader(plan.format, plan.tables[0])
+    return reader(plan.form, plan.tables[0])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from onefold.core.shred_options import Warehouse
 from onefold.events.shred.bad_rows import Kind
-from onefold.ports.event_tables import FileFormat
 from onefold.ports.kept_entities import UNKNOWN_ENTITIES
 
 UNKNOWN_KINDS: frozenset[Kind] = frozenset({"unknown_schema", "newer_version", "no_table"})
@@ -21,12 +21,12 @@ written the row, as the manifest table of the loader names it. A row of a result
 (Data API, "Considerations"), so that `data` has a little less."""
 
 
-def unknown_columns(format_: FileFormat) -> tuple[tuple[str, str], ...]:
+def unknown_columns(warehouse: Warehouse) -> tuple[tuple[str, str], ...]:
     """Return name and type of the columns of the table of unknown entities after those of the envelope.
 
     Examples:
-        >>> unknown_columns("csv")[-1], unknown_columns("parquet")[0]
+        >>> unknown_columns("redshift")[-1], unknown_columns("bigquery")[0]
         (('data', 'VARCHAR(60000)'), ('schema_uri', 'STRING'))
     """
-    place = 0 if format_ == "csv" else 1
+    place = 0 if warehouse == "redshift" else 1
     return tuple((name, types[place]) for name, types in _COLUMNS.items())

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from onefold.events.registry.schema_key import SchemaKey
-from onefold.events.shred.csv_values import TAB, csv_converter, csv_field
+from onefold.events.shred.csv_values import TAB, csv_field
 from onefold.events.shred.entity import Row, ancestors, own_columns
 from onefold.events.shred.event import EntityData, Event
-from onefold.events.shred.parquet_values import parquet_converter
+from onefold.events.shred.row_format import RowFormat
 from onefold.events.shred.unknown import unknown_columns
 from onefold.events.shred.values import json_text
-from onefold.ports.event_tables import FileFormat
 
 
 class UnknownRows:
     """Makes rows of the table of unknown entities."""
 
-    def __init__(self, format_: FileFormat, run: str) -> None:
+    def __init__(self, form: RowFormat, run: str) -> None:
         """Choose the conversions.
 
         Args:
-            format_: the format of the rows.
+            form: how the rows are written.
             run: the address of the folder of the run.
         """
-        self._is_csv = format_ == "csv"
+        self._is_csv = form.is_csv
         self._run = run
-        converter: Callable[[str], Callable[[Any], Any]] = csv_converter if self._is_csv else parquet_converter
-        self._converters = [converter(type_) for _, type_ in unknown_columns(format_)]
+        self._converters = [form.converter(type_) for _, type_ in unknown_columns(form.warehouse)]
 
     def row(self, event: Event, entity: EntityData) -> Row:
         """Return the row of an entity.

@@ -15,7 +15,6 @@ from typing import Any
 from onefold.core.shred_options import InputForm, Unknown
 from onefold.events.registry.registry import Registry
 from onefold.events.shred.plan import PlannedTable, ShredPlan, plan_shred
-from onefold.ports.event_tables import FileFormat
 from onefold.schema.redshift_ddl import ENVELOPE
 from onefold.schema.types import Array, Field, Struct, parse_type
 
@@ -29,7 +28,6 @@ WideRow = tuple[tuple[Any, ...], Mapping[int, Any]]
 
 def plan_wide(
     registry: Registry,
-    format_: FileFormat,
     form: InputForm,
     started_at: datetime | None = None,
     unknown: Unknown = "bad_event",
@@ -38,13 +36,12 @@ def plan_wide(
 
     Args:
         registry: as for `plan_shred`. Tables of models that other loaders made get no rows, and that of the events does.
-        format_: Parquet.
         form: a form of enriched events.
         started_at: as for `plan_shred`.
         unknown: as for `plan_shred`.
     """
     adopted = {place: table for place, table in registry.adopted.items() if table.model is None}
-    plan = plan_shred(replace(registry, adopted=adopted), format_, form, started_at, unknown)
+    plan = plan_shred(replace(registry, adopted=adopted), "parquet", form, started_at, unknown)
     end = len(plan.tables) if plan.unknown_table is None else plan.unknown_table
     columns = [replace(table, column=column) for table in plan.tables[1:end] for column in _columns(table)]
     places = {uri: schema.table and 2 * schema.table - 1 for uri, schema in plan.schemas.items()}

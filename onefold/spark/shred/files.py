@@ -18,7 +18,7 @@ from onefold.events.shred.plan import PlannedTable, ShredPlan
 from onefold.events.shred.runs import BAD, IDS
 from onefold.events.shred.tally import BAD_ROWS, EVENT_IDS, Tally, WrittenFile
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.shred.form import FORMS, FileForm
+from onefold.spark.shred.form import FileForm, file_form
 
 FOLDER_COLUMNS = ("vendor", "name", "format", "model")
 """The columns by which Spark writes files into folders: the four parts of the folder of a table."""
@@ -69,7 +69,7 @@ def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tall
     Raises:
         TryAgain: a file is missing, or is not as its task wrote it.
     """
-    names, form = _names(run, plan, tally.files), FORMS[plan.format]
+    names, form = _names(run, plan, tally.files), file_form(plan.form)
     if names[BAD_ROWS]:
         _place_bad(spark, run, form, sum(one.bytes for one in tally.files if one.table == BAD_ROWS))
     if names[EVENT_IDS]:

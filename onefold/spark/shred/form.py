@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from onefold.core.shred_options import FileFormat
 from onefold.events.shred.csv_values import TAB
 from onefold.events.shred.duplicates import EventKey
-from onefold.ports.event_tables import FileFormat
+from onefold.events.shred.row_format import RowFormat
 
 
 @dataclass(frozen=True)
@@ -49,4 +50,17 @@ class FileForm:
 CSV = FileForm("csv", "none", "\n", 128, ".txt")
 # The last bytes of every file: https://parquet.apache.org/docs/file-format/, "File format", 2026-11.
 PARQUET = FileForm("parquet", "zstd", "PAR1", 1, ".parquet")
-FORMS = {form.name: form for form in (CSV, PARQUET)}
+# Redshift's documents do not name zstd ("Data files for queries in Amazon Redshift Spectrum", 2026-11).
+_SNAPPY = replace(PARQUET, compression="snappy")
+
+
+def file_form(rows: RowFormat) -> FileForm:
+    """Return the form of the files of rows.
+
+    Examples:
+        >>> file_form(RowFormat("bigquery", "parquet")).compression, file_form(RowFormat("redshift", "parquet")).compression
+        ('zstd', 'snappy')
+    """
+    if rows.is_csv:
+        return CSV
+    return _SNAPPY if rows.warehouse == "redshift" else PARQUET

@@ -29,7 +29,7 @@ from onefold.events.shred.tally import EVENT_IDS, Tally
 from onefold.events.shred.used_schemas import used_schemas
 from onefold.events.shred.wide import plan_wide, target_of
 from onefold.spark.shred.files import placed_tables
-from onefold.spark.shred.form import FORMS
+from onefold.spark.shred.form import file_form
 from onefold.spark.shred.named_schemas import named_schemas
 from onefold.spark.shred.output import Output
 from onefold.spark.shred.places import find_events, plain_address
@@ -69,12 +69,18 @@ def shred(spark: SparkSession, arguments: ShredArguments, read_registry: ReadReg
     copies = FolderCopies(output.folder, dry_run=arguments.dry_run)
     own = {SchemaKey.parse(DUPLICATE)} if arguments.duplicates_window else set()
     registry = read_registry(lambda: named_schemas(spark, arguments, started, files) | own, copies)
-    make = plan_wide if arguments.layout == "wide" else plan_shred
-    plan = make(registry, arguments.format, arguments.input, started, arguments.unknown)
+    plan = _plan(arguments, registry, started)
     if arguments.duplicates_window:
         _check_duplicate(plan)
     report = replace(report, unusable=plan.unusable, stale=registry.stale)
     return _Job(spark, arguments, output, registry, plan, started).run(files, report)
+
+
+def _plan(arguments: ShredArguments, registry: Registry, started: datetime) -> ShredPlan:
+    if arguments.layout == "wide":
+        return plan_wide(registry, arguments.input, started, arguments.unknown)
+    form = arguments.input, started, arguments.unknown, arguments.target_warehouse
+    return plan_shred(registry, arguments.file_format, *form)
 
 
 @dataclass(frozen=True)
@@ -163,8 +169,8 @@ class _Job:
             raise TryAgain(f"{self.output.folder.uri}, run {run}: {shown_list(problems, joint='; ')}: start the job again")
         manifest = RunManifest(
             run=run,
-            format=self.plan.format,
-            compression=FORMS[self.plan.format].compression,
+            format=self.plan.form.format,
+            compression=file_form(self.plan.form).compression,
             registry=",".join(plain_address(address) for address in self.arguments.registry),
             inputs=tuple(files),
             schemas=used_schemas(self.registry, tally.schemas),
@@ -177,6 +183,7 @@ class _Job:
             bad_entities=dict(sorted(tally.bad_entities.items())),
             retried=tally.retried,
             duplicates=self._duplicates(tally),
+            warehouse=self.plan.form.warehouse,
         )
         self.output.finish(manifest)
         known = self.output.reasons_since(self.started - KNOWN_FOR)

@@ -57,7 +57,7 @@ def named_schemas(
     """
     named = problems_of_names(files)
     named |= problems_of_ends(spark, not_taken(files, named))
-    form = plan_shred(Registry({}, ""), arguments.format, arguments.input, started)
+    form = plan_shred(Registry({}, ""), arguments.file_format, arguments.input, started)
     found, _, _ = with_readable(not_taken(files, named), lambda some: _collect(spark, form, some))
     return found or frozenset()
 

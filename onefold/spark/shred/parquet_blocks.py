@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.tally import BAD_ROWS, EVENT_IDS
-from onefold.schema.types import Array, Struct, Type, parse_type
+from onefold.spark.shred.arrow_types import arrow_schema
 from onefold.spark.shred.blocks import EventBlock
-from onefold.spark.shred.form import PARQUET
+from onefold.spark.shred.form import PARQUET, file_form
 
 FILE_BYTES, GROUP_ROWS = 64 << 20, 65_536
 """The bytes from which a file is complete, and the rows of a row group."""
@@ -23,30 +23,6 @@ _OWN = {
     EVENT_IDS: pa.schema([pa.field("event_id", pa.string()), pa.field("fingerprint", pa.string())]),
 }
 """The columns of what is no table."""
-_SCALARS = {
-    "STRING": pa.string(), "JSON": pa.string(), "BYTES": pa.binary(), "BOOL": pa.bool_(), "INT64": pa.int64(),
-    "FLOAT64": pa.float64(), "NUMERIC": pa.decimal128(38, 9), "BIGNUMERIC": pa.decimal256(76, 38), "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us", tz="UTC"),
-}  # fmt: skip
-
-
-def arrow_type(type_: Type) -> pa.DataType:
-    """Return the type of Arrow that holds the values of a type of BigQuery.
-
-    Examples:
-        >>> arrow_type(parse_type("ARRAY<INT64>"))
-        ListType(list<element: int64>)
-    """
-    if isinstance(type_, Array):
-        return pa.list_(pa.field("element", arrow_type(type_.element)))
-    if isinstance(type_, Struct):
-        return pa.struct([pa.field(field.name, arrow_type(field.type)) for field in type_.fields])
-    return _SCALARS[str(type_)]
-
-
-def arrow_schema(columns: Iterable[tuple[str, str]]) -> pa.Schema:
-    """Return columns as Arrow has them; all may be NULL, since a load job refuses others for columns that may."""
-    return pa.schema([pa.field(name, arrow_type(parse_type(type_))) for name, type_ in columns])
 
 
 @dataclass
@@ -54,6 +30,7 @@ class _File:
     """A file that is being written, and the rows that are no row group yet."""
 
     schema: pa.Schema
+    compression: str
     number: int = 0
     places: frozenset[int] = frozenset()
     rows: int = 0
@@ -67,7 +44,7 @@ class _File:
 
     def flush(self) -> None:
         if self.writer is None:
-            self.writer = pq.ParquetWriter(self.buffer, self.schema, compression=PARQUET.compression)
+            self.writer = pq.ParquetWriter(self.buffer, self.schema, compression=self.compression)
         self.rows += self.waiting_rows
         self.writer.write_table(pa.Table.from_batches(self.waiting, self.schema), row_group_size=GROUP_ROWS)
         self.waiting = []
@@ -84,6 +61,8 @@ class ParquetBlocks:
 
     def __init__(self, plan: ShredPlan) -> None:
         self._tables = plan.tables
+        self._warehouse = plan.form.warehouse
+        self._compression = file_form(plan.form).compression
         self._is_wide = plan.is_wide
         self._files: dict[int, _File] = {}
 
@@ -106,13 +85,14 @@ class ParquetBlocks:
             file.flush()
         if file.buffer.tell() >= FILE_BYTES:
             yield file.take(table)
-            self._files[table] = _File(file.schema, file.number + 1, file.places)
+            self._files[table] = _File(file.schema, self._compression, file.number + 1, file.places)
 
     def _file(self, table: int, places: frozenset[int], number: int = 0) -> _File:
         if table in _OWN:
-            return _File(_OWN[table])
+            return _File(_OWN[table], self._compression)
         wide = [column for place in sorted(places) if (column := self._tables[place].column)]
-        return _File(arrow_schema((*self._tables[table].columns, *wide)), number, places)
+        schema = arrow_schema((*self._tables[table].columns, *wide), self._warehouse)
+        return _File(schema, self._compression, number, places)
 
     def rest(self) -> Iterator[EventBlock]:
         """Yield what is left."""

@@ -111,7 +111,7 @@ class Worker:
                 yield text, new_id
 
     def _blocks(self, found: Iterable[Mapping[int, list[Any]]]) -> Iterator[EventBlock]:
-        blocks: Blocks = TextBlocks() if self.plan.format == "csv" else ParquetBlocks(self.plan)
+        blocks: Blocks = TextBlocks() if self.plan.form.is_csv else ParquetBlocks(self.plan)
         for rows in found:
             for table, some in rows.items():
                 yield from blocks.add(table, some)

@@ -21,7 +21,7 @@ from onefold.spark.io.arrow import map_in_arrow
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.shred.duplicates import decide
 from onefold.spark.shred.files import FOLDER_COLUMNS, OWN_FOLDERS, staged_parts
-from onefold.spark.shred.form import FORMS
+from onefold.spark.shred.form import file_form
 from onefold.spark.shred.places import hadoop_address
 from onefold.spark.shred.quarantine import DamagedFile
 from onefold.spark.shred.worker import DATA, NUMBER, Worker
@@ -101,7 +101,7 @@ def write_run(
         DamagedFile: the content of a file cannot be read.
         InvalidInput: a file cannot be read for another reason.
     """
-    form = FORMS[plan.format]
+    form = file_form(plan.form)
     tallies = spark.sparkContext.accumulator(Tally(), _Tallies())
     with unread_file_named(spark, inputs):
         blocks = _blocks(spark, plan, inputs, tallies, earlier, dry_run=False)
@@ -183,7 +183,7 @@ def _blocks(
     """
     folders = {number: table.folder for number, table in enumerate(plan.tables)} | OWN_FOLDERS
     parts = {number: staged_parts(folder) for number, folder in folders.items()}
-    worker = Worker(plan, FORMS[plan.format], parts, tallies.add, dry_run, decided=earlier is not None)
+    worker = Worker(plan, file_form(plan.form), parts, tallies.add, dry_run, decided=earlier is not None)
     records = read_records(spark, inputs)
     decided = records if earlier is None else decide(spark, plan, records, earlier)
     return map_in_arrow(decided, worker.run, _RESULT)

@@ -55,7 +55,7 @@ def batch(bodies: Iterable[str]) -> dict[str, Any]:
 
 def again(*bodies: str, warehouse: MemoryWarehouse | None = None, first: bytes = manifest(FIRST)) -> list[str]:
     """Handle messages, and return those that are delivered again."""
-    loader = Loader(FolderRuns(RUNS, Objects(first)), warehouse or MemoryWarehouse(MemoryTables(), format="csv"))
+    loader = Loader(FolderRuns(RUNS, Objects(first)), warehouse or MemoryWarehouse(MemoryTables(), warehouse="redshift"))
     handled: Mapping[str, Any] = QueueHandler(loader, lambda: NOW).handle(batch(bodies))
     return [one["itemIdentifier"] for one in handled["batchItemFailures"]]
 
@@ -66,7 +66,7 @@ def lines(capsys: pytest.CaptureFixture[str], event: str) -> list[dict[str, Any]
 
 
 def test_a_message_about_one_run_has_all_finished_runs_loaded(capsys: pytest.CaptureFixture[str]) -> None:
-    warehouse = MemoryWarehouse(MemoryTables(), format="csv")
+    warehouse = MemoryWarehouse(MemoryTables(), warehouse="redshift")
     assert again(about(FIRST), warehouse=warehouse) == []
     assert warehouse.state.done == {(f"{RUNS}/run={FIRST}", ""), (f"{RUNS}/run={SECOND}", "")}
     assert [line["run"] for line in lines(capsys, "run_loaded")] == [f"{RUNS}/run={FIRST}", f"{RUNS}/run={SECOND}"]
@@ -109,7 +109,7 @@ class Broken(MemoryWarehouse):
 
 
 def broken(error: Exception) -> Broken:
-    warehouse = Broken(MemoryTables(), format="csv")
+    warehouse = Broken(MemoryTables(), warehouse="redshift")
     warehouse.error = error
     return warehouse
 

@@ -123,12 +123,12 @@ def test_a_column_made_longer_by_hand_stays_so(redshift_scene: RedshiftScene) ->
     assert redshift_scene.columns() == [("zip", "VARCHAR(5000)")]
 
 
-def test_files_of_another_format_are_refused(redshift_scene: RedshiftScene) -> None:
+def test_rows_for_another_warehouse_are_refused(redshift_scene: RedshiftScene) -> None:
     table = click_table("1-0-0", [("id", "INT64")])
     redshift_scene.write(0, [(table, [{"id_": "a"}])], format="parquet")
     redshift_scene.shred(1, "1-0-0", [ID], {"id_": "b", "id": 2})
     first, second = states(redshift_scene.load())
-    assert "has parquet files, and dev.atomic takes csv: shred with --format csv" in first
+    assert "has rows for bigquery, and dev.atomic is in redshift: shred with --warehouse redshift" in first
     assert second == "loaded"
 
 

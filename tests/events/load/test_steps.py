@@ -227,7 +227,7 @@ def test_files_in_csv_are_refused(events: EventScene) -> None:
     (report,) = events.load()
     assert report.state == "refused"
     assert "has csv files" in str(report.error)
-    assert "--format parquet" in str(report.error)
+    assert "--warehouse bigquery" in str(report.error)
 
 
 def test_a_run_with_bad_events_only_is_finished(events: EventScene) -> None:

@@ -16,13 +16,13 @@ from support.shred_scene import CLICK, ID, entity
 from support.shredded_runs import NOON, envelope, write_run
 
 from onefold.adapters.s3 import S3Objects
+from onefold.core.shred_options import FileFormat
 from onefold.events.registry.json_schema import parse_schema
 from onefold.events.shred.bad_entity import parse_bad_entity
 from onefold.events.shred.manifest import ShreddedTable
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredder
 from onefold.events.shred.unknown import UNKNOWN_TABLE
-from onefold.ports.event_tables import FileFormat
 
 RUN = "2026-11-23-08-00-00"
 USER = {"schema": "iglu:com.acme/user/jsonschema/1-0-0", "data": {"name": 'a\t"b" \\N', "ids": [1, None]}}

@@ -9,11 +9,11 @@ import pytest
 from support.shred_events import parsed, registry_of
 from support.shred_scene import INTEGER, TEXT, cells, entity, shred
 
+from onefold.core.shred_options import FileFormat
 from onefold.events.registry.adopted import AdoptedTable, adopted_text, parse_adopted
 from onefold.events.registry.column_mapping import TableColumn
 from onefold.events.registry.legacy_table import LegacyTable, adopt
 from onefold.events.shred.plan import ShredPlan, plan_shred
-from onefold.ports.event_tables import FileFormat
 from onefold.schema.redshift_ddl import ENVELOPE
 from onefold.settings.registry import Warehouse
 

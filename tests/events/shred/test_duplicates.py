@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.shred_events import parsed
 from support.shred_scene import CLICK, ID, PAGE, cells, contexts, enriched, entity, plan
 
-from onefold.core.shred_options import InputForm
+from onefold.core.shred_options import FileFormat, InputForm
 from onefold.events.shred.bad_rows import BadRow
 from onefold.events.shred.duplicates import (
     DUPLICATE,
@@ -28,7 +28,6 @@ from onefold.events.shred.duplicates import (
 from onefold.events.shred.event_fields import EVENT_FIELDS
 from onefold.events.shred.manifest import FORMATS
 from onefold.events.shred.shredder import Shredder
-from onefold.ports.event_tables import FileFormat
 
 FORMS: tuple[InputForm, ...] = ("enriched-tsv", "enriched-json")
 DELIVERY = [

@@ -15,6 +15,7 @@ from support.iglu_central import documents, imported, models, needs_the_part, ru
 from support.schema_data import data_of, wrong_data_of
 from support.typed_rows import csv_differing, csv_unfit, parquet_fits, parquet_values, same_cell
 
+from onefold.core.shred_options import FileFormat
 from onefold.events.registry.ddl import TARGETS, build_table, create_statements
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.registry import Registry
@@ -22,7 +23,6 @@ from onefold.events.shred.bad_rows import BadRow
 from onefold.events.shred.manifest import FORMATS
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredded, Shredder
-from onefold.ports.event_tables import FileFormat
 
 pytestmark = needs_the_part
 START = datetime(2026, 11, 23, 8, tzinfo=UTC)

@@ -18,10 +18,9 @@ from support.shred_scene import (
     unstruct,
 )
 
-from onefold.core.shred_options import InputForm
+from onefold.core.shred_options import FileFormat, InputForm
 from onefold.events.shred.bad_rows import BadRow
 from onefold.events.shred.event_fields import EVENT_FIELDS, FORMER_FIELDS
-from onefold.ports.event_tables import FileFormat
 
 
 @pytest.mark.parametrize("form", ["enriched-tsv", "enriched-json"])

@@ -16,7 +16,7 @@ blocks = pytest.importorskip("onefold.spark.shred.parquet_blocks")
 
 
 def test_rows_with_other_columns_begin_another_file_and_rows_with_fewer_do_not() -> None:
-    made = plan_wide(registry_of(CLICK, PAGE), "parquet", "enriched-tsv")
+    made = plan_wide(registry_of(CLICK, PAGE), "enriched-tsv")
     shred, rows = Shredder(made).shred, WideRows(made.tables)
     events = [
         rows.row(shred(enriched("enriched-tsv", app_id=str(number), contexts=contexts(*entities))).rows)

@@ -12,9 +12,9 @@ import pytest
 from support.shred_events import data_of, document, line, parsed, registry_of
 from support.shred_oracle import csv_cells, fits, flat, same_csv, same_parquet, snake
 
+from onefold.core.shred_options import FileFormat
 from onefold.events.shred.plan import PlannedTable, plan_shred
 from onefold.events.shred.shredder import Shredded, Shredder
-from onefold.ports.event_tables import FileFormat
 from onefold.schema.types import Array, Struct, Type, parse_type
 
 START = datetime(2026, 11, 23, 8, tzinfo=UTC)

@@ -22,9 +22,9 @@ from support.shred_scene import (
     shred,
 )
 
+from onefold.core.shred_options import FileFormat
 from onefold.events.registry.columns import ENVELOPE
 from onefold.events.shred.manifest import FORMATS
-from onefold.ports.event_tables import FileFormat
 
 
 def test_a_row_begins_with_its_schema_and_its_event() -> None:

@@ -8,10 +8,10 @@ import pytest
 from support.shred_events import parsed
 from support.shred_scene import INTEGER, TEXT, entity, plan, shred
 
+from onefold.core.shred_options import FileFormat
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.shred.manifest import FORMATS
 from onefold.events.shred.plan import PlannedTable, ShredPlan
-from onefold.ports.event_tables import FileFormat
 
 
 def schema(vendor: str, name: str, version: str = "1-0-0", of: object = TEXT) -> JsonSchema:

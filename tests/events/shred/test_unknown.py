@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from support.shred_events import parsed, registry_of
 from support.shred_scene import CLICK, ID, PAGE, cells, contexts, enriched, entity, plan, shred, unstruct
 
-from onefold.core.shred_options import UNKNOWN, Unknown
+from onefold.core.shred_options import UNKNOWN, FileFormat, Unknown
 from onefold.events.shred.bad_entity import parse_bad_entity
 from onefold.events.shred.manifest import FORMATS
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredded
 from onefold.events.shred.unknown import UNKNOWN_TABLE
-from onefold.ports.event_tables import FileFormat
 
 USER = {"schema": "iglu:com.acme/user/jsonschema/1-0-0", "data": {"name": 'a\t"b"', "price": 1.10}}
 USERS = parsed({"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}}, name="user")

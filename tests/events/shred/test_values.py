@@ -14,7 +14,7 @@ from onefold.events.shred.json_reader import Unreadable, read_json
 from onefold.events.shred.parquet_values import parquet_converter
 from onefold.events.shred.values import DoesNotFit, decimal_number
 from onefold.schema.types import parse_type
-from onefold.spark.shred.parquet_blocks import arrow_type
+from onefold.spark.shred.arrow_types import arrow_type
 
 CSV: list[tuple[str, str, str | None]] = [
     ("SMALLINT", "32767", "32767"),

@@ -28,7 +28,7 @@ EMPTY = parsed({"type": "object", "properties": {}}, name="nothing")
 
 
 def plan(*schemas: JsonSchema, unknown: Unknown = "bad_event") -> ShredPlan:
-    return plan_wide(registry_of(*schemas), "parquet", "enriched-tsv", START, unknown)
+    return plan_wide(registry_of(*schemas), "enriched-tsv", START, unknown)
 
 
 def columns(made: ShredPlan) -> dict[str, str]:
@@ -112,7 +112,7 @@ def test_a_wide_table_of_another_loader_is_adopted_and_one_of_a_model_gets_no_ro
     own = adopt_events("bigquery", found)
     of_model = replace(own.table, model=CLICK.key.model_key, table="atomic.clicks")
     adopted = {(one.warehouse, one.model): one for one in (own.table, of_model)}
-    made = plan_wide(replace(registry_of(CLICK), adopted=adopted), "parquet", "enriched-tsv")
+    made = plan_wide(replace(registry_of(CLICK), adopted=adopted), "enriched-tsv")
     events = made.tables[0]
     assert (events.adopted, [name for name, _ in events.columns]) == (tuple(names), ["collector_tstamp", "event_id"])
     assert columns(made)[column[0]] == "ARRAY<STRUCT<_schema_version STRING, id INT64, label STRING>>"
@@ -138,7 +138,8 @@ def test_an_entity_that_an_earlier_run_has_set_apart_stays_so_with_the_reason() 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ({"format": "csv"}, "expected --format parquet"),
+        ({"format": "csv"}, "expected --warehouse bigquery"),
+        ({"warehouse": "redshift"}, "expected --warehouse bigquery"),
         ({"input": "self-describing"}, "expected enriched events"),
         ({"unknown": "bad_entity"}, "expected --unknown bad_event or keep_json"),
     ],

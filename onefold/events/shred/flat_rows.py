@@ -1,4 +1,4 @@
-"""Rows of the tables as lines of CSV."""
+"""Rows of flat columns, as Redshift has them: the fields of a line of CSV, or values for Parquet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from onefold.events.registry.leaves import Path, is_nested, leaves
 from onefold.events.registry.subschemas import Json
-from onefold.events.shred.csv_values import NULL, Convert, csv_converter, surely_fitting
+from onefold.events.shred.redshift_values import Convert, surely_fitting
+from onefold.events.shred.row_format import RowFormat
 from onefold.events.shred.values import DoesNotFit
 
 _NOTHING: dict[Any, Any] = {}
@@ -18,7 +19,7 @@ _Column = tuple[int, Any, int, Convert]
 """The place of the object that has the value, its key there, the length up to which a text fits, and the conversion."""
 
 
-class CsvRows:
+class FlatRows:
     """The rows of one version of a schema: what its data has for each column of the table.
 
     A column that the version does not have is NULL, even where the data has a property of that name: the version does not
@@ -26,31 +27,39 @@ class CsvRows:
     """
 
     def __init__(
-        self, schema: Json, columns: Sequence[tuple[str, str]], paths: Sequence[Path], required: Collection[str] = ()
+        self,
+        form: RowFormat,
+        schema: Json,
+        columns: Sequence[tuple[str, str]],
+        paths: Sequence[Path],
+        required: Collection[str] = (),
     ) -> None:
         """Choose the place and the conversion of each column.
 
         Args:
+            form: how the rows are written.
             schema: the version of the schema.
             columns: name and type of each column of the data.
             paths: the path to the value of each column.
             required: the columns that are NOT NULL.
         """
         unions = {leaf.path: is_nested(leaf.schema) for leaf in leaves(schema)}
+        self._form, self._null = form, form.null
         self._names = [name for name, _ in columns]
         self._required = [number for number, name in enumerate(self._names) if name in required]
         self._parents: list[tuple[int, str]] = []
         self._places: dict[Path, int] = {(): 0}
         typed = [(type_, path) for (_, type_), path in zip(columns, paths, strict=True)]
-        self._careful = [self._column(type_, path, unions, plain=False) for type_, path in typed]
+        self._careful = [self._column(type_, path, unions, plain=not form.is_csv) for type_, path in typed]
         self._plain = [self._column(type_, path, unions, plain=True) for type_, path in typed]
 
     def _column(self, type_: str, path: Path, unions: dict[Path, bool], plain: bool) -> _Column:
-        convert = csv_converter(type_, plain)
+        convert = self._form.converter(type_, plain)
         if path not in unions:
             return 0, _ABSENT, -1, convert
         place = self._place(path[:-1])
-        return place, path[-1], surely_fitting(type_) if plain else -1, _unless_object(convert) if unions[path] else convert
+        whole = self._unless_object(convert) if unions[path] else convert
+        return place, path[-1], surely_fitting(type_) if plain else -1, whole
 
     def _place(self, path: Path) -> int:
         if path not in self._places:
@@ -58,8 +67,8 @@ class CsvRows:
             self._places[path] = len(self._parents)
         return self._places[path]
 
-    def fields(self, data: Any, plain: bool) -> list[str]:
-        """Return the fields of valid data.
+    def fields(self, data: Any, plain: bool) -> list[Any]:
+        """Return the fields of a line, or the values, of valid data.
 
         Args:
             data: the data.
@@ -68,16 +77,16 @@ class CsvRows:
         Raises:
             DoesNotFit: a column cannot hold its value.
         """
-        gets = self._gets(data)
+        gets, null = self._gets(data), self._null
         fields = [
-            NULL
+            null
             if (value := gets[place](name)) is None
             else value
             if type(value) is str and len(value) <= surely
             else convert(value)
             for place, name, surely, convert in (self._plain if plain else self._careful)
         ]
-        if self._required and any(fields[number] == NULL for number in self._required):
+        if self._required and any(fields[number] == null for number in self._required):
             raise DoesNotFit("a column is NOT NULL, and has no value")
         return fields
 
@@ -87,11 +96,11 @@ class CsvRows:
         for number, (column, (place, name, _, convert)) in enumerate(zip(self._names, self._careful, strict=True)):
             value = gets[place](name)
             try:
-                field = NULL if value is None else convert(value)
+                field = self._null if value is None else convert(value)
             except DoesNotFit as error:
                 yield f"{column}: {error}"
             else:
-                if field == NULL and number in self._required:
+                if field == self._null and number in self._required:
                     yield f"{column}: the column is NOT NULL, and there is no value"
 
     def _gets(self, data: Any) -> list[Any]:
@@ -102,7 +111,6 @@ class CsvRows:
             gets.append((value if type(value) is dict else _NOTHING).get)
         return gets
 
-
-def _unless_object(convert: Convert) -> Convert:
-    """Return the conversion of a union's own column: the properties of an object have columns of their own."""
-    return lambda value: NULL if type(value) is dict else convert(value)
+    def _unless_object(self, convert: Convert) -> Convert:
+        """Return the conversion of a union's own column: the properties of an object have columns of their own."""
+        return lambda value: self._null if type(value) is dict else convert(value)
