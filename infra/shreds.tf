@@ -30,16 +30,16 @@ locals {
           {
             events            = shred.events
             output            = shred.output
-            format            = shred.format
             input             = shred.input
             unknown           = shred.unknown
             duplicates-window = shred.duplicates_window
             bad-percent       = shred.bad_percent
           },
-          # A launcher of an earlier release knows no layout and one registry, and needs no more for what is usual.
+          # A launcher of an earlier release knows no layout, no warehouse and one registry, and needs no more for what is usual.
           { for name, value in { layout = shred.layout } : name => value if value != "tables" },
           { for place in length(shred.registries) == 1 ? shred.registries : [] : "registry" => place },
           { for name in length(shred.registries) > 1 ? ["registry"] : [] : name => shred.registries },
+          { for name, value in { warehouse = shred.warehouse, format = shred.format } : name => value if value != null },
         )
       })
     }

@@ -406,12 +406,13 @@ variable "stream_network" {
 }
 
 variable "shreds" {
-  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `format` is csv or parquet, `input` self-describing, enriched-tsv or enriched-json. `registries`: the folders of registries, or a resolver's file, in the order in which they are asked; `registry`: one alone, that of `schema_registry` by default; `unknown`: what becomes of an entity whose schema is unknown, bad_event (the default), bad_entity or keep_json; `layout`: tables (the default), or wide for wide columns of events; `duplicates_window`: the days in which each event is taken once, 0 (the default) for all events; `bad_percent`: the share of bad events that is an alarm; `schedule`: when (cron), every hour by default."
+  description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `warehouse` is bigquery or redshift, `format` parquet, or for Redshift csv (the default) or parquet, `input` self-describing, enriched-tsv or enriched-json. `registries`: the folders of registries, or a resolver's file, in the order in which they are asked; `registry`: one alone, that of `schema_registry` by default; `unknown`: what becomes of an entity whose schema is unknown, bad_event (the default), bad_entity or keep_json; `layout`: tables (the default), or wide for wide columns of events; `duplicates_window`: the days in which each event is taken once, 0 (the default) for all events; `bad_percent`: the share of bad events that is an alarm; `schedule`: when (cron), every hour by default."
   type = map(object({
     events            = list(string)
     output            = string
-    format            = string
     input             = string
+    warehouse         = optional(string)
+    format            = optional(string)
     registry          = optional(string)
     registries        = optional(list(string), [])
     unknown           = optional(string, "bad_event")
@@ -440,16 +441,21 @@ variable "shreds" {
     error_message = "shreds: folders must be at most ten levels deep: a right on a folder names each level."
   }
   validation {
-    condition     = alltrue([for shred in values(var.shreds) : contains(["csv", "parquet"], shred.format) && contains(["self-describing", "enriched-tsv", "enriched-json"], shred.input)])
-    error_message = "shreds: format must be csv or parquet, and input self-describing, enriched-tsv or enriched-json."
+    condition     = alltrue([for shred in values(var.shreds) : contains(["self-describing", "enriched-tsv", "enriched-json"], shred.input)])
+    error_message = "shreds: input must be self-describing, enriched-tsv or enriched-json."
+  }
+  # A format without a warehouse names one, as it did before a warehouse was a choice of its own.
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : contains(["bigquery-", "bigquery-parquet", "redshift-", "redshift-csv", "redshift-parquet", "-csv", "-parquet"], "${shred.warehouse == null ? "" : shred.warehouse}-${shred.format == null ? "" : shred.format}")])
+    error_message = "shreds: warehouse must be bigquery or redshift, and format parquet, or for redshift csv or parquet."
   }
   validation {
     condition     = alltrue([for shred in values(var.shreds) : contains(["bad_event", "bad_entity", "keep_json"], shred.unknown)])
     error_message = "shreds: unknown must be bad_event, bad_entity or keep_json."
   }
   validation {
-    condition     = alltrue([for shred in values(var.shreds) : shred.layout == "tables" || (shred.layout == "wide" && shred.format == "parquet" && shred.input != "self-describing" && shred.unknown != "bad_entity")])
-    error_message = "shreds: layout must be tables or wide; wide goes with parquet, enriched events, and unknown bad_event or keep_json."
+    condition     = alltrue([for shred in values(var.shreds) : shred.layout == "tables" || (shred.layout == "wide" && (shred.warehouse == "bigquery" || (shred.warehouse == null && shred.format == "parquet")) && shred.input != "self-describing" && shred.unknown != "bad_entity")])
+    error_message = "shreds: layout must be tables or wide; wide goes with bigquery, enriched events, and unknown bad_event or keep_json."
   }
   validation {
     condition     = alltrue([for shred in values(var.shreds) : shred.registry == null ? var.schema_registry != null || length(shred.registries) > 0 : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*$", shred.registry))])

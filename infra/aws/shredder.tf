@@ -21,7 +21,7 @@ locals {
         EntryPointArguments = concat(
           ["--events"], local.shred.events, ["--registry"], local.shred.registries,
           [
-            "--output=${local.runs}", "--format=csv", "--input=${local.shred.input}",
+            "--output=${local.runs}", "--warehouse=redshift", "--format=${local.shred.format}", "--input=${local.shred.input}",
             "--unknown=${local.shred.unknown}", "--bad-percent=${local.shred.bad_percent}",
           ],
         )

@@ -110,6 +110,7 @@ variable "shred" {
     events      = list(string)
     registries  = list(string)
     input       = optional(string, "enriched-tsv")
+    format      = optional(string, "csv")
     unknown     = optional(string, "bad_event")
     bad_percent = optional(number, 5)
     schedule    = optional(string, "rate(1 hour)")
@@ -131,6 +132,10 @@ variable "shred" {
   validation {
     condition     = var.shred == null || contains(["self-describing", "enriched-tsv", "enriched-json"], try(var.shred.input, ""))
     error_message = "shred.input must be self-describing, enriched-tsv or enriched-json."
+  }
+  validation {
+    condition     = var.shred == null || contains(["csv", "parquet"], try(var.shred.format, ""))
+    error_message = "shred.format must be csv or parquet."
   }
   validation {
     condition     = var.shred == null || contains(["bad_event", "bad_entity", "keep_json"], try(var.shred.unknown, ""))

@@ -12,11 +12,16 @@ from support.redshift_runs import event_table, stored
 from support.redshift_server import SCHEMA, RedshiftServer
 
 from onefold.core.errors import OnefoldError, TryAgain
+from onefold.core.shred_options import FileFormat
 from onefold.ports.event_tables import LoadResult
 
+FORMATS: tuple[FileFormat, ...] = ("csv", "parquet")
 
-def test_two_loaders_at_once_load_a_run_once(redshift: RedshiftServer) -> None:
-    loads = [stored(1, event_table(f"com_acme_{name}_1", n="INT"), [{"id_": name, "n": 1}]) for name in "abc"]
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_two_loaders_at_once_load_a_run_once(redshift: RedshiftServer, format_: FileFormat) -> None:
+    tables = {name: event_table(f"com_acme_{name}_1", n="INT") for name in "abc"}
+    loads = [stored(1, table, [{"id_": name, "n": 1}], format_=format_) for name, table in tables.items()]
     results: list[Sequence[LoadResult] | OnefoldError] = []
 
     def work() -> None:
@@ -64,8 +69,9 @@ def test_a_loader_that_waits_for_the_lock_sees_what_the_first_has_recorded(redsh
 
 
 @pytest.mark.long
-def test_a_run_that_is_killed_before_any_call_is_finished_by_the_next(redshift: RedshiftServer) -> None:
-    load = stored(1, TABLE, [{"id_": "a", "n": 1}])
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_run_that_is_killed_before_any_call_is_finished_by_the_next(redshift: RedshiftServer, format_: FileFormat) -> None:
+    load = stored(1, TABLE, [{"id_": "a", "n": 1}], format_=format_)
     number = 0
     while _dies_at(redshift, number, lambda: load_all([load])):
         assert rows(redshift) == [("a", 1, None)]
@@ -128,9 +134,10 @@ def test_an_api_that_stays_busy_is_left_for_later(redshift: RedshiftServer) -> N
         warehouse().prepare()
 
 
+@pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("error", ["1023 DETAIL: Serializable isolation violation on table", "deadlock detected"])
-def test_a_transaction_that_redshift_gave_up_is_run_again(redshift: RedshiftServer, error: str) -> None:
-    load = stored(1, TABLE, [{"id_": "a", "n": 1}])
+def test_a_transaction_that_redshift_gave_up_is_run_again(redshift: RedshiftServer, error: str, format_: FileFormat) -> None:
+    load = stored(1, TABLE, [{"id_": "a", "n": 1}], format_=format_)
     to = warehouse()
     to.prepare()
     to.create(TABLE)

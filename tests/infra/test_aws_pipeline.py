@@ -163,7 +163,9 @@ def test_the_job_gets_the_arguments_that_it_knows(values: Path) -> None:
         ("s3://acme-registry", "https://iglu.acme.com"),
         f"s3://{BUCKET}/shredded",
     )
-    assert (arguments.format, arguments.input) == ("csv", "enriched-tsv")
+    assert (arguments.warehouse, arguments.format, arguments.input) == ("redshift", "csv", "enriched-tsv")
+    in_parquet = value(values, "local.start_job", shred=SHRED.replace("{", '{ format = "parquet",', 1))
+    assert "--format=parquet" in in_parquet["JobDriver"]["SparkSubmit"]["EntryPointArguments"]
     assert (arguments.unknown, arguments.bad_percent) == ("bad_event", 5)
     code = f"s3://{BUCKET}/code/v1"
     assert submit["EntryPoint"] == f"{code}/shred.py"

@@ -18,6 +18,7 @@ from support.redshift_server import SCHEMA, RedshiftServer
 from support.shred_oracle import time_of
 
 from onefold.adapters.folder_objects import FolderObjects
+from onefold.core.shred_options import FileFormat
 from onefold.events.registry.adopted import read_adopted
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.registry import Registry
@@ -80,20 +81,27 @@ def event(schema: JsonSchema, data: Any, id_: str) -> dict[str, Any]:
     return {"schema": schema.key.uri, "data": data, "event_id": id_, "collector_tstamp": "2026-11-23T08:00:00Z"}
 
 
-def shred_run(scene: RedshiftScene, second: int, registry: Registry, events: Sequence[dict[str, Any]]) -> list[str]:
+def shred_run(
+    scene: RedshiftScene,
+    second: int,
+    registry: Registry,
+    events: Sequence[dict[str, Any]],
+    format_: FileFormat = "csv",
+) -> list[str]:
     """Write a run of events, and return the reasons of its bad rows."""
-    plan = plan_shred(registry, "csv", "self-describing")
+    plan = plan_shred(registry, format_, "self-describing", warehouse="redshift")
     shredder = Shredder(plan)
-    lines: dict[int, list[str]] = defaultdict(list)
+    rows: dict[int, list[Any]] = defaultdict(list)
     bad: list[str] = []
     for one in events:
         found = shredder.shred(json.dumps(one))
         bad += [str(found.bad)] if found.bad else []
         for place, row in found.rows:
-            lines[place].append(f"{row}\n")
-    tables = [(_table(plan.tables[place]), rows) for place, rows in lines.items()]
+            rows[place].append(f"{row}\n" if format_ == "csv" else row)
+    tables = [(_table(plan.tables[place]), some) for place, some in rows.items()]
     counted = {"bad": {"does_not_fit": len(bad)} if bad else {}, "events": len(events)}
-    scene.write_lines(second, tables, **counted)
+    write = scene.write_lines if format_ == "csv" else scene.write_values
+    write(second, tables, **counted)
     return bad
 
 

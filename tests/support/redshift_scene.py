@@ -12,7 +12,7 @@ from typing import Any
 
 import boto3
 import pytest
-from support.redshift_runs import BUCKET, ENVELOPE, csv_text
+from support.redshift_runs import BUCKET, ENVELOPE, csv_text, parquet_bytes
 from support.redshift_server import CONNECTION, SCHEMA, RedshiftServer
 from support.shredded_runs import click_table
 
@@ -68,6 +68,10 @@ class RedshiftScene:
         """Write the rows of a run, each a text with its end, and its manifest."""
         run = run_name(second)
         written = tuple(self._write(run, table, rows) for table, rows in tables)
+        self._write_manifest(second, written, **fields)
+
+    def _write_manifest(self, second: int, written: tuple[ShreddedTable, ...], **fields: Any) -> None:
+        run = run_name(second)
         started = datetime.strptime(run, "%Y-%m-%d-%H-%M-%S").replace(tzinfo=UTC)
         events = sum(table.rows for table in written if table.name == EVENTS) or sum(table.rows for table in written)
         usual: dict[str, Any] = {"format": "csv", "compression": "none", "bad": {}, "events": events}
@@ -76,6 +80,13 @@ class RedshiftScene:
             schemas=tuple(map(UsedSchema, sorted({table.uri for table in written if table.uri}))), **{**usual, **fields},
         )  # fmt: skip
         self._s3.put_object(Bucket=BUCKET, Key=f"shredded/run={run}/{MANIFEST}", Body=manifest.to_json().encode())
+
+    def write_values(self, second: int, tables: Sequence[tuple[ShreddedTable, Sequence[Any]]], **fields: Any) -> None:
+        """Write the rows of a run as Parquet, each the values of its columns, and its manifest."""
+        files = [(table, parquet_bytes(table.columns, rows), len(rows)) for table, rows in tables]
+        written = tuple(self._put(run_name(second), table, "part-00000.parquet", data, rows) for table, data, rows in files)
+        usual = {"format": "parquet", "compression": "snappy", "warehouse": "redshift"}
+        self._write_manifest(second, written, **{**usual, **fields})
 
     def change_manifest(self, second: int, change: Callable[[dict[str, Any]], None]) -> None:
         """Change the manifest of a run, as nobody should."""
@@ -86,9 +97,11 @@ class RedshiftScene:
 
     def _write(self, run: str, table: ShreddedTable, rows: Sequence[str]) -> ShreddedTable:
         data = "".join(rows).encode()
-        key = f"shredded/run={run}/{table.folder}/part-00000.csv"
-        self._s3.put_object(Bucket=BUCKET, Key=key, Body=data)
-        return replace(table, files=(ShreddedFile("part-00000.csv", len(rows), len(data)),))
+        return self._put(run, table, "part-00000.csv", data, len(rows))
+
+    def _put(self, run: str, table: ShreddedTable, name: str, data: bytes, rows: int) -> ShreddedTable:
+        self._s3.put_object(Bucket=BUCKET, Key=f"shredded/run={run}/{table.folder}/{name}", Body=data)
+        return replace(table, files=(ShreddedFile(name, rows, len(data)),))
 
     def empty(self) -> None:
         """Begin with an empty schema and an empty bucket."""

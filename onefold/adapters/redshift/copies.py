@@ -10,6 +10,7 @@ from onefold.adapters.redshift.connection import DEFAULT_ROLE
 from onefold.core.errors import Rejected
 from onefold.core.names import quote_redshift, quote_redshift_text
 from onefold.core.shred_options import FileFormat
+from onefold.core.text import shown_list
 from onefold.ports.event_tables import EventTableLoad
 from onefold.schema.redshift_ddl import table_sql
 
@@ -54,7 +55,7 @@ def table_copy(load: EventTableLoad, files: str, role: str, schema: str, place: 
     """
     if load.compression not in (known := _COMPRESSIONS[load.format]):
         raise Rejected(
-            f"{load.table.name}: expected a compression of {', '.join(known)}, got {load.compression}: shred again"
+            f"{load.table.name}: expected a compression of {shown_list(known)}, got {load.compression}: shred again"
         )
     by = role if role == DEFAULT_ROLE else quote_redshift_text(role)
     source = f"FROM {quote_redshift_text(files)} IAM_ROLE {by}"

@@ -17,6 +17,7 @@ from support.shred_oracle import EPOCH, same_csv
 from support.shredded_runs import write_run
 from support.typed_rows import csv_values, parquet_values, same_cell
 
+from onefold.core.shred_options import FileFormat
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.registry import Registry
 from onefold.events.registry.schema_key import ModelKey
@@ -66,14 +67,14 @@ def as_cell(value: Any) -> Any:
     return (value - EPOCH.date()).days if isinstance(value, date) else value
 
 
-def as_text(value: Any) -> str | None:
-    """Return a value of Redshift as its cell in CSV, with the escape of `\\N` undone."""
+def as_text(value: Any, *, escaped: bool) -> str | None:
+    """Return a value of Redshift as its cell in CSV, with the escape of `\\N` undone, which Parquet does not have."""
     if value is None or isinstance(value, bool):
         return None if value is None else str(int(value))
     if isinstance(value, datetime):
         return value.isoformat(" ")
     text = str(value)
-    return text[1:] if text.endswith("N") and len(text) > 2 and set(text[:-1]) == {"\\"} else text
+    return text[1:] if escaped and text.endswith("N") and len(text) > 2 and set(text[:-1]) == {"\\"} else text
 
 
 def some_models(chance: random.Random) -> dict[ModelKey, tuple[JsonSchema, ...]]:
@@ -107,14 +108,18 @@ def test_events_of_many_versions_are_loaded_into_bigquery_and_read_back_equal(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
 def test_events_of_many_versions_are_loaded_into_redshift_and_read_back_equal(
-    redshift_scene: RedshiftScene, chance: random.Random
+    redshift_scene: RedshiftScene, chance: random.Random, format_: FileFormat
 ) -> None:
     some = some_models(chance)
-    plan = plan_shred(Registry(some, "Iglu Central"), "csv", "self-describing")
+    plan = plan_shred(Registry(some, "Iglu Central"), format_, "self-describing", warehouse="redshift")
     rows, made = written(plan, (schema for schemas in some.values() for schema in schemas), chance)
-    tables = [(shredded_table(plan.tables[place]), [f"{row}\n" for row in found]) for place, found in rows.items()]
-    redshift_scene.write_lines(0, tables)
+    if format_ == "csv":
+        tables = [(shredded_table(plan.tables[place]), [f"{row}\n" for row in found]) for place, found in rows.items()]
+        redshift_scene.write_lines(0, tables)
+    else:
+        redshift_scene.write_values(0, [(shredded_table(plan.tables[place]), found) for place, found in rows.items()])
     assert states(redshift_scene.load()) == ["loaded"]
     read = 0
     for place in rows:
@@ -125,7 +130,7 @@ def test_events_of_many_versions_are_loaded_into_redshift_and_read_back_equal(
             differing = [
                 (name, wanted.get(name), value)
                 for (name, type_), value in zip(columns, values, strict=True)
-                if not same_csv(type_, wanted.get(name), as_text(value))
+                if not same_csv(type_, wanted.get(name), as_text(value, escaped=format_ == "csv"))
             ]
             assert differing == [], schema.key
             read += 1

@@ -226,7 +226,7 @@ def test_files_in_csv_are_refused(events: EventScene) -> None:
     events.shred(FIRST, "1-0-0", [("day", "DATE")], {}, format="csv")
     (report,) = events.load()
     assert report.state == "refused"
-    assert "has csv files" in str(report.error)
+    assert "has rows for redshift" in str(report.error)
     assert "--warehouse bigquery" in str(report.error)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 from onefold.events.shred.csv_values import csv_converter, csv_field
 from onefold.events.shred.json_reader import Unreadable, read_json
 from onefold.events.shred.parquet_values import parquet_converter
+from onefold.events.shred.redshift_values import redshift_converter
 from onefold.events.shred.values import DoesNotFit, decimal_number
 from onefold.schema.types import parse_type
-from onefold.spark.shred.arrow_types import arrow_type
+from onefold.spark.shred.arrow_types import arrow_type, redshift_arrow_type
 
 CSV: list[tuple[str, str, str | None]] = [
     ("SMALLINT", "32767", "32767"),
@@ -131,6 +133,23 @@ def test_a_value_as_a_field_of_csv(type_: str, source: str, expected: str | None
 @pytest.mark.parametrize(("type_", "source", "expected"), PARQUET)
 def test_a_value_for_parquet(type_: str, source: str, expected: Any) -> None:
     _check(parquet_converter(type_), source, expected)
+
+
+@pytest.mark.parametrize(("type_", "source", "expected"), CSV)
+def test_a_value_of_redshift_in_parquet_is_that_of_csv(type_: str, source: str, expected: str | None) -> None:
+    value, convert = read_json(source), redshift_converter(type_)
+    if expected is None:
+        with pytest.raises(DoesNotFit):
+            convert(value)
+        return
+    (written,) = pa.array([convert(value)], redshift_arrow_type(type_)).to_pylist()
+    if isinstance(written, datetime):
+        assert written == datetime.fromisoformat(expected).replace(tzinfo=UTC)
+    elif isinstance(written, str):
+        assert csv_field(written) == expected
+    else:
+        read = {bool: lambda text: text == "1", date: date.fromisoformat}.get(type(written), type(written))
+        assert written == read(expected)
 
 
 def _check(convert: Any, source: str, expected: Any) -> None:
