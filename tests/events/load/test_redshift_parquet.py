@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -88,10 +89,20 @@ def test_values_of_every_type_are_those_that_csv_brings(redshift_scene: Redshift
 def test_data_of_random_schemas_is_that_which_csv_brings(redshift_scene: RedshiftScene, chance: random.Random) -> None:
     for _ in range(5):
         source = {**document(chance), "type": "object"}
-        data = [{}, *(data_of(chance, source) for _ in range(8))]
+        # CSV needs a byte more for a text that looks like NULL, which its column may not have.
+        data = [{}, *(one for one in (data_of(chance, source) for _ in range(8)) if '\\N"' not in json.dumps(one))]
         redshift_scene.empty()
         from_csv, from_parquet = rows_by_format(redshift_scene, parsed(source, name="click"), data)
         assert from_parquet == from_csv
+
+
+def test_a_text_that_looks_like_null_is_as_it_is(redshift_scene: RedshiftScene) -> None:
+    schema = parsed({"type": "object", "properties": {"text": {"type": "string", "maxLength": 2}}}, name="click")
+    shred_run(
+        redshift_scene, 0, registry_of(schema), [event(schema, {"text": "\\N"}, "a"), event(schema, {}, "b")], "parquet"
+    )
+    assert states(redshift_scene.load()) == ["loaded"]
+    assert redshift_scene.rows("text") == [("a", "\\N"), ("b", None)]
 
 
 @pytest.mark.parametrize("format_", FORMATS)
