@@ -23,6 +23,7 @@ locals {
           [
             "--output=${local.runs}", "--warehouse=redshift", "--format=${local.shred.format}", "--input=${local.shred.input}",
             "--unknown=${local.shred.unknown}", "--bad-percent=${local.shred.bad_percent}",
+            "--duplicates-window=${local.shred.duplicates_window}",
           ],
         )
         SparkSubmitParameters = "--py-files ${local.code_folder}/spark.zip --conf spark.archives=${local.code_folder}/shred_libraries.zip"

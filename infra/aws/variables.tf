@@ -107,15 +107,16 @@ variable "schema" {
 variable "shred" {
   description = "What the shredder reads on a schedule, and the registries of its schemas in their order; by default nothing runs by itself."
   type = object({
-    events      = list(string)
-    registries  = list(string)
-    input       = optional(string, "enriched-tsv")
-    format      = optional(string, "csv")
-    unknown     = optional(string, "bad_event")
-    bad_percent = optional(number, 5)
-    schedule    = optional(string, "rate(1 hour)")
-    minutes     = optional(number, 180)
-    vcpus       = optional(number, 32)
+    events            = list(string)
+    registries        = list(string)
+    input             = optional(string, "enriched-tsv")
+    format            = optional(string, "csv")
+    unknown           = optional(string, "bad_event")
+    bad_percent       = optional(number, 5)
+    duplicates_window = optional(number, 0)
+    schedule          = optional(string, "rate(1 hour)")
+    minutes           = optional(number, 180)
+    vcpus             = optional(number, 32)
     # S3's events start a job as well, so many seconds after the first new file.
     event_seconds = optional(number)
   })
@@ -144,6 +145,10 @@ variable "shred" {
   validation {
     condition     = var.shred == null || contains(range(0, 101), try(var.shred.bad_percent, -1))
     error_message = "shred.bad_percent must be a whole number from 0 to 100."
+  }
+  validation {
+    condition     = var.shred == null || contains(range(366), try(var.shred.duplicates_window, -1))
+    error_message = "shred.duplicates_window must be a whole number from 0 to 365."
   }
   validation {
     condition     = var.shred == null || can(regex("^(rate|cron)\\(.+\\)$", try(var.shred.schedule, "")))

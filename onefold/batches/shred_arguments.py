@@ -11,6 +11,7 @@ from onefold.batches.declaration import Argument, JobArguments
 from onefold.batches.values import between
 from onefold.core.shred_options import (
     FORMATS_OF,
+    MOST_DAYS,
     FileFormat,
     InputForm,
     Layout,
@@ -89,7 +90,7 @@ class ShredArguments(JobArguments):
             "leave out events that runs of the last DAYS days or the run itself have already, and give an event whose id "
             "another event has an id of its own; 0: take all events",
             "DAYS",
-            check=between(0, 365, " days"),
+            check=between(0, MOST_DAYS, " days"),
         ),
     ] = 0
     bad_percent: Annotated[

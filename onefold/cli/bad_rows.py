@@ -6,6 +6,7 @@ import json
 import shlex
 import uuid
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -20,7 +21,7 @@ from onefold.cli.output import echo_json, output_console
 from onefold.cli.program import CommandGroup
 from onefold.cli.registry_options import REGISTRY_HELP, address_of
 from onefold.cli.table_arguments import dry_run_option
-from onefold.core.shred_options import FileFormat, InputForm, Layout, Unknown, Warehouse
+from onefold.core.shred_options import MOST_DAYS, FileFormat, InputForm, Layout, Unknown, Warehouse
 from onefold.core.text import counted
 
 if TYPE_CHECKING:
@@ -105,6 +106,12 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
     "--layout", type=click.Choice(get_args(Layout)), default="tables", show_default=True,
     help="Where the entities of events go, as in the runs that wrote the bad rows.",
 )  # fmt: skip
+@click.option(
+    "--duplicates-window",
+    metavar="DAYS",
+    type=click.IntRange(0, MOST_DAYS),
+    help="Leave out events that runs of the last DAYS days have.  [default: the runs' window, from the oldest file on]",
+)
 @wait_option
 @dry_run_option
 @project
@@ -112,14 +119,14 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
 @click.pass_context
 def retry(
     context: click.Context, /, runs: str | None, names: Sequence[str], registries: Sequence[str], warehouse: str | None,
-    format_: str | None, input_: str, unknown: str, layout: str, wait: bool, dry_run: bool, project: str | None,
-    as_json: bool,
+    format_: str | None, input_: str, unknown: str, layout: str, duplicates_window: int | None, wait: bool,
+    dry_run: bool, project: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Shred the bad rows again that no run has read again, as a new run of the same folder.
 
-    Entities that were set apart are loaded alone, events as a whole. Each file of bad rows is read by one run, so that
-    nothing is loaded twice, however often this command is repeated or killed. Runs in Cloud Storage are read by a batch on
-    Dataproc Serverless, others by Spark on this machine.
+    Entities that were set apart are loaded alone, events as a whole. Each file of bad rows is read by one run, and where
+    the runs look for duplicates, the new one does, so that nothing is loaded twice, however often this is repeated. Runs
+    in Cloud Storage are read by a batch on Dataproc Serverless, others by Spark on this machine.
     """
     found = _bad_files(context, runs)
     files = found.waiting(names)
@@ -131,7 +138,11 @@ def retry(
         return OK
     addresses = registries or [address_of(read_settings(context), None)]
     words = _words(found.address, files, addresses, input_, unknown)
-    chosen = (("warehouse", warehouse), ("format", format_), ("layout", layout if layout != "tables" else None))
+    days = duplicates_window if duplicates_window is not None else found.duplicates_window(files, datetime.now(UTC))
+    chosen = (
+        ("warehouse", warehouse), ("format", format_), ("layout", layout if layout != "tables" else None),
+        ("duplicates-window", days),
+    )  # fmt: skip
     words += tuple(f"--{name}={value}" for name, value in chosen if value)
     if deprecation := ShredArguments.parse(words).deprecation:
         say("yellow", deprecation)

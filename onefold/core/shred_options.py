@@ -21,6 +21,8 @@ Unknown = Literal["bad_event", "bad_entity", "keep_json"]
 bad_event: the whole event is a bad row.
 bad_entity: the event is loaded, and the entity is a bad row of its own.
 keep_json: the event is loaded, and the JSON of the entity is a row of the table of unknown entities."""
+MOST_DAYS = 365
+"""The longest window over which runs look for duplicates, in days."""
 UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
 
 

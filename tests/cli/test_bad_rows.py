@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,9 @@ def bad(kind: str, reason: str, original: str) -> str:
     return BadRow(kind, (reason,), original).to_json()  # type: ignore[arg-type]
 
 
-def write_run(folder: Path, run: str, lines: Sequence[str], inputs: Sequence[str] = (), *, finished: bool = True) -> str:
+def write_run(
+    folder: Path, run: str, lines: Sequence[str], inputs: Sequence[str] = (), *, finished: bool = True, window: int = 0
+) -> str:
     """Write the bad rows of a run, and return the address of their file as a manifest has it."""
     path = folder / f"run={run}" / "bad" / "part-0.json"
     path.parent.mkdir(parents=True)
@@ -43,7 +46,8 @@ def write_run(folder: Path, run: str, lines: Sequence[str], inputs: Sequence[str
     if finished:
         now = datetime.now(UTC)
         manifest = RunManifest(run, "csv", "none", "/r", tuple(inputs), (), (), len(lines), {"x": len(lines)}, now, now)
-        (path.parent.parent / MANIFEST).write_text(manifest.to_json())
+        counts = {"window_days": window, "runs": 0, "ids": 0, "left_out": 0, "renamed": 0} if window else {}
+        (path.parent.parent / MANIFEST).write_text(replace(manifest, duplicates=counts).to_json())
     return f"file:{path}"
 
 
@@ -120,6 +124,38 @@ def test_a_format_without_a_warehouse_is_taken_with_a_line_that_says_the_present
     neither, both = run(*words), run(*words, "--warehouse", "bigquery", "--format", "csv")
     assert (neither.code, "--warehouse: expected bigquery or redshift" in neither.err) == (1, True)
     assert (both.code, "--format csv: expected parquet for BigQuery" in both.err) == (1, True)
+
+
+def test_a_retry_looks_for_duplicates_where_a_run_did_from_its_oldest_bad_rows_on(run: Run, tmp_path: Path) -> None:
+    first, second = ((datetime.now(UTC) - timedelta(days=days, hours=1)).strftime("%Y-%m-%d-%H-%M-%S") for days in (30, 3))
+    read = write_run(tmp_path, first, [APART], window=7)
+    write_run(tmp_path, second, [APART], [read], window=2)
+    words = ("bad-rows", "retry", "--runs", tmp_path, "--registry", "/r", "--format", "csv", "--input", "enriched-tsv")
+    # What a bad event of three days ago is a copy of was loaded up to seven days earlier.
+    assert run(*words, "--dry-run").out.splitlines()[-1].endswith(" --duplicates-window=11")
+    assert "--duplicates-window=5" in run(*words, "--duplicates-window", 5, "--dry-run").out
+    assert "duplicates" not in run(*words, "--duplicates-window", 0, "--dry-run").out
+    (tmp_path / f"run={first}" / MANIFEST).write_text(json.dumps({"inputs": [], "duplicates": {"window_days": "7"}}))
+    refused = run(*words, "--dry-run")
+    assert (refused.code, "it is unknown whether duplicates were left out" in refused.err) == (1, True)
+
+
+@pytest.mark.spark
+def test_an_event_that_was_bad_twice_and_is_delivered_again_after_its_retry_is_one_row(
+    spark: SparkSession, run: Run, tmp_path: Path
+) -> None:
+    scene: ShredScene = scene_with_clicks(tmp_path)
+    original = {"type": "string", "format": "uuid"}
+    scene.add_schemas(document(name="duplicate", vendor="com.snowplowanalytics.snowplow", originalEventId=original))
+    event = enriched("enriched-tsv", contexts=contexts({"schema": USER, "data": {"id": 1}}), event_fingerprint="f")
+    scene.write("a.txt", [event, event])
+    scene.shred(spark, "--duplicates-window=7", input="enriched-tsv")
+    scene.add_schemas(document("1-0-0", "user"))
+    words = ("bad-rows", "retry", "--runs", scene.output, "--registry", scene.registry, "--format", "csv")
+    done = run(*words, "--input", "enriched-tsv", "--json")
+    assert done.result["report"]["tables"] == {"com_acme_user_1": 1, "events": 1}
+    scene.write("b.txt", [event])
+    assert scene.shred(spark, "--duplicates-window=7", input="enriched-tsv").tables == {}
 
 
 @pytest.mark.spark

@@ -115,7 +115,7 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
         "db_users": "[]", "secret": "loader", "kms_key": "alias", "days": "1.5", "cluster": "main",
         "schema": "Atomic", "budget": "-1",
         "shred": '{ events = [], registries = [], input = "", schedule = "", minutes = 1, unknown = "", bad_percent = 101, '
-        "event_seconds = 0 }",
+        "event_seconds = 0, duplicates_window = 366 }",
     }  # fmt: skip
     # Both a workgroup and a cluster are the mistake of `workgroup`.
     said = run(values, "plan", "-input=false", "-no-color", **{**GIVEN, **wrong}).stderr
@@ -127,7 +127,17 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
     validated = {name for name, has in blocks.items() if has}
     assert validated == (set(wrong) - {"cluster"}) | {"workgroup"}
     assert {name for name in validated if re.search(rf"{name}(\.\w+| or cluster)? must", said)} == validated
-    parts = ("events", "registries", "input", "schedule", "minutes", "unknown", "bad_percent", "event_seconds")
+    parts = (
+        "events",
+        "registries",
+        "input",
+        "schedule",
+        "minutes",
+        "unknown",
+        "bad_percent",
+        "event_seconds",
+        "duplicates_window",
+    )
     assert {name for name in parts if f"shred.{name} must" in said} == set(parts)
     for events in (f"s3://{BUCKET}/shredded/run=*/bad", f"s3://acme/{'x' * 2500}"):
         shred = f'{{ events = ["{events}"], registries = ["s3://acme-registry"], event_seconds = 60 }}'

@@ -166,7 +166,9 @@ def test_the_job_gets_the_arguments_that_it_knows(values: Path) -> None:
     assert (arguments.warehouse, arguments.format, arguments.input) == ("redshift", "csv", "enriched-tsv")
     in_parquet = value(values, "local.start_job", shred=SHRED.replace("{", '{ format = "parquet",', 1))
     assert "--format=parquet" in in_parquet["JobDriver"]["SparkSubmit"]["EntryPointArguments"]
-    assert (arguments.unknown, arguments.bad_percent) == ("bad_event", 5)
+    assert (arguments.unknown, arguments.bad_percent, arguments.duplicates_window) == ("bad_event", 5, 0)
+    windowed = value(values, "local.start_job", shred=SHRED.replace("{", "{ duplicates_window = 7,", 1))["JobDriver"]
+    assert ShredArguments.parse(windowed["SparkSubmit"]["EntryPointArguments"]).duplicates_window == 7
     code = f"s3://{BUCKET}/code/v1"
     assert submit["EntryPoint"] == f"{code}/shred.py"
     assert submit["SparkSubmitParameters"].split() == [

@@ -26,9 +26,14 @@ def csv_field(text: str) -> str:
         >>> print(csv_field("6' 1\" tall"), csv_field(r"\N"), csv_field(r"\\N"), csv_field("plain"))
         "6' 1"" tall" \\N \\\N plain
     """
-    if "\\" in text and _LIKE_NULL.fullmatch(text):
-        return "\\" + text
+    if (longer := _unlike_null(text)) is not text:
+        return longer
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
+
+
+def _unlike_null(text: str) -> str:
+    """Return a text of backslashes and N with one more backslash, which the table then has, too; any other text as it is."""
+    return "\\" + text if "\\" in text and _LIKE_NULL.fullmatch(text) else text
 
 
 def csv_converter(type_: str, plain: bool = False) -> Convert:
@@ -66,8 +71,15 @@ def _decimal(precision: int, scale: int) -> Convert:
 
 
 def _text(fitting: Callable[[Any], str], plain: bool) -> Convert:
-    # The JSON text of an array or an object has quotes, whatever texts are in it.
-    return lambda value: fitting(value) if plain and type(value) is str else csv_field(fitting(value))
+    def convert(value: Any) -> str:
+        found = fitting(value)
+        # The JSON text of an array or an object has quotes, whatever texts are in it.
+        if plain and type(value) is str:
+            return found
+        longer = _unlike_null(found)
+        return csv_field(found) if longer is found else fitting(longer)
+
+    return convert
 
 
 def _time(value: Any) -> str:

@@ -142,6 +142,25 @@ def inputs_of(text: str, place: str) -> tuple[str, ...]:
     return tuple(inputs)
 
 
+def window_of(text: str, place: str) -> int:
+    """Return the days over which the run of a manifest looked for duplicates; 0 where it took all events.
+
+    Args:
+        text: the manifest.
+        place: its address, for errors.
+
+    Raises:
+        InvalidInput: the text is not a manifest.
+    """
+    try:
+        days = json.loads(text).get("duplicates", {}).get("window_days", 0)
+    except (ValueError, AttributeError, RecursionError):
+        days = None
+    if type(days) is not int:
+        raise InvalidInput(f"{place} is not a manifest, so it is unknown whether duplicates were left out: restore it")
+    return days
+
+
 def parse_commit(text: str, place: str) -> Commit:
     """Return what a file of `_commits` says.
 

@@ -90,6 +90,7 @@ CSV: list[tuple[str, str, str | None]] = [
     ("VARCHAR(9)", '"a\\"b"', '"a""b"'),
     ("VARCHAR(9)", '"\\\\N"', r"\\N"),
     ("VARCHAR(9)", '"\\\\\\\\N"', r"\\\N"),
+    ("VARCHAR(3)", '"\\\\N"', r"\\N"),
     ("VARCHAR(9)", '"\\\\Na"', r"\Na"),
     ("VARCHAR(9)", '""', ""),
     ("CHAR(3)", '"abc"', "abc"),
@@ -133,6 +134,13 @@ def test_a_value_as_a_field_of_csv(type_: str, source: str, expected: str | None
 @pytest.mark.parametrize(("type_", "source", "expected"), PARQUET)
 def test_a_value_for_parquet(type_: str, source: str, expected: Any) -> None:
     _check(parquet_converter(type_), source, expected)
+
+
+@pytest.mark.parametrize("type_", ["VARCHAR(2)", "CHAR(2)"])
+def test_a_text_like_null_fits_into_csv_with_its_backslash_or_not_at_all(type_: str) -> None:
+    with pytest.raises(DoesNotFit):
+        csv_converter(type_)(r"\N")
+    assert csv_converter(type_.replace("2", "3"))(r"\N") == r"\\N"
 
 
 @pytest.mark.parametrize(("type_", "source", "expected"), CSV)
