@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.merge_shop import CUSTOMER, LONG_AGO, Shop, another_shop
+from support.told_warehouse import ToldWarehouse
 
 from onefold.core.errors import NotFound
-from onefold.merge.dataset import Candidate, find_candidates
+from onefold.core.united_names import UnitedNames, UnitedTable
+from onefold.merge.dataset import Candidate, find_candidates, outcome_counts
 from onefold.merge.need import read_need
+from onefold.ports.warehouse import BaseWarehouse
+from onefold.schema.plain_table import PlainTable
 from onefold.schema.table_rules import TableRules
+from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 
 ROW = change("INSERT", "1", id=1, name="a")
@@ -96,3 +102,62 @@ def test_a_table_that_does_not_tell_when_it_was_written_is_always_due(dataset: E
     shop.create("1a", {"id": "INT64", "name": "STRING"})
     shop.merge()
     assert is_due(shop)
+
+
+def candidates(*tables: str, match: str | None = None, **settings: Any) -> dict[str, dict[str, str]]:
+    warehouse = cast(
+        "BaseWarehouse", ToldWarehouse(labels={table: {} for table in tables}, versions=settings.pop("versions", ()))
+    )
+    found = find_candidates(warehouse, "shop", Settings(**settings), match)
+    return {str(one.table): {version: str(id_) for version, id_ in one.changes.items()} for one in found}
+
+
+def test_tables_have_their_versions_and_a_change_table_of_the_very_name_comes_before_them() -> None:
+    found = candidates("orders_v_2b", "customer_v_1a", "orders_v_1a", "customer", "customer_base", "notes")
+    assert found == {
+        "my-project.shop.customer": {"": "my-project.shop.customer"},
+        "my-project.shop.orders": {"1a": "my-project.shop.orders_v_1a", "2b": "my-project.shop.orders_v_2b"},
+    }
+    assert [*found] == sorted(found)
+    assert [*candidates("orders_v_2b", "customer_v_1a", match="o*")] == ["my-project.shop.orders"]
+
+
+def test_plain_and_united_tables_are_among_them() -> None:
+    plain = {"shop.events": PlainTable("changes", "shop__onefold")}
+    assert candidates("events", "notes", plain=plain) == {"my-project.shop.events": {"": "my-project.shop.events"}}
+    united = UnitedNames(tables={"orders": UnitedTable("tenant_*", "orders", into="shop")})
+    found = candidates(
+        names=united, versions=tuple(Version(one, (), table="orders", dataset=one) for one in ("tenant_1", "tenant_2"))
+    )
+    assert found == {
+        "my-project.shop.orders": {"tenant_1": "my-project.tenant_1.orders", "tenant_2": "my-project.tenant_2.orders"}
+    }
+    assert [*candidates("a_v_1", match="orders", names=united)] == ["my-project.shop.orders"]
+    with pytest.raises(NotFound, match="'o'"):
+        candidates(match="o", names=united)
+
+
+NAMED = "named as BASE_v_VERSION, where VERSION has 1 to 64 of the digits 0 to 9 and a to f, as in customer_v_0123abcdef"
+
+
+@pytest.mark.parametrize(
+    ("match", "which"),
+    [
+        (None, NAMED),
+        ("or?", "whose base name matches 'or?'"),
+    ],
+)
+def test_a_dataset_without_such_a_table_is_an_error_that_says_what_to_do(match: str | None, which: str) -> None:
+    with pytest.raises(NotFound) as raised:
+        candidates("notes", match=match)
+    assert str(raised.value) == (
+        f"dataset my-project.shop has no versioned tables {which}, and no table with datastream_metadata.change_type: "
+        "correct its name, or declare the `keys` of its tables in onefold.yaml"
+    )
+
+
+def test_people_read_how_many_tables_have_each_outcome() -> None:
+    assert outcome_counts(["failed", "waiting", "up_to_date", *["merged"] * 1_200]) == (  # type: ignore[list-item]
+        "1,200 merged, 1 up to date, 1 waiting, 0 skipped, 1 failed"
+    )
+    assert outcome_counts([]) == "0 merged, 0 up to date, 0 skipped, 0 failed"

@@ -1,0 +1,72 @@
+CREATE TABLE IF NOT EXISTS `my-project.shop.customer_merges` (
+  `finished_as` STRING,
+  `started_at` TIMESTAMP,
+  `base_created` TIMESTAMP,
+  `keys` STRING,
+  `versions` STRING,
+  `floor` STRING,
+  `changes` INT64,
+  `inserted` INT64,
+  `updated` INT64,
+  `below_floor` INT64,
+  `disputed` INT64,
+  `ordered_by_text` INT64,
+  `unknown_types` INT64,
+  `time_zones` STRING,
+  `landed` STRING,
+  `bytes` INT64
+);
+
+CREATE TABLE IF NOT EXISTS `my-project.shop.customer_base` (
+  `id` INT64,
+  `name` STRING,
+  `seen` DATE,
+  `mail` STRING,
+  `_packed_position` BYTES,
+  `_deleted` BOOL
+)
+CLUSTER BY `id`;
+
+MERGE INTO `my-project.shop.customer_base` AS b
+USING (
+  SELECT
+    w.`id`,
+    IF(w._deleted, NULL, w.`name`) AS `name`,
+    IF(w._deleted, NULL, w.`seen`) AS `seen`,
+    IF(w._deleted, NULL, w.`mail`) AS `mail`,
+    PACKED AS _packed_position,
+    w._deleted,
+    w._position > IFNULL((SELECT MAX(m.floor) FROM `my-project.shop.customer_merges` AS m WHERE m.started_at > IFNULL((SELECT MAX(r.started_at) FROM `my-project.shop.customer_merges` AS r WHERE r.finished_as = 'create'), TIMESTAMP '0001-01-01 00:00:00+00')), '') AS `_above_floor`
+  FROM (
+    SELECT r.*, ROW_NUMBER() OVER (PARTITION BY r.`id` ORDER BY r._position DESC) AS _rank
+    FROM (
+      SELECT
+        v.`id` AS `id`,
+        v.`name` AS `name`,
+        v.`seen` AS `seen`,
+        CAST(NULL AS STRING) AS `mail`,
+        POSITION OF a AS _position,
+        IFNULL(UPPER(v.`datastream_metadata`.change_type) IN ('DELETE', 'UPDATE-DELETE'), FALSE) AS _deleted
+      FROM `my-project.shop.customer_v_a` AS v
+      UNION ALL
+      SELECT
+        v.`id` AS `id`,
+        v.`name` AS `name`,
+        v.`seen` AS `seen`,
+        v.`mail` AS `mail`,
+        POSITION OF b AS _position,
+        IFNULL(UPPER(v.`datastream_metadata`.change_type) IN ('DELETE', 'UPDATE-DELETE'), FALSE) AS _deleted
+      FROM `my-project.shop.customer_v_b` AS v
+    ) AS r
+  ) AS w
+  WHERE w._rank = 1
+) AS c
+ON (b.`id` IS NULL) = (c.`id` IS NULL) AND IFNULL(b.`id`, 0) = IFNULL(c.`id`, 0)
+WHEN MATCHED AND (b._packed_position IS NULL OR c._packed_position > b._packed_position) THEN UPDATE SET
+  `name` = c.`name`,
+  `seen` = c.`seen`,
+  `mail` = c.`mail`,
+  `_packed_position` = c.`_packed_position`,
+  `_deleted` = c.`_deleted`
+WHEN NOT MATCHED BY TARGET AND c.`_above_floor` THEN INSERT (`id`, `name`, `seen`, `mail`, `_packed_position`, `_deleted`)
+VALUES (c.`id`, c.`name`, c.`seen`, c.`mail`, c.`_packed_position`, c.`_deleted`);
