@@ -14,7 +14,15 @@ from onefold.changelog.metadata import METADATA
 from onefold.core.errors import LimitExceeded, NotFound, SchemaConflict
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_of, merge_statement
-from onefold.merge.change_query import MAX_TABLES, changes_query, in_statements, snapshot_query, window_sql
+from onefold.merge.change_query import (
+    MAX_TABLES,
+    UNKNOWN_TYPE,
+    changes_query,
+    finished_changes_query,
+    in_statements,
+    snapshot_query,
+    window_sql,
+)
 from onefold.merge.change_tables import ChangeTable, change_tables, changes_in_use, check_changes
 from onefold.merge.merge_state import MergeState
 from onefold.schema.columns import Column
@@ -179,3 +187,10 @@ def test_a_copy_has_one_position_no_deletion_and_null_where_it_lacks_a_column() 
     assert "CAST(NULL AS STRING) AS `Name`" in sql
     assert "FALSE AS _deleted" in sql
     assert "CAST(NULL AS STRING) AS `_version`" in sql, "a copy belongs to no version"
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=["abc", "def"])
+def test_the_changes_of_one_table_are_those_of_the_query_of_all_and_tell_unknown_types(change: ChangeTable) -> None:
+    text = finished_changes_query(change, BASE, RULES)
+    unknown = next(line for line in text.splitlines() if line.endswith(f" AS {UNKNOWN_TYPE}"))
+    assert text.replace(f",\n{unknown}", "") == changes_query([change], BASE, RULES)

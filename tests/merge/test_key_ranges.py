@@ -91,6 +91,17 @@ def test_values_of_other_types_are_compared_by_equality_alone(kind: str) -> None
     assert read_ranges(keys, {"nulls_0": 0}) == {"id": ValueRange()}
 
 
+@pytest.mark.parametrize(("kind", "end"), [("INT64", 2**63 - 1024), ("NUMERIC", 10**28)])
+def test_bounds_go_up_to_the_end_of_the_grid_and_no_further(kind: str, end: int) -> None:
+    """The last multiple of the grid: a bound beyond it is near the end of the type."""
+    above = end // 1024 * 1024
+    (fits,) = read_ranges([Column("id", parse_type(kind))], {"nulls_0": 0, "least_0": 0, "greatest_0": above - 1}).values()
+    (beyond,) = read_ranges([Column("id", parse_type(kind))], {"nulls_0": 0, "least_0": 0, "greatest_0": above}).values()
+    assert fits.bounds is not None
+    assert str(above) in fits.bounds[1]
+    assert beyond.bounds is None
+
+
 def test_numbers_at_the_end_of_their_type_have_no_bounds() -> None:
     for kind, number in (("INT64", 2**63 - 1), ("INT64", -(2**63)), ("NUMERIC", Decimal(10) ** 29 - 1)):
         assert read_ranges([Column("id", parse_type(kind))], found(number)) == {"id": ValueRange()}

@@ -180,3 +180,9 @@ def test_kinds_that_begin_a_rebuild_stop_a_purge_and_no_others_do() -> None:
     sql = no_rebuild_since(LOG, TIME)
     assert "'rebuilding', 'rebuild'" in sql
     assert not any(f"'{kind}'" in sql for kind in ("create", "merge", "purge", "convert", "snapshot"))
+
+
+def test_the_log_has_the_names_of_columns_as_people_write_them() -> None:
+    text = append_statement(LOG, "zones", TIME, TIME, ["schlüssel"], zones=frozenset({("größe", "UTC")}))
+    assert "'[\"schlüssel\"]'" in text
+    assert '\'[["größe", "UTC"]]\'' in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, cast
 
 import pytest
@@ -109,12 +109,15 @@ def test_each_way_has_its_sql(way: Way, item: str, condition: str | None) -> Non
     ("way", "text"),
     [
         ("whole", "is read whole"),
+        ("landed", "is read by landed_column from 2026-11-26 04:30:15 UTC on"),
         ("partition", "is read by _PARTITIONTIME from 2026-11-26 04:30:15 UTC on"),
         ("appends", "is read by APPENDS from 2026-11-26 04:30:15 UTC on"),
         ("source_timestamp", "is read by source_timestamp from 2026-11-26 04:30:15 UTC on"),
     ],
 )
-def test_people_read_which_way_was_chosen(way: Way, text: str) -> None:
+def test_people_read_which_way_was_chosen_and_the_time_in_utc(way: Way, text: str) -> None:
+    in_berlin = NOW.astimezone(timezone(HOUR))
+    assert described(ORDERS, way, None if way == "whole" else in_berlin) == f"my-project.shop.orders {text}"
     assert described(ORDERS, way, None if way == "whole" else NOW) == f"my-project.shop.orders {text}"
 
 
@@ -210,10 +213,14 @@ def test_a_column_that_onefold_yaml_names_comes_first() -> None:
     assert reading(Told(landed_column="day")) == Reading(NOW, landed=DATE)
 
 
-@pytest.mark.parametrize("column", ["id", "nothing"])
-def test_a_column_that_cannot_tell_a_time_is_an_error(column: str) -> None:
-    with pytest.raises(SchemaConflict, match=f"expected a column {column} of type TIMESTAMP or DATE"):
+@pytest.mark.parametrize(("column", "found"), [("id", "INT64"), ("nothing", "no such column")])
+def test_a_column_that_cannot_tell_a_time_is_an_error(column: str, found: str) -> None:
+    with pytest.raises(SchemaConflict) as raised:
         reading(Told(landed_column=column))
+    assert str(raised.value) == (
+        f"my-project.shop.orders: expected a column {column} of type TIMESTAMP or DATE, got {found}: correct "
+        "`landed_column` in onefold.yaml"
+    )
 
 
 def test_a_date_is_read_from_the_beginning_of_its_day_on() -> None:

@@ -123,6 +123,11 @@ REFUSED: dict[str, Refused] = {
             "keys",
         ),
     ),
+    "the key is of a type that no key can have": Refused(
+        lambda: told(version("a", id="JSON")),
+        SchemaConflict,
+        ("my-project.shop.customer: the key id is JSON, which has no equality to group rows by",),
+    ),
     "a table without versions lacks the key": Refused(
         lambda: with_table(told(), name="STRING", **{METADATA: METADATA_TYPE}),
         SchemaConflict,

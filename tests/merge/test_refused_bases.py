@@ -102,6 +102,15 @@ REFUSED: dict[str, Refused] = {
         (f"my-project.shop.customer_base is to be rebuilt, but a rebuild would lose 2 rows {LOSS}: {AGAIN}",),
         rebuild=True,
     ),
+    "a rebuild would be too long": Refused(
+        lambda: told(*(replace(A, id=f"{number:03}") for number in range(400)), stored=base(A), rows=log(*MERGED)),
+        SchemaConflict,
+        (
+            "my-project.shop.customer_base: expected a rebuild whose query has at most 1000000 characters, got more "
+            "from 400 versions: `retire` old ones in onefold.yaml",
+        ),
+        rebuild=True,
+    ),
     "another type would lose rows": Refused(
         lambda: lost(told(FLAG, TEXT, stored=base(FLAG, NUMBER), rows=log(entry("merge", 5, "b", "i")))),
         SchemaConflict,

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from merge.test_base_table import BASE, VERSIONS, version
 from support.strategies import ABOVE, EXTREMES
+from support.told_merges import NUMBER, TABLE, TEXT, base, entry, log, port, told
 from support.zetasql_judge import Judge
 
 from onefold.merge.base_table import base_of
+from onefold.merge.plan import plan_merge
 from onefold.merge.schema_evolution import plan_schema
 from onefold.schema.casts import convert
 from onefold.schema.columns import Column
@@ -19,6 +21,7 @@ from onefold.schema.recast import keeps_values
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Scalar, Type, parse_type
 from onefold.schema.versions import fold
+from onefold.settings.environment import Settings
 
 
 def test_a_base_that_is_as_it_should_be_has_nothing_to_plan_schema() -> None:
@@ -94,3 +97,13 @@ def test_any_integer_keeps_its_value_on_the_way(judge: Judge, cells: list[str], 
     rows = " UNION ALL ".join(f"SELECT {cell} AS x" for cell in cells)
     both = f"SELECT {convert(convert('t.x', landed, old), old, new)}, {convert('t.x', landed, new)} FROM ({rows}) AS t"
     assert all(one == other for one, other in judge.rows(both))
+
+
+@pytest.mark.parametrize(("kinds", "migration"), [((), "convert"), (("snapshot",), "rebuild")])
+def test_values_that_may_have_landed_in_another_type_by_a_copy_are_not_converted_twice(
+    kinds: tuple[str, ...], migration: str
+) -> None:
+    """A number may have been a BOOL in a copy: as a text it would have to be `true`, and not `1`."""
+    rows = log(entry("merge", 5, "i"), *(entry(kind, 4) for kind in kinds))
+    plan = plan_merge(port(told(NUMBER, TEXT, stored=base(NUMBER), rows=rows)), TABLE, Settings())
+    assert plan.schema_plan.migration == migration

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from support.told_merges import (
     A,
     B,
     base,
+    columns,
     entry,
     log,
     port,
@@ -82,7 +84,8 @@ class Case:
 
 
 STAGED = "SELECT * FROM `my-project.shop.staged`"
-MERGED = (entry("create", 9), entry("merge", 5, "a", "b", landed=json.dumps({"a": [(NOW - 6 * HOUR).isoformat(), 30]})))
+COUNTED_A = json.dumps({"a": [(NOW - 6 * HOUR).isoformat(), 30]})
+MERGED = (entry("create", 9), entry("merge", 5, "a", "b", landed=COUNTED_A))
 OLD_LOG = StoredTable(LOG_COLUMNS[:-4], CREATED)
 
 
@@ -119,17 +122,31 @@ def captured() -> ToldWarehouse:
     return found
 
 
-def plain() -> ToldWarehouse:
+def plain(partition: str | None = "DAY", way: str = "partition") -> ToldWarehouse:
     stored = replace(base(A), created=CREATED)
     own = {one: TableId("my-project", "shop__onefold", one.table) for one in (BASE, LOG)}
-    found = told(rows=log(entry("merge_partition", 30, "")))
-    table = StoredTable(tuple(one for one in A.columns if one.name != "_landed_at"), CREATED, (), ("id",), "DAY")
+    found = told(rows=log(entry(f"merge_{way}", 30, "")))
+    table = StoredTable(tuple(one for one in A.columns if one.name != "_landed_at"), CREATED, (), ("id",), partition)
     found.tables = {TABLE: table, own[BASE]: stored, own[LOG]: StoredTable(LOG_COLUMNS, CREATED)}
     found.answers.insert(0, ("AS `then`", [{"version": "", "now": 40, "then": None}]))
     return found
 
 
+def plain_by_appends() -> ToldWarehouse:
+    found = plain(None, "appends")
+    found.travels = {"shop": timedelta(days=7)}
+    return found
+
+
+def copied_by_zone() -> ToldWarehouse:
+    """The copy has DATETIMEs, which are read in the time zone of the table."""
+    found = told(LATER, stored=base(LATER), rows=log(entry("merge", 5, "c")))
+    found.tables[COPY] = StoredTable(columns(id="INT64", seen="DATETIME"), NOW - HOUR)
+    return found
+
+
 PLAIN = Settings(plain={"shop.customer": PlainTable("changes", "shop__onefold")})
+BERLIN = Settings(rules=TableRules(time_zone="Europe/Berlin", overlap_minutes=0))
 CASES = {
     "first": Case(lambda: told(A, B)),
     "next": Case(lambda: told(A, B, stored=base(A, B), rows=log(*MERGED))),
@@ -141,10 +158,10 @@ CASES = {
             A,
             LATER,
             stored=base(A),
-            rows=log(entry("merge", 5, "a"), entry("merge", 3, "b")),
+            rows=log(entry("merge", 5, "a", landed=COUNTED_A), entry("merge", 3, "b")),
             becomes=base(A, LATER).columns,
         ),
-        settings=Settings(rules=TableRules(time_zone="Europe/Berlin", overlap_minutes=0)),
+        settings=BERLIN,
     ),
     "rebuilt": Case(
         lambda: told(A, B, stored=base(A, B), rows=log(*MERGED, floor=FLOOR), becomes=base(A, B).columns), rebuild=True
@@ -173,6 +190,20 @@ CASES = {
     ),
     "captured": Case(captured, keys=()),
     "plain": Case(plain, settings=PLAIN, keys=()),
+    "plain by appends": Case(plain_by_appends, settings=PLAIN, keys=()),
+    "plain by the column that it came": Case(
+        plain, settings=replace(PLAIN, rules=TableRules(landed_column="seen")), keys=()
+    ),
+    "from a copy in a time zone": Case(
+        copied_by_zone, lambda warehouse, plan: merge_snapshot(warehouse, plan, COPY), settings=BERLIN
+    ),
+    "made anew after a purge": Case(lambda: told(A, rows=log(entry("merge", 5, "a"), floor=FLOOR))),
+    "without a log": Case(lambda: told(A, stored=base(A))),
+    "of two columns from a copy": Case(
+        lambda: told(A, stored=base(A, keys=("id", "name")), rows=log(entry("merge", 5, "a", keys='["id", "name"]'))),
+        lambda warehouse, plan: merge_snapshot(warehouse, plan, COPY),
+        keys=("id", "name"),
+    ),
 }
 
 
@@ -246,6 +277,12 @@ READ = MergeCounts(9, 7, 5, 3, 2, 1, 2, 3, 4, "binlog.12/3")
         ("purge", None, 5),
         ("captured", "created", READ),
         ("plain", None, READ),
+        ("plain by appends", None, READ),
+        ("plain by the column that it came", None, READ),
+        ("from a copy in a time zone", None, READ),
+        ("made anew after a purge", "created", READ),
+        ("without a log", None, READ),
+        ("of two columns from a copy", None, READ),
     ],
 )
 def test_a_merge_tells_what_it_did_to_the_base_and_what_it_counted(

@@ -55,7 +55,7 @@ def modules(folder: str, *names: str) -> tuple[str, ...]:
 PACKAGES: Mapping[str, Package] = {
     "onefold/refresh": Package(("onefold/refresh/*.py",), ("tests/refresh", "tests/views")),
     "onefold/views": Package(("onefold/views/*.py",), ("tests/views", "tests/refresh")),
-    "onefold/merge": Package(("onefold/merge/*.py",), ("tests/merge", "tests/refresh", "tests/views")),
+    "onefold/merge": Package(("onefold/merge/*.py",), ("tests/merge", "tests/test_examples.py")),
     # Not its generators: they invent the data of a workload, and any other value would be as good.
     "onefold/changelog": Package(
         modules("onefold/changelog", "declared_keys", "digest", "key_columns", "metadata", "position"),

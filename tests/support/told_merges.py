@@ -79,7 +79,7 @@ def told(
         ("(SELECT MAX(m.floor)", rows or log()),
         ("AS `then`", landed),
         ("SELECT CURRENT_TIMESTAMP() AS now", [{"now": NOW}]),
-        ("AS nulls_0", [{"nulls_0": 0, "least_0": 5, "greatest_0": 2_000}]),
+        ("AS nulls_0", [{"nulls_0": 0, "least_0": 5, "greatest_0": 2_000, "nulls_1": 1}]),
         ("HAVING COUNT(*) > 1", [{"found": 0}]),
         ("SELECT COUNT(*) AS found FROM `", [{"found": rows_of_base}]),
         ("SELECT COUNT(*) AS found", [{"found": 0}]),

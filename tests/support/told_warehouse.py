@@ -46,6 +46,7 @@ class ToldWarehouse:
     sizes: Mapping[TableId, StoredSize] = field(default_factory=dict)
     dropped_by: str | None = None
     """The text of a statement at which another process drops what it writes."""
+    travels: Mapping[str, timedelta] = field(default_factory=dict)
     project: str = "my-project"
     script: list[str] = field(default_factory=list)
 
@@ -77,7 +78,7 @@ class ToldWarehouse:
         return [f"there is no dataset {dataset}: create it"]
 
     def time_travel(self, dataset: str) -> timedelta | None:
-        return None
+        return self.travels.get(dataset)
 
     def list_labels(self, dataset: str) -> Mapping[str, Mapping[str, str]]:
         return self.labels
@@ -133,7 +134,8 @@ class ToldView:
     def before_base(self, plan: MergePlan) -> None:
         if self.refuses:
             raise TryAgain("the view cannot be written")
-        self.warehouse.script.append(f"-- the view may leave the base for {plan.schema_plan.migration}")
+        packs = ", which packs" if plan.schema_plan.packs else ""
+        self.warehouse.script.append(f"-- the view may leave the base for {plan.schema_plan.migration}{packs}")
 
     def after_base(self, plan: MergePlan) -> None:
         self.warehouse.script.append(f"-- the view reads the base ({plan.brought_up})")

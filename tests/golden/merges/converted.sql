@@ -6,7 +6,7 @@ FROM `my-project.shop.customer_merges` AS m
 GROUP BY m.finished_as, m.keys, m.versions, m.base_created, m.time_zones;
 
 -- ask
-SELECT 'a' AS version, (SELECT COUNT(*) FROM `my-project.shop.customer_v_a` AS v) - (SELECT COUNT(*) FROM `my-project.shop.customer_v_a` AS v WHERE v.`_landed_at` >= TIMESTAMP '2026-11-26 04:30:00.000000+00' OR v.`_landed_at` IS NULL) AS now, NULL AS `then`
+SELECT 'a' AS version, (SELECT COUNT(*) FROM `my-project.shop.customer_v_a` AS v) - (SELECT COUNT(*) FROM `my-project.shop.customer_v_a` AS v WHERE v.`_landed_at` >= TIMESTAMP '2026-11-26 04:30:00.000000+00' OR v.`_landed_at` IS NULL) AS now, (SELECT COUNT(*) FROM `my-project.shop.customer_v_a` AS v) - (SELECT COUNT(*) FROM `my-project.shop.customer_v_a` AS v WHERE v.`_landed_at` >= TIMESTAMP '2026-11-25 22:30:00.000000+00' OR v.`_landed_at` IS NULL) AS `then`
 UNION ALL
 SELECT 'c' AS version, (SELECT COUNT(*) FROM `my-project.shop.customer_v_c` AS v) - (SELECT COUNT(*) FROM `my-project.shop.customer_v_c` AS v WHERE v.`_landed_at` >= TIMESTAMP '2026-11-26 04:30:00.000000+00' OR v.`_landed_at` IS NULL) AS now, NULL AS `then`;
 
@@ -50,7 +50,7 @@ FROM `my-project.shop.customer_base` AS b;
 
 -- run
 INSERT INTO `my-project.shop.customer_merges` (finished_as, started_at, `base_created`, `keys`, `versions`, landed, time_zones)
-VALUES ('convert', TIMESTAMP '2026-11-25 23:30:00.000000+00', TIMESTAMP '2026-11-26 03:31:00.000000+00', '["id"]', '["a"]', '{}', '[["seen", "Europe/Berlin"]]');
+VALUES ('convert', TIMESTAMP '2026-11-25 23:30:00.000000+00', TIMESTAMP '2026-11-26 03:31:00.000000+00', '["id"]', '["a"]', '{"a": ["2026-11-25T22:30:00+00:00", 30]}', '[["seen", "Europe/Berlin"]]');
 
 -- run
 INSERT INTO `my-project.shop.customer_merges` (finished_as, started_at, `base_created`, `keys`, `versions`, landed, time_zones)

@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS `my-project.shop.customer_merges` (
   `bytes` INT64
 );
 
--- the view may leave the base for convert;
+-- the view may leave the base for convert, which packs;
 
 -- run
 INSERT INTO `my-project.shop.customer_merges` (finished_as, started_at, `base_created`, `keys`, `versions`, landed, time_zones)
