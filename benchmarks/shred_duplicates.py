@@ -23,6 +23,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.processor_time import processor_seconds
 from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
@@ -35,6 +36,7 @@ from onefold.events.registry.open import open_registry_store
 from onefold.events.shred.duplicates import DUPLICATE
 from onefold.events.shred.event_fields import EVENT_FIELDS
 from onefold.settings.registry import RegistrySettings
+from onefold.spark.shred.files import FINGERPRINT, HASH, ID, hash_of
 from onefold.spark.shred.job import shred
 from onefold.spark.shred.registry import read_registry
 
@@ -65,7 +67,7 @@ def make_enriched(folder: Path, count: int) -> None:
 
 
 def _line(number: int, chance: random.Random) -> str:
-    id_ = uuid.UUID(int=chance.getrandbits(128) if number % 1_000 else 7, version=4)
+    id_ = uuid.UUID(int=chance.getrandbits(128) if number % 1_000 != 1 else 7, version=4)
     entity = {"schema": "iglu:com.acme/ad_click/jsonschema/1-0-0", "data": _data(number, chance)}
     fields = {name: f"{name} of the event {number}" for name in _TEXTS} | {
         "event_id": str(id_),
@@ -76,12 +78,14 @@ def _line(number: int, chance: random.Random) -> str:
     return "\t".join(fields.get(name, "") for name, _ in EVENT_FIELDS)
 
 
-def add_earlier(output: Path, count: int) -> None:
+def add_earlier(spark: SparkSession, output: Path, count: int) -> None:
     """Add the ids of an earlier run of the window to an output folder with one finished run."""
     (ids,) = output.glob("run=*/event_ids")
     chance = random.Random(9)
     names = [str(uuid.UUID(int=chance.getrandbits(128), version=4)) for _ in range(count)]
-    pq.write_table(pa.table({"event_id": names, "fingerprint": [name[::-1] for name in names]}), ids / "part-x.parquet")
+    pq.write_table(pa.table({ID: names, FINGERPRINT: [name[::-1] for name in names]}), output / "ids.parquet")
+    earlier = spark.read.parquet(str(output / "ids.parquet")).withColumn(HASH, hash_of(F.col(ID)))
+    earlier.coalesce(1).write.mode("append").option("compression", "zstd").parquet(str(ids))
 
 
 def run(spark: SparkSession, registry: Path, events: Path, output: Path, days: int) -> None:
@@ -116,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 events, output = folder / f"events_{number}_{works[name]}", folder / f"output_{number}_{works[name]}"
                 run(spark, folder / "registry", folder / "one", output, works[name])
                 if works[name]:
-                    add_earlier(output, options.earlier)
+                    add_earlier(spark, output, options.earlier)
                 shutil.copytree(folder / "events", events)
                 forget(spark)
                 started, used = time.perf_counter(), processor_seconds()

@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import orjson
+
 from onefold.core.shred_options import InputForm
 from onefold.events.shred.bad_rows import original_of
 from onefold.events.shred.csv_values import TAB
@@ -40,6 +42,9 @@ _DERIVED = ("geo_", "ip_")
 _NUMBERS = {name: number for number, (name, _) in enumerate(EVENT_FIELDS)}
 _OWN = tuple(name for name in _NUMBERS if name not in _DELIVERY and not name.startswith(_DERIVED))
 _FIELD_COUNTS = (len(EVENT_FIELDS), *FORMER_FIELDS)
+FIELDS_TO_ID = _NUMBERS[EVENT_ID] + 1
+"""The fields of a line up to its id."""
+_AFTER_FINGERPRINT = len(EVENT_FIELDS) - _NUMBERS[FINGERPRINT]
 _own_texts = itemgetter(*(_NUMBERS[name] for name in _OWN))
 
 
@@ -78,6 +83,10 @@ def key_reader(form: InputForm) -> KeyReader:
 
 
 def _key_of_fields(record: str) -> EventKey | None:
+    if record.count(TAB) == len(EVENT_FIELDS) - 1:  # the other fields are read where a fingerprint is computed only
+        id_, given = record.split(TAB, FIELDS_TO_ID)[-2], _given(record.rsplit(TAB, _AFTER_FINGERPRINT)[1])
+        if id_ and given:
+            return EventKey(id_, given)
     fields = record.split(TAB)
     if len(fields) not in _FIELD_COUNTS or not fields[_NUMBERS[EVENT_ID]]:
         return None
@@ -87,13 +96,20 @@ def _key_of_fields(record: str) -> EventKey | None:
 
 
 def _key_of_json(record: str) -> EventKey | None:
-    try:
-        found = json.loads(record)
-    except (ValueError, RecursionError):
-        return None
+    found = _read(orjson.loads, record)
+    if not isinstance(found, dict) or (found.get(EVENT_ID) and not _given(found.get(FINGERPRINT))):
+        found = _read(json.loads, record)  # keeps all digits, which a computed fingerprint has
     if not isinstance(found, dict) or not isinstance(id_ := found.get(EVENT_ID), str) or not id_:
         return None
     return EventKey(id_, _given(found.get(FINGERPRINT)) or _digest(_own_json(found)))
+
+
+def _read(loads: Callable[[str], Any], record: str) -> Any:
+    """Return the value of a JSON text; None for what is not JSON."""
+    try:
+        return loads(record)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _own_json(found: Mapping[str, Any]) -> str:

@@ -1,36 +1,38 @@
 """Duplicates in a run, found before its rows are written: which records are not taken, and which get another id.
 
-One pass over the records reads their keys, and Spark finds the ids that are there twice, in the run or in earlier ones of
-the window. Only the records with these ids are shredded beforehand: a bad event neither has an id nor takes one away. The
-pass that writes gets the decisions as a column beside the records, by their places. Places are numbers that Spark gives to
-the lines of a file split. They agree as long as the files are read in the same splits: the pass that writes checks the ids.
+Spark reads the ids of the records, without Python, and compares 64 bits of each: with those of the run, and with those that
+earlier runs of the window keep. Only the records whose bits are there twice are shredded beforehand, and compared by id and
+fingerprint: a bad event neither has an id nor takes one away. The pass that writes gets the decisions as a column beside the
+records, by their places. Places are numbers that Spark gives to the lines of a file split. They agree as long as the files
+are read in the same splits: the pass that writes checks the ids.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from onefold.events.shred.duplicates import Copy, EventKey, digest_of, key_reader, new_ids
+from onefold.core.shred_options import InputForm
+from onefold.events.shred.bad_rows import FIRST_KEY
+from onefold.events.shred.csv_values import TAB
+from onefold.events.shred.duplicates import FIELDS_TO_ID, Copy, EventKey, digest_of, key_reader, new_ids
+from onefold.events.shred.event_fields import EVENT_ID
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
 from onefold.spark.io.arrow import map_in_arrow
-from onefold.spark.shred.files import FINGERPRINT, ID
+from onefold.spark.shred.files import FINGERPRINT, HASH, ID, hash_of
 from onefold.spark.shred.records import texts_of
 
-PLACE, DIGEST, NEW_ID = "place", "digest", "new_id"
-_IDS = StructType([StructField(ID, StringType()), StructField(FINGERPRINT, StringType())])
-_KEYS = StructType([*_IDS.fields, StructField(PLACE, LongType())])
-_GOOD = StructType([StructField(PLACE, LongType()), StructField(DIGEST, StringType())])
+PLACE, DIGEST, NEW_ID, _COPIES = "place", "digest", "new_id", "copies"
+_HASHES = StructType([StructField(HASH, LongType())])
+_IDS = StructType([StructField(ID, StringType()), StructField(FINGERPRINT, StringType()), *_HASHES.fields])
+_GOOD = StructType([*_IDS.fields[:2], StructField(PLACE, LongType()), StructField(DIGEST, StringType())])
 _DECISIONS = StructType([StructField(PLACE, LongType()), StructField(ID, StringType()), StructField(NEW_ID, StringType())])
-_EARLIER = -1
-"""The place of an event of an earlier run."""
 
 
 def decide(spark: SparkSession, plan: ShredPlan, records: DataFrame, earlier: Sequence[str]) -> DataFrame:
@@ -43,46 +45,69 @@ def decide(spark: SparkSession, plan: ShredPlan, records: DataFrame, earlier: Se
         earlier: the folders of the ids of earlier runs.
     """
     placed = records.withColumn(PLACE, F.monotonically_increasing_id())
-    found = _repeated(spark, plan, placed, earlier)
-    keys = {row[PLACE]: EventKey(row[ID], row[FINGERPRINT]) for row in found if row[PLACE] != _EARLIER}
-    known = {EventKey(row[ID], row[FINGERPRINT]) for row in found if row[PLACE] == _EARLIER}
-    copies = [Copy(keys[place], place, digest) for place, digest in _good(spark, plan, placed, list(keys))]
+    hashed = placed.withColumn(HASH, hash_of(id_in(F.col("value").cast("string"), plan.input)))
+    history = spark.read.schema(_IDS).option("recursiveFileLookup", "true").parquet(*earlier) if earlier else None
+    within, known_hashes = _repeated(hashed.select(HASH), history)
+    copies = _good(spark, plan, hashed, within | known_hashes)
+    known = _known(spark, history, known_hashes)
     decided = [(copy.place, copy.key.id, new_id) for copy, new_id in new_ids(copies, known)]
+    if not decided:
+        return records.withColumns({name: F.lit(None).cast("string") for name in (ID, NEW_ID)})
     by_place = F.broadcast(spark.createDataFrame(decided, _DECISIONS))
     return placed.join(by_place, PLACE, "left").select("value", ID, NEW_ID)
 
 
-def _repeated(spark: SparkSession, plan: ShredPlan, placed: DataFrame, earlier: Sequence[str]) -> list[Any]:
-    """Return the keys of all records whose ids are there twice, and those of earlier runs with such an id."""
-    keys = map_in_arrow(placed, _Keys(plan).run, _KEYS)
-    if earlier:
-        read = spark.read.schema(_IDS).option("recursiveFileLookup", "true").parquet(*earlier)
-        keys = keys.unionByName(read.withColumn(PLACE, F.lit(_EARLIER).cast("long")))
-    same_id = Window.partitionBy(ID)
-    counted = keys.withColumn("copies", F.count("*").over(same_id)).withColumn("last", F.max(PLACE).over(same_id))
-    return counted.where((F.col("copies") > 1) & (F.col("last") != _EARLIER)).select(ID, FINGERPRINT, PLACE).collect()
+def id_in(record: Column, form: InputForm) -> Column:
+    """Return the id of a record, without a pass through Python; an empty one or anything where it is no good event.
+
+    A good event has the id that `key_reader` reads: neither reader takes a key that stands twice, and no run writes the bad
+    row of a bad row.
+
+    Args:
+        record: the record as text.
+        form: the form of the records.
+    """
+    original = F.coalesce(F.get_json_object(record, "$.original"), record)
+    event = F.when(record.startswith(FIRST_KEY), original).otherwise(record)
+    if form == "enriched-tsv":
+        return F.substring_index(F.substring_index(event, TAB, FIELDS_TO_ID), TAB, -1)
+    return F.coalesce(F.get_json_object(event, f"$.{EVENT_ID}"), F.lit(""))
 
 
-def _good(spark: SparkSession, plan: ShredPlan, placed: DataFrame, places: Sequence[int]) -> list[tuple[int, str]]:
-    """Return the places of the records that become rows, each with its digest."""
-    if not places:
+def _repeated(hashes: DataFrame, history: DataFrame | None) -> tuple[set[int], set[int]]:
+    """Return the hashes of ids that are there twice in the run, and those that an earlier run has as well."""
+    counted = hashes.groupBy(HASH).agg(F.count("*").alias(_COPIES)).cache()
+    try:
+        # In one expression, since Spark would compute the hashes twice for a filter of its own.
+        copies = F.when(F.col(HASH) == hash_of(F.lit("")), 0).otherwise(F.col(_COPIES))
+        within = {row[HASH] for row in counted.where(copies > 1).select(HASH).collect()}
+        if history is None:
+            return within, set()
+        # Spark knows the size of what is cached, and sends a small one to the files of the history.
+        return within, {row[HASH] for row in history.select(HASH).join(counted, HASH, "left_semi").collect()}
+    finally:
+        counted.unpersist()
+
+
+def _known(spark: SparkSession, history: DataFrame | None, hashes: set[int]) -> set[EventKey]:
+    """Return the keys of earlier runs that have one of some hashes."""
+    if history is None or not hashes:
+        return set()
+    return {EventKey(row[ID], row[FINGERPRINT]) for row in _with_hash(spark, history, hashes).collect()}
+
+
+def _good(spark: SparkSession, plan: ShredPlan, hashed: DataFrame, hashes: set[int]) -> list[Copy]:
+    """Return the records that have one of some hashes and become rows."""
+    if not hashes:
         return []
-    wanted = spark.createDataFrame([(place,) for place in places], StructType([StructField(PLACE, LongType())]))
-    chosen = placed.join(F.broadcast(wanted), PLACE, "left_semi").select("value", PLACE)
-    return [(row[PLACE], row[DIGEST]) for row in map_in_arrow(chosen, _Good(plan).run, _GOOD).collect()]
+    chosen = _with_hash(spark, hashed, hashes).select("value", PLACE)
+    rows = map_in_arrow(chosen, _Good(plan).run, _GOOD).collect()
+    return [Copy(EventKey(row[ID], row[FINGERPRINT]), row[PLACE], row[DIGEST]) for row in rows]
 
 
-@dataclass(frozen=True)
-class _Keys:
-    plan: ShredPlan
-
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        key_of = key_reader(self.plan.input)
-        for batch in batches:
-            places = batch.column(1).to_pylist()
-            keys = [key_of(text) if text else None for text in texts_of(batch.column(0))]
-            found = [(*key, place) for key, place in zip(keys, places, strict=True) if key]
-            yield _batch(found, _KEYS, (pa.string(), pa.string(), pa.int64()))
+def _with_hash(spark: SparkSession, frame: DataFrame, hashes: set[int]) -> DataFrame:
+    wanted = spark.createDataFrame([(one,) for one in hashes], _HASHES)
+    return frame.join(F.broadcast(wanted), HASH, "left_semi")
 
 
 @dataclass(frozen=True)
@@ -90,14 +115,13 @@ class _Good:
     plan: ShredPlan
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        shred = Shredder(self.plan).shred
+        shred, key_of = Shredder(self.plan).shred, key_reader(self.plan.input)
         for batch in batches:
             texts = zip(texts_of(batch.column(0)), batch.column(1).to_pylist(), strict=True)
-            found = [(place, digest_of(text)) for text, place in texts if shred(text).bad is None]
-            yield _batch(found, _GOOD, (pa.int64(), pa.string()))
-
-
-def _batch(rows: Sequence[tuple[Any, ...]], schema: StructType, types: Sequence[pa.DataType]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True) if rows else ([] for _ in types)
-    arrays = [pa.array(values, type_) for values, type_ in zip(columns, types, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, names=schema.names)
+            found = [
+                (*key, place, digest_of(text)) for text, place in texts if (key := key_of(text)) and not shred(text).bad
+            ]
+            columns = zip(*found, strict=True) if found else ([] for _ in _GOOD.names)
+            types = (pa.string(), pa.string(), pa.int64(), pa.string())
+            arrays = [pa.array(values, type_) for values, type_ in zip(columns, types, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, names=_GOOD.names)

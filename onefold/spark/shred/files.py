@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.core.errors import TryAgain
@@ -28,9 +28,14 @@ OWN_FOLDERS = {BAD_ROWS: BAD, EVENT_IDS: IDS}
 """The folders of what is no table."""
 _BAD_BYTES = 64 << 20
 _ID_BYTES = 256 << 20
-ID, FINGERPRINT = "event_id", "fingerprint"
-"""The columns of the ids."""
+ID, FINGERPRINT, HASH = "event_id", "fingerprint", "id_hash"
+"""The columns of the ids. The last one is 8 bytes, and all that most ids are compared by."""
 _RENAMES = 16
+
+
+def hash_of(id_: Column) -> Column:
+    """Return 64 bits of an id, by which later runs find it: the same in every release, since runs keep them."""
+    return F.xxhash64(id_)
 
 
 def staged_parts(folder: str) -> tuple[str, ...]:
@@ -162,7 +167,11 @@ def _place_ids(spark: SparkSession, run: Folder, form: FileForm, size: int) -> N
     if form.name == "csv":
         parts = F.split("value", TAB)
         staged = staged.select(parts[0].alias(ID), parts[1].alias(FINGERPRINT))
-    rows = staged.select(ID, FINGERPRINT).coalesce(max(1, size // _ID_BYTES)).write.option("compression", "zstd")
+    rows = (
+        staged.select(ID, FINGERPRINT, hash_of(F.col(ID)).alias(HASH))
+        .coalesce(max(1, size // _ID_BYTES))
+        .write.option("compression", "zstd")
+    )
     rows.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(f"{run.uri}/{IDS}")
     run.remove(_top(IDS))
 

@@ -83,6 +83,11 @@ def test_the_keys_of_an_object_may_come_in_any_order_and_be_null() -> None:
     )
 
 
+def test_a_computed_fingerprint_has_every_digit_of_a_number() -> None:
+    read, line = key_reader("enriched-json"), '{"event_id":"e","se_value":1234567890123456789012%s}'
+    assert read(line % 3) != read(line % 4)
+
+
 def test_a_self_describing_line_has_a_key_if_it_says_its_id() -> None:
     read, line = key_reader("self-describing"), entity(CLICK, id=1)
     assert read(json.dumps(line)) is None

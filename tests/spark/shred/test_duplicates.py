@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Mapping
@@ -10,14 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812
 from support.registries import document
 from support.shred_job import CLICK, ShredScene, scene_with_clicks
 from support.shred_scene import contexts, enriched
 
 from onefold.core.errors import InvalidInput
+from onefold.core.shred_options import InputForm
+from onefold.events.shred.bad_rows import BadRow
 from onefold.events.shred.duplicates import DUPLICATE, EventKey, derived_id
 from onefold.events.shred.manifest import MANIFEST, RunManifest
 from onefold.events.shred.runs import IDS
+from onefold.spark.shred.duplicates import id_in
 from onefold.spark.shred.output import InputsTaken, Output
 
 if TYPE_CHECKING:
@@ -91,6 +96,26 @@ def test_a_repeated_run_gives_the_same_ids_and_a_bad_copy_takes_no_id(spark: Spa
         found.append(ids(scene))
         shutil.rmtree(scene.output)
     assert found == [sorted([FIRST, SECOND, derived_id(EventKey(FIRST, "f3"))])] * 2
+
+
+@pytest.mark.parametrize("form", ["enriched-tsv", "enriched-json", "self-describing"])
+def test_spark_reads_the_id_of_every_event_however_it_is_written(spark: SparkSession, form: InputForm) -> None:
+    ids = [FIRST, 'say"x"', "back\\slash", "grün", "{", ""]
+    events = {id_: with_event_id(form, id_) for id_ in ids}
+    bad = BadRow("invalid", ("x",), events[FIRST]).to_json()
+    written = [*events.items(), (FIRST, bad), (FIRST, events[FIRST] + "\r")]
+    if form != "enriched-tsv":
+        escaped = events[FIRST].replace('"event_id"', '"event\\u005fid"').replace("-", "\\u002d").replace(":", " : ")
+        inner = {"a": [{"event_id": SECOND}], "event_id": FIRST, "z": {"event_id": SECOND}}
+        written += [(FIRST, escaped), (FIRST, f" {json.dumps(inner)} "), ("", "{}"), ("", '{"event_id": null}')]
+    frame = spark.createDataFrame([(record,) for _, record in written], "record string").coalesce(1)
+    assert [row[0] for row in frame.select(id_in(F.col("record"), form)).collect()] == [id_ for id_, _ in written]
+
+
+def with_event_id(form: InputForm, id_: str) -> str:
+    if form == "self-describing":
+        return json.dumps({"schema": CLICK, "data": {"event_id": SECOND}, "event_id": id_}, ensure_ascii=False)
+    return enriched(form, event_id=id_, app_id="é")
 
 
 def test_only_finished_runs_of_the_window_that_are_still_there_count(spark: SparkSession, tmp_path: Path) -> None:
