@@ -33,6 +33,23 @@ locals {
   ] : []
   has_key = var.kms_key != null || var.shred != null
 
+  # External tables over the runs: Redshift reads them, and `onefold external-tables` writes them.
+  catalog_arns = var.catalog == null ? [] : [
+    for name in ["catalog", "database/${var.catalog}", "table/${var.catalog}/*"] : "arn:${var.partition}:glue:${var.region}:${var.account}:${name}"
+  ]
+  read_catalog = var.catalog == null ? [] : [{
+    Sid      = "ReadCatalog"
+    Effect   = "Allow"
+    Action   = ["glue:GetDatabase", "glue:GetTable", "glue:GetTables", "glue:GetPartition", "glue:GetPartitions"]
+    Resource = local.catalog_arns
+  }]
+  write_catalog = var.catalog == null ? [] : [{
+    Sid      = "WriteCatalog"
+    Effect   = "Allow"
+    Action   = ["glue:GetDatabase", "glue:GetTable", "glue:GetPartitions", "glue:CreateTable", "glue:UpdateTable", "glue:BatchCreatePartition"]
+    Resource = local.catalog_arns
+  }]
+
   sign_in = (
     var.secret != null
     ? { Sid = "SignIn", Effect = "Allow", Action = "secretsmanager:GetSecretValue", Resource = [var.secret] }
@@ -58,7 +75,7 @@ locals {
     }]
 
     # COPY reads files of runs and writes nothing.
-    copy = concat([merge(local.list_files, { Condition = { StringLike = local.prefixes } }), local.read_files], local.decrypt)
+    copy = concat([merge(local.list_files, { Condition = { StringLike = local.prefixes } }), local.read_files], local.decrypt, local.read_catalog)
 
     # The loader runs statements, reads manifests, and writes the lists of files for COPY, nothing else.
     loader = concat([
@@ -84,7 +101,7 @@ locals {
         Action   = "s3:PutObject"
         Resource = "${local.bucket_arn}/${var.folder}/run=*/copy/*"
       },
-    ], local.encrypt)
+    ], local.encrypt, local.write_catalog)
 
     # The shredder writes runs, and deletes what is left of runs that were not finished.
     shredder = concat([

@@ -172,6 +172,17 @@ variable "shred" {
   }
 }
 
+variable "catalog" {
+  description = "The database of the Glue Data Catalog for external tables over the runs; by default there are none."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.catalog == null || can(regex("^[a-z0-9_]{1,255}$", var.catalog))
+    error_message = "catalog must be a database of Glue: lower-case letters, digits and underscores."
+  }
+}
+
 variable "network" {
   description = "Subnets and security groups of the shredder; a registry by HTTP needs some that reach it. By default it reaches AWS alone."
   type        = object({ subnets = list(string), security_groups = list(string) })

@@ -69,6 +69,12 @@ EXAMPLES = {
         "onefold bad-rows retry --runs gs://b/runs --registry gs://schemas --format parquet --input enriched-tsv --dry-run",
         "onefold bad-rows retry --runs gs://b/runs --registry gs://schemas --format parquet --input enriched-tsv --wait",
     ),
+    "external-tables": (
+        "onefold external-tables --runs s3://b/shredded --catalog events --external-schema spectrum --view-schema events "
+        "--database dev --schema atomic --workgroup w --role default",
+        "onefold external-tables --runs s3://b/shredded --catalog events --external-schema spectrum --view-schema events "
+        "--database dev --schema atomic --workgroup w --role default --dry-run",
+    ),
     "load-shredded": (
         "onefold load-shredded --runs gs://b/shredded --dataset events",
         "onefold load-shredded --runs gs://b/shredded --dataset events --dry-run",

@@ -25,13 +25,14 @@ TARGETS = ("bigquery", "redshift")
 @click.option("--dataset", metavar="D", help="The dataset of the tables.  [default: ONEFOLD_EVENTS_DATASET]")
 @click.option("--target", "to", type=click.Choice(TARGETS), default=TARGETS[0], show_default=True, help="The warehouse.")
 @redshift_options
+@click.option("--since", metavar="RUN", default="", help="Pass over the runs before RUN, as 2026-11.  [default: load all]")
 @click.option("--dry-run", is_flag=True, help="Say what would be created, changed and loaded, without doing so.")
 @project
 @as_json
 @click.pass_context
 def load_shredded(
-    context: click.Context, /, runs: str | None, dataset: str | None, dry_run: bool, project: str | None, as_json: bool,
-    to: str, **redshift: str | None,
+    context: click.Context, /, runs: str | None, dataset: str | None, since: str, dry_run: bool,
+    project: str | None, as_json: bool, to: str, **redshift: str | None,
 ) -> int:  # fmt: skip
     """Load every finished run of the shredder that is not loaded yet, the oldest first.
 
@@ -40,10 +41,10 @@ def load_shredded(
     twice, whoever else loads at the same time.
     """
     if to == "redshift":
-        loader = _redshift_loader(context, runs, dataset or project, redshift)
+        loader = _redshift_loader(context, runs, since, dataset or project, redshift)
     else:
         check_no_redshift(redshift)
-        loader = _loader(context, runs, dataset, project)
+        loader = _loader(context, runs, since, dataset, project)
     reports: list[RunReport] = []
     for report in loader.plan() if dry_run else loader.load():
         reports.append(report)
@@ -60,7 +61,7 @@ def load_shredded(
     return CHANGES if dry_run and reports else OK
 
 
-def _loader(context: click.Context, runs: str | None, dataset: str | None, project: str | None) -> Loader:
+def _loader(context: click.Context, runs: str | None, since: str, dataset: str | None, project: str | None) -> Loader:
     """Return the loader of a command line.
 
     Raises:
@@ -80,11 +81,12 @@ def _loader(context: click.Context, runs: str | None, dataset: str | None, proje
     settings, warehouse = open_warehouse(context, project, dataset, None)
     address, topic = runs_address(runs), settings.topic_table_created
     announce = announcing(PubSub(warehouse.project), topic, dataset)
-    return Loader(FolderRuns(address, run_objects_at(address)), BigQueryEventTables(warehouse, dataset), announce)
+    found = FolderRuns(address, run_objects_at(address), since)
+    return Loader(found, BigQueryEventTables(warehouse, dataset), announce)
 
 
 def _redshift_loader(
-    context: click.Context, runs: str | None, of_bigquery: str | None, options: dict[str, str | None]
+    context: click.Context, runs: str | None, since: str, of_bigquery: str | None, options: dict[str, str | None]
 ) -> Loader:
     """Return the loader of a command line that names Redshift.
 
@@ -102,7 +104,8 @@ def _redshift_loader(
     if problems or runs is None:
         raise InvalidInput(problems)
     address = runs_address(runs)
-    return Loader(FolderRuns(address, run_objects_at(address)), RedshiftEventTables(redshift_connection(options)))
+    found = FolderRuns(address, run_objects_at(address), since)
+    return Loader(found, RedshiftEventTables(redshift_connection(options)))
 
 
 def _lines(report: RunReport) -> Iterator[str]:

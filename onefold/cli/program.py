@@ -17,7 +17,7 @@ GROUPS = {
     "Tables and views": ("tables", "cost", "plan", "refresh", "current", "merge", "query", "render", "publish", "export"),
     "Capture": ("capture",),
     "Pulls": ("sources",),
-    "Events": ("schema", "load-shredded", "bad-rows"),
+    "Events": ("schema", "load-shredded", "external-tables", "bad-rows"),
     "Checks": ("check", "compare", "workload"),
     "Access": ("access", "policies"),
     "Settings and jobs": ("settings", "batch"),

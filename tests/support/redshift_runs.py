@@ -67,10 +67,10 @@ _ARROW = {
     "SMALLINT": pa.int16(), "INT": pa.int32(), "BIGINT": pa.int64(), "REAL": pa.float32(), "DOUBLE PRECISION": pa.float64(),
     "BOOLEAN": pa.bool_(), "DATE": pa.date32(),
 }  # fmt: skip
-"""The types of columns of files of Parquet by the contract; of TIMESTAMP, TIMESTAMPTZ, DECIMAL and texts see `_arrow`."""
+"""The types of columns of files of Parquet by the contract; of TIMESTAMP, TIMESTAMPTZ, DECIMAL and texts see `arrow_of`."""
 
 
-def _arrow(type_: str) -> pa.DataType:
+def arrow_of(type_: str) -> pa.DataType:
     if type_.startswith("TIMESTAMP"):
         return pa.timestamp("us", tz="UTC")
     found = re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", type_)
@@ -79,7 +79,7 @@ def _arrow(type_: str) -> pa.DataType:
 
 def parquet_bytes(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]) -> bytes:
     """Return a file of Parquet with rows of values for columns of Redshift's types."""
-    schema = pa.schema([(name, _arrow(type_)) for name, type_ in columns])
+    schema = pa.schema([(name, arrow_of(type_)) for name, type_ in columns])
     found = [pa.array([row[number] for row in rows], field.type) for number, field in enumerate(schema)]
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_arrays(found, schema=schema), buffer, compression="snappy")

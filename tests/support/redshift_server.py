@@ -9,7 +9,8 @@ SUBMITTED, STARTED, then FINISHED, FAILED or ABORTED. What the server does as Re
 - COPY reads exactly the files of a manifest, all rows or none, and leaves the first bad row in SYS_LOAD_ERROR_DETAIL;
 - what `support.postgres` and `support.redshift_copy` say that Redshift refuses, is refused.
 
-It does not know permissions, except that COPY needs the role of the server, nor anything of SUPER, Spectrum or VACUUM.
+It does not know permissions, except that COPY needs the role of the server, nor anything of SUPER or VACUUM. Of Spectrum it
+knows what `support.fake_spectrum` says.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 import psycopg
 import pytest
 from moto.redshiftdata.responses import RedshiftDataAPIServiceResponse
+from support.fake_spectrum import FakeSpectrum, SpectrumError
 from support.postgres import RedshiftOnPostgres, Refused, new_database
 from support.redshift_copy import CopyFailed, copy_into
 
@@ -115,6 +117,7 @@ class RedshiftServer:
     threads: list[threading.Thread] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     idle: list[psycopg.Connection[tuple[Any, ...]]] = field(default_factory=list)
+    spectrum: FakeSpectrum = field(default_factory=FakeSpectrum)
 
     def connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         # Redshift reads backslashes in texts as PostgreSQL once did, and isolates by snapshots.
@@ -223,6 +226,8 @@ class RedshiftServer:
             if text.startswith("COPY "):
                 copy_into(session.connection, text, ROLE)
                 return True
+            if self.spectrum.run(session.connection, text, is_batch=statement.is_batch):
+                return True
             session.check(text)
             cursor = session.connection.execute(session.translated(text).encode())
             if cursor.description:
@@ -230,7 +235,7 @@ class RedshiftServer:
         except CopyFailed as failed:
             statement.errors[index] = str(failed)
             self._keep(statement.query + index, failed)
-        except (psycopg.Error, Refused, RuntimeError) as error:
+        except (psycopg.Error, Refused, RuntimeError, SpectrumError) as error:
             statement.errors[index] = "ERROR: " + re.sub("division by zero", "Divide by zero", str(error))
         return index not in statement.errors
 

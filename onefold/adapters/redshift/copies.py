@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from onefold.adapters.redshift.connection import DEFAULT_ROLE
@@ -11,7 +11,7 @@ from onefold.core.errors import Rejected
 from onefold.core.names import quote_redshift, quote_redshift_text
 from onefold.core.shred_options import FileFormat
 from onefold.core.text import shown_list
-from onefold.ports.event_tables import EventTableLoad
+from onefold.ports.event_tables import EventFile, EventTableLoad
 from onefold.schema.redshift_ddl import table_sql
 
 STATEMENTS: Mapping[FileFormat, int] = {"csv": 2, "parquet": 4}
@@ -125,12 +125,12 @@ def drop_temporary(tables: Sequence[str]) -> str:
     return f"DROP TABLE {', '.join(map(quote_redshift, tables))}"
 
 
-def copy_manifest(load: EventTableLoad) -> bytes:
-    """Return the list of the files of a load: exactly these, each of them mandatory.
+def file_list(files: Iterable[EventFile]) -> bytes:
+    """Return the list of the files of a run and a table, for COPY and Spectrum: exactly these, each of them mandatory.
 
-    Others in the same folder are left by tasks that failed. COPY needs the length of each file of Parquet.
+    Others in the same folder are left by tasks that failed. Parquet needs the length of each file.
     """
     entries = [
-        {"url": file.address, "mandatory": True, "meta": {"content_length": file.bytes}} for file in load.files if file.rows
+        {"url": file.address, "mandatory": True, "meta": {"content_length": file.bytes}} for file in files if file.rows
     ]
     return json.dumps({"entries": entries}, ensure_ascii=False, indent=1).encode()

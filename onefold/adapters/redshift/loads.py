@@ -9,11 +9,12 @@ from typing import Any
 
 from onefold.adapters.redshift import statements
 from onefold.adapters.redshift.connection import RedshiftConnection
-from onefold.adapters.redshift.copies import STATEMENTS, TableCopy, copy_manifest, drop_temporary, table_copy
+from onefold.adapters.redshift.copies import STATEMENTS, TableCopy, drop_temporary, file_list, table_copy
 from onefold.adapters.redshift.data_api import MAX_BATCH, DataApi, StatementOutcome, check_lengths, connect
 from onefold.core.errors import LimitExceeded, OnefoldError, Rejected, TryAgain
 from onefold.core.text import reason_of
 from onefold.ports.event_tables import EventTableLoad, LoadResult
+from onefold.ports.external_tables import LISTS, lists_address
 
 _FIRST = 2
 """The lock and the check come before the statements of the tables."""
@@ -21,8 +22,6 @@ TABLES = {format_: (MAX_BATCH - _FIRST - 1) // (count + 1) for format_, count in
 """Tables of one transaction by the format; a run with more of them is loaded in several transactions. Each has a statement
 for the row of the manifest table, and the transaction one for the end of temporary tables."""
 _ADDRESS = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])/(?P<name>.+)", re.DOTALL)
-_FOLDER = "copy"
-"""The folder of a run with the lists of files for COPY: all that the loader writes to the bucket."""
 
 Recorded = Callable[[Collection[str]], frozenset[tuple[str, str]]]
 
@@ -75,10 +74,10 @@ class RunLoader:
         statements.columns_text(load.table)
         if not load.rows:
             return TableCopy()
-        files = f"{load.run.rstrip('/')}/{_FOLDER}/{load.table.name}.json"
+        files = lists_address(load.run, load.table.name)
         copy = table_copy(load, files, self._connection.role, self._schema, place)
         check_lengths(copy.statements)
-        self._put(files, copy_manifest(load))
+        self._put(files, file_list(load.files))
         return copy
 
     def _transaction(self, loads: Sequence[EventTableLoad], copies: Mapping[str, TableCopy]) -> list[str]:
@@ -156,7 +155,7 @@ class RunLoader:
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
             if status >= 500:
                 raise TryAgain(f"{address}: {reason_of(error)}: try again") from error
-            raise Rejected(f"{address}: {error}; grant s3:PutObject below run=*/{_FOLDER}/") from error
+            raise Rejected(f"{address}: {error}; grant s3:PutObject below run=*/{LISTS}/") from error
         except BotoCoreError as error:
             raise TryAgain(f"{address}: S3 does not answer: {reason_of(error)}: try again") from error
 

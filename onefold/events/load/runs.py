@@ -15,6 +15,7 @@ from onefold.ports.objects import FolderLister, ObjectFinder
 
 _SCHEME = re.compile("[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _BUCKET = re.compile("(?:gs|s3)://[^/]")
+_SINCE = re.compile("(?:[0-9]{4}(?:-[0-9]{2}){0,5})?")
 
 
 class RunObjects(ObjectFinder, FolderLister, Protocol):
@@ -28,10 +29,21 @@ class FolderRuns:
     Attributes:
         address: the folder, as `runs_address` returns it.
         objects: reads its objects.
+        since: the name of the first run, or its beginning as `2026-11`; earlier ones are passed over. Empty for all runs.
     """
 
     address: str
     objects: RunObjects
+    since: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the first run.
+
+        Raises:
+            InvalidInput: it is no beginning of the name of a run.
+        """
+        if not _SINCE.fullmatch(self.since):
+            raise InvalidInput(f"--since {self.since!r}: expected the beginning of a run's name, as 2026-11 or 2026-11-23")
 
     def list(self) -> list[str]:
         """Return the addresses of the folders of all runs, complete or not, the oldest first.
@@ -43,7 +55,8 @@ class FolderRuns:
             names = self.objects.list_folders(_read_address(self.address))
         except NotFound as error:
             raise InvalidInput(f"{self.address}: there is no such folder: name the --output of the shredder") from error
-        return [f"{self.address}/{name}" for name in sorted(names) if _is_run(name)]
+        first = run_folder(self.since)
+        return [f"{self.address}/{name}" for name in sorted(names) if _is_run(name) and name >= first]
 
     def is_complete(self, run: str) -> bool:
         """Return whether a run has a manifest, valid or not."""

@@ -1,0 +1,204 @@
+"""External tables over runs that are not loaded, in moto's Glue, and the views over them and the loaded tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from support.redshift_runs import BUCKET, ENVELOPE
+from support.redshift_scene import RUNS, TABLE, RedshiftScene, run_name
+from support.redshift_server import CONNECTION, ROLE, SCHEMA
+from support.shredded_runs import click_table
+
+from onefold.adapters.glue import GlueCatalog
+from onefold.adapters.objects_at import run_objects_at
+from onefold.adapters.redshift.copies import file_list
+from onefold.adapters.redshift.external import SpectrumViews, external_schema, union_view
+from onefold.adapters.s3 import S3Objects
+from onefold.core.errors import InvalidInput, TryAgain
+from onefold.events.load.external import ExternalReport, ExternalTables
+from onefold.events.load.load import Loader
+from onefold.events.load.runs import FolderRuns
+from onefold.events.shred.manifest import ShreddedTable
+from onefold.ports.external_tables import ExternalTable
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+TIME = datetime(2026, 11, 23, 7, 59, 59, tzinfo=UTC)
+ID, ZIP, LONG = ("id", "INT"), ("zip", "VARCHAR(5)"), ("zip", "VARCHAR(50)")
+
+
+@pytest.fixture
+def scene(redshift_scene: RedshiftScene) -> RedshiftScene:
+    redshift_scene.server.run("DROP SCHEMA IF EXISTS spectrum CASCADE", "DROP SCHEMA IF EXISTS events CASCADE")
+    boto3.client("glue").create_database(DatabaseInput={"Name": "acme"})
+    return redshift_scene
+
+
+def table_of(*columns: tuple[str, str], name: str = TABLE) -> ShreddedTable:
+    return replace(click_table("1-0-0", ()), name=name, folder=f"name={name}", columns=(*ENVELOPE, *columns))
+
+
+def row(id_: str, *values: Any) -> tuple[Any, ...]:
+    return ("com.acme", "click", "jsonschema", "1-0-0", id_, TIME, "events", "[]", "events", *values)
+
+
+def tables(before: Callable[[str], None] = lambda _: None) -> ExternalTables:
+    objects = S3Objects()
+
+    def put(address: str, files: Any) -> None:
+        before("put")
+        objects.write(address, file_list(files))
+
+    views = SpectrumViews(CONNECTION, "acme", "spectrum", "events", sleep=lambda _: None)
+    return ExternalTables(FolderRuns(RUNS, run_objects_at(RUNS)), _Steps(GlueCatalog("acme"), before), views, put)
+
+
+class _Steps(GlueCatalog):
+    """The catalogue, with a step before each of its methods that writes."""
+
+    def __init__(self, catalog: GlueCatalog, before: Callable[[str], None]) -> None:
+        super().__init__(catalog._database)
+        self._before = before
+
+    def create(self, table: ExternalTable) -> None:
+        self._before("create")
+        super().create(table)
+
+    def add_runs(self, table: ExternalTable, lists: Any) -> None:
+        self._before("add_runs")
+        super().add_runs(table, lists)
+
+
+def bring(*, dry_run: bool = False) -> list[ExternalReport]:
+    return list(tables().bring(dry_run=dry_run))
+
+
+def seen(scene: RedshiftScene, *names: str, table: str = TABLE) -> list[tuple[Any, ...]]:
+    """Return what the view of a table shows now."""
+    with scene.server.connect() as connection:
+        scene.server.spectrum.read(connection)
+    columns = ", ".join(["TRIM(root_id)", *names])
+    return scene.server.query(f'SELECT {columns} FROM events."{table}" ORDER BY 1')
+
+
+def test_a_run_is_read_outside_until_it_is_loaded_and_never_twice(scene: RedshiftScene) -> None:
+    scene.write_values(0, [(table_of(ID), [row("a", 1), row("b", 2)])])
+    (report,) = bring()
+    assert (report.action, report.added, report.error) == ("create", (f"{RUNS}/run={run_name(0)}",), None)
+    assert seen(scene, "id") == [("a", 1), ("b", 2)]
+    scene.load()
+    bring()
+    assert seen(scene, "id") == [("a", 1), ("b", 2)]
+    scene.write_values(1, [(table_of(ID), [row("c", 3)])])
+    bring()
+    assert seen(scene, "id") == [("a", 1), ("b", 2), ("c", 3)]
+    assert scene.rows("id") == [("a", 1), ("b", 2)]
+    scene.load()
+    assert seen(scene, "id") == [("a", 1), ("b", 2), ("c", 3)]  # the view of before the load
+    assert [one.is_news for one in bring()] == [False]
+
+
+def test_older_runs_stay_outside_and_recent_ones_are_loaded(scene: RedshiftScene) -> None:
+    for second in range(3):
+        scene.write_values(second, [(table_of(ID), [row(f"r{second}", second)])])
+    runs = FolderRuns(RUNS, run_objects_at(RUNS), since=run_name(1))
+    assert [report.state for report in Loader(runs, scene.warehouse).load()] == ["loaded", "loaded"]
+    bring()
+    assert scene.rows("id") == [("r1", 1), ("r2", 2)]
+    assert seen(scene, "id") == [("r0", 0), ("r1", 1), ("r2", 2)]
+
+
+def test_only_files_of_finished_runs_that_their_manifests_list_are_read(scene: RedshiftScene) -> None:
+    scene.write_values(0, [(table_of(ID), [row("a", 1)])])
+    s3, folder = boto3.client("s3"), table_of().folder
+    for run, name in ((run_name(0), "part-of-a-killed-task.parquet"), (run_name(1), "part-00000.parquet")):
+        source = {"Bucket": BUCKET, "Key": f"shredded/run={run_name(0)}/{folder}/part-00000.parquet"}
+        s3.copy_object(Bucket=BUCKET, Key=f"shredded/run={run}/{folder}/{name}", CopySource=source)
+    scene.shred(2, "1-0-0", [ID], {"id_": "csv", "id": 1}, name="com_acme_other_1")
+    assert [(one.name, len(one.added)) for one in bring()] == [(TABLE, 1)]
+    assert seen(scene, "id") == [("a", 1)]
+
+
+def test_tables_get_new_columns_and_old_runs_have_none_of_them(scene: RedshiftScene) -> None:
+    scene.write_values(0, [(table_of(ID, ZIP), [row("a", 1, "A")])])
+    bring()
+    scene.load()
+    scene.write_values(1, [(table_of(ID, LONG, ("more", "DATE")), [row("b", 2, "B" * 50, None)])])
+    (report,) = bring()
+    assert (report.action, len(report.added)) == ("change", 1)
+    assert seen(scene, "id", "zip", "more") == [("a", 1, "A", None), ("b", 2, "B" * 50, None)]
+    scene.load()
+    assert [one.is_news for one in bring()] == [False]
+    assert seen(scene, "id", "zip", "more") == [("a", 1, "A", None), ("b", 2, "B" * 50, None)]
+
+
+def test_the_view_of_an_adopted_table_has_its_names_and_all_of_its_columns(scene: RedshiftScene) -> None:
+    columns = [*ENVELOPE, ("at", "TIMESTAMPTZ"), ("ID", "INT")]
+    own = "".join(f', "{name}" {type_}' for name, type_ in columns)
+    scene.server.run(f'CREATE TABLE "{SCHEMA}"."old" ("mine" INT{own})')
+    adopted = (("mine", "INT"), *columns)
+    table = replace(table_of(*columns[len(ENVELOPE) :], name="old"), adopted=adopted)
+    scene.write_values(0, [(table, [row("a", None, 1)])])
+    bring()
+    assert seen(scene, '"ID"', "mine", '"at"', table="old") == [("a", 1, None, None)]
+    scene.load()
+    assert seen(scene, '"ID"', "mine", '"at"', table="old") == [("a", 1, None, None)]
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_what_was_killed_anywhere_is_finished_by_the_next(scene: RedshiftScene, step: int) -> None:
+    scene.write_values(0, [(table_of(ID), [row("a", 1)])])
+    steps: list[str] = []
+
+    def die(name: str) -> None:
+        steps.append(name)
+        if len(steps) == step + 1:
+            raise TryAgain("killed")
+
+    (report,) = tables(die).bring()
+    assert str(report.error) == "killed"
+    assert bring()[0].error is None
+    assert seen(scene, "id") == [("a", 1)]
+
+
+def test_a_table_of_somebody_else_or_of_other_types_stops_no_other(scene: RedshiftScene) -> None:
+    names = ("com_acme_a_1", "com_acme_b_1", "com_acme_c_1")
+    scene.write_values(0, [(table_of(ID, name=name), [row("a", 1)]) for name in names])
+    boto3.client("glue").create_table(
+        DatabaseName="acme", TableInput={"Name": names[0], "StorageDescriptor": {"Columns": []}}
+    )
+    assert [one.error is None for one in bring()] == [False, True, True]
+    scene.write_values(1, [(table_of(("id", "BIGINT"), name=names[1]), [row("b", 2)])])
+    errors = [str(one.error) for one in bring() if one.error]
+    assert "onefold has not made: rename or drop it" in errors[0]
+    assert "column id in types that one external column cannot read" in errors[1]
+    assert seen(scene, "id", table=names[2]) == [("a", 1)]
+
+
+def test_a_dry_run_writes_nothing(scene: RedshiftScene) -> None:
+    scene.write_values(0, [(table_of(ID), [row("a", 1)])])
+    assert [(one.action, len(one.added)) for one in bring(dry_run=True)] == [("create", 1)]
+    assert boto3.client("glue").get_tables(DatabaseName="acme")["TableList"] == []
+    assert scene.server.log == []
+
+
+def test_schemas_have_to_be_three() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        SpectrumViews(CONNECTION, "acme", SCHEMA, "Events")
+    assert len(caught.value.problems) == 2
+
+
+def test_the_statements() -> None:
+    loaded = (*click_table("1-0-0", ()).columns[:1], ("mine", "INT"), ("at", "TIMESTAMPTZ"))
+    table = ExternalTable(TABLE, (("schema_vendor", "VARCHAR(128)"), ("at", "TIMESTAMP"), ("more", "DATE")), RUNS)
+    made = [
+        external_schema("spectrum", "acme", ROLE),
+        union_view(table, loaded, "atomic", "spectrum", "events"),
+        union_view(table, (), "atomic", "spectrum", "events"),
+    ]
+    assert ";\n\n".join(made) + ";\n" == (GOLDEN / "redshift_spectrum.sql").read_text()
