@@ -21,7 +21,8 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
 
-from onefold.core.errors import TryAgain
+from onefold.core.errors import InvalidInput, TryAgain
+from onefold.core.text import shown_list
 from onefold.events.shred.manifest import MANIFEST, RunManifest, run_folder
 from onefold.events.shred.runs import (
     COMMIT,
@@ -79,9 +80,21 @@ class Output:
         return frozenset().union(*(one.reasons for one in self._commits.values() if one.run >= run_name(time)))
 
     def ids_since(self, time: datetime) -> list[str]:
-        """Return the folders of the ids of events of the runs that began at a time or later, and keep such ids."""
-        runs = (one.run for one in self._commits.values() if one.ids and one.run >= run_name(time))
-        return [f"{self.run_folder(run).uri}/{IDS}" for run in sorted(runs) if run in self.runs.finished]
+        """Return the folders of the ids of events of the runs that began at a time or later, and keep such ids.
+
+        Raises:
+            InvalidInput: the ids of a run are gone, and its manifest is there.
+        """
+        kept = sorted(one.run for one in self._commits.values() if one.ids and one.run >= run_name(time))
+        folders = [self.run_folder(run) for run in kept if run in self.runs.finished]
+        with ThreadPoolExecutor(_READERS) as pool:
+            there = list(pool.map(lambda folder: folder.has(IDS), folders))
+        if gone := [folder.uri for folder, has_ids in zip(folders, there, strict=True) if not has_ids]:
+            raise InvalidInput(
+                f"{shown_list(gone)}: {IDS} is gone, so duplicates of these runs would not be found: remove the rest of "
+                "such a folder, after which its run is not compared, or choose a shorter --duplicates-window"
+            )
+        return [f"{folder.uri}/{IDS}" for folder in folders]
 
     def late(self, now: datetime) -> list[str]:
         """Return the runs that have had no manifest for an hour. What no run has started is somebody else's."""

@@ -124,7 +124,7 @@ def test_only_finished_runs_of_the_window_that_are_still_there_count(spark: Spar
     without_ids: dict[int, dict[str, int]] = {23: {**counts, "ids": 0}, 24: {}}
     days = {day: f"2026-11-{day}-08-00-00" for day in range(20, 26)}
     for day, run in days.items():
-        (tmp_path / f"run={run}").mkdir()
+        (tmp_path / f"run={run}" / "event_ids").mkdir(parents=True)
         output.read()
         output.finish(manifest_of(run, without_ids.get(day, counts)))
     (tmp_path / f"run={days[25]}" / MANIFEST).unlink()
@@ -134,6 +134,10 @@ def test_only_finished_runs_of_the_window_that_are_still_there_count(spark: Spar
     found = output.ids_since(datetime(2026, 11, 21, 8, tzinfo=UTC))
     assert found == [f"{tmp_path}/run={days[21]}/event_ids"]
     assert len(output.ids_since(datetime(2026, 11, 20, 8, tzinfo=UTC))) == 2
+    # A rule that removes what is old may have taken the ids before the manifest.
+    shutil.rmtree(tmp_path / f"run={days[20]}" / "event_ids")
+    with pytest.raises(InvalidInput, match=f"run={days[20]}: event_ids is gone, so duplicates"):
+        output.ids_since(datetime(2026, 11, 20, 8, tzinfo=UTC))
 
 
 def test_a_run_gives_way_to_another_one_with_which_it_was_not_compared(spark: SparkSession, scene: ShredScene) -> None:
