@@ -52,12 +52,26 @@ class EmrServerless:
         for page in pages:
             yield from page["jobRuns"]
 
-    def start(self, name: str, words: Sequence[str], token: str) -> str:
-        call = start_call(self._settings, name, words, token)
+    def start(self, name: str, words: Sequence[str], token: str, log_prefix: str = "") -> str:
+        call = start_call(self._settings, name, words, token, log_prefix)
         answer = self._answer("StartJobRun", lambda client: client.start_job_run(**call))
         if answer is None:
             raise Rejected(f"there is no application {self._settings.application}: correct ONEFOLD_EMR_APPLICATION")
         return str(answer["jobRunId"])
+
+    def printed(self, log_prefix: str) -> list[str]:
+        """Return the lines that a job run has printed, as far as its log has them.
+
+        Args:
+            log_prefix: that of its start, how the names of its streams begin.
+        """
+        found = self._answer("FilterLogEvents", lambda _: list(self._lines(log_prefix)))
+        return [line for text in found or () for line in text.splitlines()]
+
+    def _lines(self, log_prefix: str) -> Iterator[str]:
+        pages = _new_client("logs").get_paginator("filter_log_events")
+        for page in pages.paginate(logGroupName=self._settings.log, logStreamNamePrefix=log_prefix):
+            yield from (event["message"] for event in page["events"])
 
     @property
     def _application(self) -> dict[str, str]:
@@ -84,13 +98,17 @@ class EmrServerless:
             raise TryAgain(f"EMR Serverless, {operation}: no answer: {reason_of(error)}: try again") from error
 
     def _connected(self) -> Any:
-        import boto3
-        from botocore.config import Config
-
         if self._client is None:
-            config = Config(connect_timeout=_SECONDS, read_timeout=_SECONDS, retries={"mode": "standard"})
-            self._client = boto3.client("emr-serverless", config=config)
+            self._client = _new_client("emr-serverless")
         return self._client
+
+
+def _new_client(service: str) -> Any:
+    import boto3
+    from botocore.config import Config
+
+    config = Config(connect_timeout=_SECONDS, read_timeout=_SECONDS, retries={"mode": "standard"})
+    return boto3.client(service, config=config)
 
 
 def _check_boto3() -> None:
@@ -103,15 +121,27 @@ def _check_boto3() -> None:
         raise InvalidInput(f"jobs on EMR Serverless need boto3: {how_to_install('aws')}")
 
 
-def start_call(settings: EmrSettings, name: str, words: Sequence[str], token: str) -> dict[str, Any]:
-    """Return the call that starts a job run of the shredder, as the schedule of infra/aws makes it."""
+def start_call(
+    settings: EmrSettings, name: str, words: Sequence[str], token: str, log_prefix: str = ""
+) -> dict[str, Any]:  # fmt: skip
+    """Return the call that starts a job run of the shredder, as the schedule of infra/aws makes it.
+
+    Args:
+        settings: where it runs.
+        name: as for `JobRuns.start`.
+        words: as for `JobRuns.start`.
+        token: as for `JobRuns.start`.
+        log_prefix: how the names of the streams of its log begin, by which they are found.
+    """
     code = settings.code
     driver = {
         "entryPoint": f"{code}/shred.py",
         "entryPointArguments": list(words),
         "sparkSubmitParameters": f"--py-files {code}/{ARCHIVE} --conf spark.archives={code}/{SHRED_LIBRARIES}",
     }
-    log = {"enabled": True, "logGroupName": settings.log, "logTypes": {"SPARK_DRIVER": ["STDOUT", "STDERR"]}}
+    log: dict[str, Any] = {"enabled": True, "logGroupName": settings.log, "logTypes": {"SPARK_DRIVER": ["STDOUT", "STDERR"]}}
+    if log_prefix:
+        log["logStreamNamePrefix"] = log_prefix
     monitoring = {"cloudWatchLoggingConfiguration": log, "managedPersistenceMonitoringConfiguration": {"enabled": False}}
     return {
         "applicationId": settings.application,
@@ -141,7 +171,6 @@ def _check_missing(operation: str, error: Any) -> None:
         return
     if code in _PASSING:
         raise TryAgain(f"EMR Serverless, {operation}: {reason_of(error)}: try again") from error
-    advice = (
-        f"grant emr-serverless:{operation}" if code == "AccessDeniedException" else "check the application and the region"
-    )
+    service = "logs" if operation == "FilterLogEvents" else "emr-serverless"
+    advice = f"grant {service}:{operation}" if code == "AccessDeniedException" else "check the application and the region"
     raise Rejected(f"EMR Serverless, {operation}: {error}; {advice}") from error

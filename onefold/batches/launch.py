@@ -15,7 +15,7 @@ from onefold.core.errors import InvalidMessage, Rejected, TryAgain
 from onefold.core.retry import Backoff
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery
-from onefold.ports.batches import Batch, Batches, BatchExists, StoredBatch
+from onefold.ports.batches import Batch, Batches, BatchExists, BatchReader, StoredBatch
 from onefold.ports.publisher import Publisher
 from onefold.settings.environment import Settings
 
@@ -175,7 +175,7 @@ def _check_free(batches: Batches, request: BatchRequest, planned: str) -> None:
 
 
 def follow(
-    batches: Batches, id_: str, tell: Callable[[StoredBatch], None], sleep: Callable[[float], None] = time.sleep
+    batches: BatchReader, id_: str, tell: Callable[[StoredBatch], None], sleep: Callable[[float], None] = time.sleep
 ) -> StoredBatch:
     """Wait until a batch has ended, and return it.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from onefold.core.text import counted
@@ -26,7 +26,17 @@ def read_report(objects: ObjectFinder, output: str) -> Report | None:
     """
     parts = itertools.takewhile(bool, (objects.find(f"{output}.{number:09}") for number in itertools.count()))
     text = b"".join(part.data for part in parts if part).decode(errors="replace")
-    return next((report for line in reversed(text.splitlines()) if (report := _parsed(line))), None)
+    return last_report(text.splitlines())
+
+
+def last_report(lines: Sequence[str]) -> Report | None:
+    """Return the report among the lines that a job has printed; None where there is none.
+
+    Examples:
+        >>> last_report(['{"events": 1}', '{"severity": "INFO"}', "done"])
+        {'events': 1}
+    """
+    return next((report for line in reversed(lines) if (report := _parsed(line))), None)
 
 
 def _parsed(line: str) -> Report | None:

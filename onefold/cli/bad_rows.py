@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import uuid
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from onefold.batches.request import BatchRequest
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.cli.batch import run_batch, wait_option
 from onefold.cli.common import ERROR, OK, as_json, print_lines, project, read_settings, say
+from onefold.cli.emr_job import EMR_APPLICATION, run_on_emr
 from onefold.cli.kept_entities import address_of_runs, from_table
 from onefold.cli.output import echo_json, output_console
 from onefold.cli.program import CommandGroup
@@ -126,7 +128,8 @@ def retry(
 
     Entities that were set apart are loaded alone, events as a whole. Each file of bad rows is read by one run, and where
     the runs look for duplicates, the new one does, so that nothing is loaded twice, however often this is repeated. Runs
-    in Cloud Storage are read by a batch on Dataproc Serverless, others by Spark on this machine.
+    in Cloud Storage are read by a batch on Dataproc Serverless, runs in S3 by a job on EMR Serverless where
+    ONEFOLD_EMR_APPLICATION names its application, others by Spark on this machine.
     """
     found = _bad_files(context, runs)
     files = found.waiting(names)
@@ -151,6 +154,8 @@ def retry(
     if found.address.startswith("gs://"):
         request = BatchRequest("shred", None, None, words)
         return run_batch(context, request, uuid.uuid4().hex, wait=wait, dry_run=dry_run, project=project, as_json=as_json)
+    if found.address.startswith("s3://") and os.environ.get(EMR_APPLICATION):
+        return run_on_emr(words, wait=wait, dry_run=dry_run, as_json=as_json)
     return _on_this_machine(context, words, dry_run=dry_run, as_json=as_json)
 
 

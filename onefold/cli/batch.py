@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import uuid
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -20,7 +21,7 @@ from onefold.cli.table_arguments import dry_run_option
 from onefold.core.errors import InvalidInput, OnefoldError
 from onefold.core.names import check_names
 from onefold.messages.envelope import MESSAGE_ID
-from onefold.ports.batches import Batch, BatchState, StoredBatch
+from onefold.ports.batches import Batch, BatchReader, BatchState, StoredBatch
 from onefold.settings.unknown_keys import near_name
 
 
@@ -117,11 +118,30 @@ def run_batch(
     link = batch_link(batches.project, batches.region, launched.batch.id)
     if not as_json:
         click.echo(f"{launched.batch.id} {'created' if launched.created else 'exists already'}\n{link}")
-    found = _wait_for(batches, launched.batch) if wait else launched.batch
+    found = wait_for(batches, launched.batch) if wait else launched.batch
     report, warnings = _report(found) if found.state.ended else (None, [])
+    started = {"id": identifier, "batch": found.id, "created": launched.created}
+    return show_outcome(job, found, started, report, warnings=warnings, link=link, as_json=as_json)
+
+
+def show_outcome(
+    job: str, found: StoredBatch, started: Mapping[str, Any], report: Report | None, *, warnings: Sequence[str], link: str,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Print what became of a batch, and return the exit code.
+
+    Args:
+        job: the job of the batch.
+        found: the batch.
+        started: the fields of JSON about its start.
+        report: of the job; None where it has not ended, or has printed none.
+        warnings: why there is no report, and the like.
+        link: the address of a page about the batch.
+        as_json: whether to print JSON.
+    """
     if as_json:
-        started = {"id": identifier, "batch": found.id, "created": launched.created, "state": found.state.value}
-        echo_json([{**started, "message": found.message, "link": link, "report": report}], warnings=warnings)
+        about = {"state": found.state.value, "message": found.message, "link": link, "report": report}
+        echo_json([{**started, **about}], warnings=warnings)
     else:
         print_lines(*count_lines(report or {}), is_whole=True)
         for warning in warnings:
@@ -163,7 +183,8 @@ def _identifier(given: str | None) -> str:
     return given or uuid.uuid4().hex
 
 
-def _wait_for(batches: Any, batch: StoredBatch) -> StoredBatch:
+def wait_for(batches: BatchReader, batch: StoredBatch) -> StoredBatch:
+    """Wait until a batch has ended, show its state meanwhile, and return it."""
     from onefold.batches.launch import follow
 
     with progress_line(f"{batch.id}: {batch.state.value}") as line:

@@ -131,6 +131,17 @@ class BatchExists(TryAgain):
     """Another process has already created a batch of this identifier."""
 
 
+class BatchReader(Protocol):
+    """What tells the state of batches."""
+
+    def get(self, id_: str) -> StoredBatch | None:
+        """Return a batch; None where there is none of this identifier.
+
+        Raises:
+            TryAgain: an error that may pass.
+        """
+
+
 class Batches(Protocol):
     """The batches of one project and region. Every method is one call, and raises TryAgain for an error that may pass."""
 

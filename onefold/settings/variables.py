@@ -9,6 +9,7 @@ from onefold.core.log import LOG_FORM
 from onefold.core.problems import Problem
 from onefold.core.text import shown_list
 from onefold.settings import batches as batch_settings
+from onefold.settings import emr as emr_settings
 from onefold.settings import events as event_settings
 from onefold.settings import redshift as redshift_settings
 from onefold.settings import registry as registry_settings
@@ -51,6 +52,8 @@ VARIABLES = {
     **registry_settings.VARIABLES,
     **event_settings.VARIABLES,
     **redshift_settings.VARIABLES,
+    **emr_settings.VARIABLES,
+    emr_settings.ARGUMENTS: "the arguments of the shredder, as a JSON list; for the function that starts it",
     CONFIG: f"the file of the tables' settings; default: {DEFAULT_CONFIG} in the working folder, else {CHECKED_CONFIG}",
 }
 

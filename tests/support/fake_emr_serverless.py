@@ -6,7 +6,8 @@ moto refuses the release `emr-spark-8.0.0`, and runs no job. What the stand-in d
 - one job runs at a time, as infra/aws sets it, and others are QUEUED; GetJobRun and ListJobRuns tell jobs, in one page;
 - the entry point, `--py-files` and `spark.archives` come from S3 into a folder of the job, which has nothing else of ours;
 - the arguments are given as they are, and the job finds S3 by s3a;
-- a job is SUCCESS if its process ends with 0, else FAILED; both streams of the driver go to the log group of the call.
+- a job is SUCCESS if its process ends with 0, else FAILED; both streams of the driver go to the log group of the call, and
+  to moto's CloudWatch where the call names how a stream begins.
 
 It answers before the job has ended. It knows no roles and no capacity, and no other parameter of spark-submit. A test may
 keep jobs from running, and set their states itself.
@@ -108,6 +109,8 @@ class EmrServerless:
         texts = {"STDOUT": done.stdout, "STDERR": done.stderr}
         lines = [line for name in logging["logTypes"]["SPARK_DRIVER"] for line in texts[name].splitlines()]
         self.logs.setdefault(logging["logGroupName"], []).extend(lines)
+        if lines and (prefix := logging.get("logStreamNamePrefix")):
+            _write_log(logging["logGroupName"], f"{prefix}/applications/{self.application}/jobs/{job}/SPARK_DRIVER", lines)
         self.states[job] = "FAILED" if done.returncode else "SUCCESS"
 
     def _run(self, folder: Path, driver: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
@@ -131,6 +134,17 @@ class EmrServerless:
         path = folder / key.rpartition("/")[2]
         path.write_bytes(boto3.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read())
         return path
+
+
+def _write_log(group: str, stream: str, lines: list[str]) -> None:
+    logs = boto3.client("logs")
+    if not logs.describe_log_groups(logGroupNamePrefix=group)["logGroups"]:
+        logs.create_log_group(logGroupName=group)
+    logs.create_log_stream(logGroupName=group, logStreamName=stream)
+    now = int(time.time() * 1000)
+    logs.put_log_events(
+        logGroupName=group, logStreamName=stream, logEvents=[{"timestamp": now, "message": line or " "} for line in lines]
+    )  # fmt: skip
 
 
 def _error(status: int, code: str, message: str) -> Answer:
