@@ -66,9 +66,8 @@ EXAMPLES = {
         "--schema atomic --role default --workgroup events",
     ),
     "bad-rows retry": (
-        "onefold bad-rows retry --runs gs://b/runs --registry gs://schemas --format parquet --input enriched-tsv --dry-run",
-        "onefold bad-rows retry --runs gs://b/runs --registry gs://schemas --format parquet --input enriched-tsv --wait",
-        "onefold bad-rows retry --runs s3://b/runs --registry s3://schemas --format csv --input enriched-tsv --wait",
+        "onefold bad-rows retry --runs gs://b/runs --registry gs://schemas --warehouse bigquery --input enriched-tsv --dry-run",
+        "onefold bad-rows retry --runs s3://b/runs --registry s3://schemas --warehouse redshift --input enriched-tsv --wait",
     ),
     "external-tables": (
         "onefold external-tables --runs s3://b/shredded --catalog events --external-schema spectrum --view-schema events "

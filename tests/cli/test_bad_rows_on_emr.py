@@ -27,11 +27,11 @@ BAD = f"s3://{BUCKET}/shredded/run={RUN}/bad/part-0.json"
 ROLE = "arn:aws:iam::123456789012:role/onefold-shredder"
 WORDS = (
     *("bad-rows", "retry", "--runs", f"s3://{BUCKET}/shredded", "--registry", "s3://acme-registry"),
-    *("--format", "csv", "--input", "self-describing"),
+    *("--warehouse", "redshift", "--input", "self-describing"),
 )
 ARGUMENTS = [
     *("--events", f"s3://{BUCKET}/shredded/run={RUN}/bad", "--registry", "s3://acme-registry"),
-    *(f"--output=s3://{BUCKET}/shredded", "--format=csv", "--input=self-describing", "--unknown=bad_event"),
+    *(f"--output=s3://{BUCKET}/shredded", "--input=self-describing", "--unknown=bad_event", "--warehouse=redshift"),
 ]
 
 
