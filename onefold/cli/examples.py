@@ -66,7 +66,7 @@ EXAMPLES = {
         "--schema atomic --role default --workgroup events",
     ),
     "bad-rows retry": (
-        "onefold bad-rows retry --runs gs://b/runs --registry gs://schemas --warehouse bigquery --input enriched-tsv --dry-run",
+        "onefold bad-rows retry --runs gs://b/runs --registry gs://reg --warehouse bigquery --input enriched-tsv --dry-run",
         "onefold bad-rows retry --runs s3://b/runs --registry s3://schemas --warehouse redshift --input enriched-tsv --wait",
     ),
     "external-tables": (
