@@ -113,6 +113,18 @@ def grown_by_name(found: Columns, wanted: Columns, grown: Grown) -> Columns:
     return (*there, *((name, type_) for name, type_ in wanted if name not in has))
 
 
+def holds(more: Columns, less: Columns, grown: Grown) -> bool:
+    """Return whether some columns are at least others, in any order.
+
+    Args:
+        more: the columns.
+        less: the others.
+        grown: the rule for types.
+    """
+    has = dict(more)
+    return all(name in has and (has[name] == type_ or grown(has[name], type_) == has[name]) for name, type_ in less)
+
+
 def union(states: Iterable[Columns], grown: Grown) -> Columns | None:
     """Return the least columns that hold the rows of all states; None where two of them are no states of one table.
 

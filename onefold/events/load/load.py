@@ -126,7 +126,8 @@ class Loader:
         return RunReport(run, reports, sum(manifest.bad.values()), dry=True)
 
     def _wanted(self, manifest: RunManifest, tables: Sequence[ShreddedTable]) -> list[Wanted]:
-        return [Wanted(self._event_table(table), manifest.started_at) for table in tables]
+        started = manifest.started_at
+        return [Wanted(self._event_table(table), started, table.columns, table.adopted) for table in tables]
 
     def _event_table(self, table: ShreddedTable) -> EventTable:
         """Return a table with all columns that it has to have: of an adopted one also those that the files do not have."""

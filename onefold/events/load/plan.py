@@ -15,8 +15,6 @@ from onefold.core.errors import SchemaConflict
 from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventTable, FoundTable, KnownColumns
 from onefold.schema.table_columns import Grown, after, contains, differences, gaps, union
 
-_ADOPT_AGAIN = "adopt it again by `onefold schema adopt --record`"
-
 Action = Literal["create", "change", "none"]
 
 
@@ -29,12 +27,21 @@ class Wanted:
     """What a run needs of a table.
 
     Attributes:
-        table: the table with the columns of the run's files.
+        table: the table with the columns of the run's files, and those that it had when it was adopted.
         registry_read_at: when the run began.
+        files: the columns of the files, where `table` has more.
+        adopted: the columns that the table had when it was adopted.
     """
 
     table: EventTable
     registry_read_at: datetime
+    files: Columns = ()
+    adopted: Columns = ()
+
+    @property
+    def of_files(self) -> Columns:
+        """The columns of the run's files."""
+        return self.files or self.table.columns
 
 
 @dataclass(frozen=True)
@@ -104,15 +111,12 @@ def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePlan:
         SchemaConflict: the run has columns that are no state of the table.
     """
     listed = _known(wanted.table, facts.after, grown)
-    possible = _union(wanted.table, [listed], grown)
-    check_exists(wanted.table, facts.found)
-    # An adopted table may have the columns that a person has recorded, also before a run lists them.
-    known = possible if wanted.table.is_adopted else listed
+    _union(wanted.table, [listed], grown)
     if facts.found is None:
         columns = _union(wanted.table, [one.columns for one in facts.after if one.is_loaded], grown)
     else:
-        if known:  # a table that no run is listed for was there before: its columns stay
-            _check_unaltered(wanted.table, facts.found, facts.before, known, grown)
+        if listed:  # a table that no run is listed for was there before: its columns stay
+            _check_unaltered(wanted.table, facts.found, facts.before, listed, grown)
         columns = _brought(wanted.table, facts.found.columns, grown)
     table = replace(wanted.table, columns=columns, uri=_uri(wanted, columns, facts.after, grown))
     loaded = [one.columns for one in facts.after if one.is_loaded]
@@ -187,8 +191,7 @@ def _check_unaltered(
 ) -> None:
     sure = union([one.columns for one in before if one.is_loaded], grown) or ()
     if problems := differences(known, found.columns, sure, grown):
-        other = _ADOPT_AGAIN if table.is_adopted else "rename it to have it created anew"
-        remedy = f"nobody but the loader may alter the table: bring its columns back, or {other}"
+        remedy = "nobody but the loader may alter the table: bring its columns back, or rename it to have it created anew"
         raise TableAltered([f"{table.name}: {problem}" for problem in (*problems, remedy)])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from onefold.core.errors import OnefoldError, TryAgain
+from onefold.events.load.adopted_plan import plan_adopted_table
 from onefold.events.load.plan import EventTablePlan, Facts, Wanted, plan_table
 from onefold.events.load.wide_plan import is_wide, plan_wide_table
 from onefold.ports.event_tables import EventWarehouse, FoundTable, KnownColumns
@@ -74,7 +75,8 @@ class TableMigrations:
             return found
         name = wanted.table.name
         facts = Facts(before.get(name, ()), found, after.get(name, ()))
-        plan = plan_wide_table if is_wide(wanted, facts) else plan_table
+        narrow = plan_adopted_table if wanted.table.is_adopted else plan_table
+        plan = plan_wide_table if is_wide(wanted, facts) else narrow
         try:
             return plan(wanted, facts, self.warehouse.grown)
         except OnefoldError as error:

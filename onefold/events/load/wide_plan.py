@@ -12,7 +12,7 @@ from onefold.core.errors import SchemaConflict
 from onefold.events.load.plan import EventTablePlan, Facts, TableAltered, Wanted, action_for, check_exists
 from onefold.events.shred.counts import EVENTS
 from onefold.ports.event_tables import Columns, KnownColumns
-from onefold.schema.table_columns import Grown
+from onefold.schema.table_columns import Grown, holds
 
 _NESTED = ("STRUCT<", "ARRAY<STRUCT<")
 
@@ -42,8 +42,8 @@ def plan_wide_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePla
             _check_unaltered(name, found.columns, possible, _loaded(facts.before), grown)
         columns = _united(name, [found.columns, wanted.table.columns], grown)
     table = replace(wanted.table, columns=columns)
-    is_news = not any(_holds(state, columns, grown) for state in loaded)
-    return EventTablePlan(action_for(table, found), table, found, _holds(listed, columns, grown), is_news)
+    is_news = not any(holds(state, columns, grown) for state in loaded)
+    return EventTablePlan(action_for(table, found), table, found, holds(listed, columns, grown), is_news)
 
 
 def _loaded(listed: Iterable[KnownColumns]) -> list[Columns]:
@@ -70,12 +70,6 @@ def _united(name: str, states: Iterable[Columns], grown: Grown) -> Columns:
     return tuple(known.items())
 
 
-def _holds(more: Columns, less: Columns, grown: Grown) -> bool:
-    """Return whether some columns are at least others, in any order."""
-    has = dict(more)
-    return all(name in has and (has[name] == type_ or grown(has[name], type_) == has[name]) for name, type_ in less)
-
-
 def _check_unaltered(name: str, found: Columns, possible: Columns, loaded: Sequence[Columns], grown: Grown) -> None:
     problems = [f"{name}: {problem}" for problem in _problems(found, possible, loaded, grown)]
     if problems:
@@ -88,8 +82,8 @@ def _problems(found: Columns, possible: Columns, loaded: Sequence[Columns], grow
     for column, type_ in found:
         if column not in may_have:
             yield f"column {column} {type_} is in the table alone"
-        elif not _holds(possible, ((column, type_),), grown):
+        elif not holds(possible, ((column, type_),), grown):
             yield f"column {column}: expected {may_have[column]}, got {type_}"
     for state in loaded:
-        missing = (column for column in state if not _holds(found, (column,), grown))
+        missing = (column for column in state if not holds(found, (column,), grown))
         yield from (f"column {name} {type_} is missing" for name, type_ in missing)

@@ -66,6 +66,11 @@ class Adopted:
     def load(self) -> list[RunReport]:
         return self.scene.load()
 
+    def alter(self, *statements: str) -> None:
+        with self.scene.server.connect() as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
+
 
 @pytest.fixture
 def adopted(run: Run, tmp_path: Path, redshift_scene: RedshiftScene) -> Adopted:
@@ -146,19 +151,63 @@ def test_a_value_that_does_not_fit_goes_to_the_recovery_table_where_that_is_set(
     assert adopted.scene.rows("id", "zip", table=name) == [("row-1", 2**40, "b")]
 
 
-def test_a_table_that_was_altered_since_is_left_alone_until_it_is_adopted_again(adopted: Adopted) -> None:
-    make_table(adopted.scene.server, TABLE, with_envelope(ZIP, ID))
+def reshaped(order: str) -> list[str]:
+    """Return the statements of a deep copy: the columns of the table in another order."""
+    names = ", ".join([*(f'"{name}"' for name, _ in ENVELOPE), order])
+    return [
+        f'CREATE TABLE "atomic"."copied" AS SELECT {names} FROM "atomic"."{TABLE}"',
+        f'DROP TABLE "atomic"."{TABLE}"',
+        f'ALTER TABLE "atomic"."copied" RENAME TO "{TABLE}"',
+    ]
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [f'ALTER TABLE "atomic"."{TABLE}" ADD COLUMN "mine" INT'],
+        [f'ALTER TABLE "atomic"."{TABLE}" ALTER COLUMN "zip" TYPE VARCHAR(40)'],
+        [f'ALTER TABLE "atomic"."{TABLE}" DROP COLUMN "other"'],
+        reshaped("id, other, zip"),
+    ],
+    ids=["added", "made longer", "a column that no row has was dropped", "copied in another order"],
+)
+def test_a_run_loads_into_a_table_that_still_has_its_columns_before_and_after_it_is_adopted_again(
+    adopted: Adopted, statements: list[str]
+) -> None:
+    make_table(adopted.scene.server, TABLE, with_envelope(("zip", "VARCHAR(4)"), ID, ("other", "INT")))
     adopted.adopt(FIRST)
-    adopted.shred(0, FIRST, id=1)
+    adopted.shred(0, FIRST, id=0, zip="0000")
     adopted.load()
-    adopted.scene.server.run(f'ALTER TABLE "atomic"."{TABLE}" ADD COLUMN "mine" INT ENCODE ZSTD')
-    adopted.shred(1, FIRST, id=2)
-    assert "column mine INT is in the table alone" in problems(adopted.load())
-    adopted.adopt(FIRST)
-    adopted.shred(2, FIRST, id=3)
-    adopted.load()
+    adopted.shred(1, FIRST, id=1, zip="1111")
+    adopted.alter(*statements)
+    adopted.shred(2, FIRST, id=2, zip="2222")
+    before = [name for name, _ in adopted.scene.columns()]
     assert problems(adopted.load()) == ""
-    assert [row[1] for row in adopted.scene.rows("id")] == [1, 2, 3]
+    adopted.shred(3, FIRST, id=3, zip="3333")
+    adopted.adopt(FIRST)
+    adopted.shred(4, FIRST, id=4, zip="4444")
+    assert problems(adopted.load()) == ""
+    assert adopted.scene.rows("id", "zip") == [(f"row-{one}", one, 4 * str(one)) for one in range(5)]
+    assert [name for name, _ in adopted.scene.columns()] == before
+
+
+@pytest.mark.parametrize("statement", ['RENAME COLUMN "id" TO "ident"', 'DROP COLUMN "id"'])
+def test_a_column_that_rows_go_to_and_that_is_gone_stops_the_run_until_the_table_is_adopted_again(
+    adopted: Adopted, statement: str
+) -> None:
+    make_table(adopted.scene.server, TABLE, with_envelope(ID, ZIP))
+    adopted.adopt(FIRST)
+    adopted.shred(0, FIRST, id=0)
+    adopted.load()
+    adopted.alter(f'ALTER TABLE "atomic"."{TABLE}" {statement}')
+    adopted.shred(1, FIRST, id=1)
+    refused = problems(adopted.load())
+    assert "its column id BIGINT is missing" in refused
+    assert "`onefold schema adopt --record` and shred the inputs of the run again" in refused
+    adopted.adopt(FIRST)
+    adopted.shred(2, FIRST, id=2)
+    adopted.load()
+    assert adopted.scene.rows("id") == [("row-0", None), ("row-2", 2)]
 
 
 def test_an_adopted_table_that_does_not_exist_is_not_created(adopted: Adopted) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -165,36 +164,6 @@ def test_a_run_of_another_registry_is_refused_before_anything_is_listed(other: t
         plan(wanted(ID, other), found(ID, ZIP), listed(ID, ZIP))
     with pytest.raises(SchemaConflict, match="t_1: the run has columns that the table cannot hold"):
         plan(wanted(ID, other), found(ID), listed(ID), listed(ID, ZIP, minute=5, loaded=False))
-
-
-MINE = ("mine", "DATE")
-
-
-def adopted(*columns: tuple[str, str]) -> Wanted:
-    return Wanted(replace(table(*columns), is_adopted=True), NOON)
-
-
-def test_an_adopted_table_gets_what_it_lacks_behind_its_own_columns() -> None:
-    made = plan(adopted(MINE, ID, ZIP), found(MINE, ID))
-    assert (made.action, columns(made), made.added, made.is_listed) == ("change", (MINE, ID, ZIP), ("zip",), False)
-
-
-def test_an_adopted_table_is_never_created() -> None:
-    with pytest.raises(SchemaConflict, match="t_1 was adopted, and does not exist: restore it"):
-        plan(adopted(MINE, ID), None)
-
-
-def test_an_adopted_table_that_was_altered_before_its_first_run_is_adopted_again() -> None:
-    with pytest.raises(TableAltered) as caught:
-        plan(adopted(MINE, ID), found(MINE, ("more", "INT64"), ID))
-    assert "t_1: column more INT64 is in the table alone" in caught.value.problems
-    assert "adopt it again by `onefold schema adopt --record`" in caught.value.problems[-1]
-
-
-def test_a_table_that_is_adopted_again_takes_what_a_person_has_added() -> None:
-    known = listed(MINE, ID)
-    made = plan(adopted(MINE, ID, ZIP), found(MINE, ID, ZIP), known)
-    assert (made.action, columns(made), made.is_listed) == ("none", (MINE, ID, ZIP), False)
 
 
 def in_redshift(*is_: tuple[str, str]) -> EventTablePlan:
