@@ -160,11 +160,24 @@ def _union(table: EventTable, others: Sequence[Columns], grown: Grown) -> Column
     columns = union([*others, table.columns], grown)
     if columns is None:
         known = union(others, grown) or ()
-        problems = differences(known, table.columns, (), grown)
-        raise SchemaConflict(
-            [f"{table.name}: the run has columns that the table cannot hold: {problem}" for problem in problems]
+        problems = [*filter(lambda gap: gap.is_refused, gaps(known, table.columns, grown))] or differences(
+            known, table.columns, (), grown
         )
+        named = [f"{table.name}: the run has columns that the table cannot hold: {problem}" for problem in problems]
+        raise SchemaConflict([*named, *_other_order(table)])
     return columns
+
+
+def _other_order(table: EventTable) -> list[str]:
+    """Return what makes columns of a model differ from those of earlier runs, and what to do; nothing for the events."""
+    if not table.uri:
+        return []
+    return [
+        f"{table.name}: the run had the versions of {table.uri} in another order than earlier runs, or others: they are "
+        "from different registries, or a version was published late and the copies in `_registries` of the shredder's "
+        "output were removed; make a registry that has the order by `onefold schema import`, and shred the "
+        "inputs of the run again"
+    ]
 
 
 def _brought(table: EventTable, found: Columns, grown: Grown) -> Columns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -52,21 +52,36 @@ class RegistryCopy:
     def with_models(self, asked: frozenset[ModelKey], found: Registry, now: datetime) -> RegistryCopy:
         """Return the copy with what a registry has answered that cannot be listed.
 
+        Columns follow from the order of the versions, so an order that a run has used stays: what is found later comes last,
+        and what is not answered any more stays where it was. A model with an unreadable version stays as it was.
+
         Args:
             asked: the models that it was asked for.
             found: what it has of them.
             now: the time.
         """
-        kept = {model: schemas for model, schemas in self.models.items() if model not in asked}
-        unusable = {uri: why for uri, why in self.unusable.items() if SchemaKey.parse(uri).model_key not in asked}
+        gone = asked - found.models.keys() - found.unreadable  # the registry has no version any more
+        before = {model: schemas for model, schemas in self.models.items() if model not in gone}
+        models = {**before, **{model: _later(self.models.get(model, ()), new) for model, new in found.models.items()}}
+        others = {uri: why for uri, why in self.unusable.items() if SchemaKey.parse(uri).model_key not in asked}
+        usable = {schema.key.uri for schemas in models.values() for schema in schemas}
+        answered = {
+            model for model in asked if not (model in found.unreadable and models.get(model) and self.time_of(model))
+        }
         return replace(
             self,
-            models={**kept, **found.models},
+            models=models,
             listed_at=None,
-            asked_at={**self.asked_at, **dict.fromkeys(asked, now)},
-            unusable={**unusable, **found.unusable},
+            asked_at={**self.asked_at, **dict.fromkeys(answered, now)},
+            unusable={uri: why for uri, why in {**others, **found.unusable}.items() if uri not in usable},
             adopted=found.adopted,
         )
+
+    def without(self, unreadable: Collection[ModelKey]) -> RegistryCopy:
+        """Return the copy for later runs: what could not be read is not known of it, and is asked for again."""
+        asked = {model: time for model, time in self.asked_at.items() if model not in unreadable or self.models.get(model)}
+        unusable = {uri: why for uri, why in self.unusable.items() if SchemaKey.parse(uri).model_key not in unreadable}
+        return replace(self, asked_at=asked, unusable=unusable)
 
     def to_json(self) -> str:
         """Return the content of the copy's file. It has no key of the registry."""
@@ -80,6 +95,11 @@ class RegistryCopy:
             "adopted": adopted_text(list(self.adopted.values())),
         }
         return json.dumps(document, ensure_ascii=False) + "\n"
+
+
+def _later(before: tuple[JsonSchema, ...], found: tuple[JsonSchema, ...]) -> tuple[JsonSchema, ...]:
+    """Return versions of a model as they were found, those of an earlier run first and in its order."""
+    return tuple({schema.key: schema for schema in (*before, *found)}.values())
 
 
 def parse_copy(text: str) -> RegistryCopy | None:

@@ -4,6 +4,7 @@ Rules of the copies, which `docs/reference/schema-registry.md` gives to users:
 
 - A registry is asked in each run, unless its copy is younger than the list allows (`cacheTtl`).
 - That a registry does not have a schema is never taken from a copy while the registry answers.
+- Of a registry that cannot be listed, versions keep the order that a run has used; what is found later comes at the end.
 - A registry that does not answer is replaced by its copy. What the copy does not have, a later registry may give. What none
   has, or the copy was never asked for, stops the run: it is not known to be missing.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -139,7 +141,7 @@ class _Answers:
             self.is_certain = True
             self._keep(self.copy.listed(found, self._now))
         elif self.copy.listed_at:  # it could be listed, and cannot any more
-            self.copy = RegistryCopy(self.copy.registry)
+            self.copy = replace(self.copy, listed_at=None, unusable={})  # the order of its versions stays
 
     def _ask(self, keys: Sequence[SchemaKey]) -> None:
         try:
@@ -147,12 +149,13 @@ class _Answers:
         except TryAgain as error:
             self.stale = str(error)
             return
-        self._keep(self.copy.with_models(frozenset(key.model_key for key in keys), found, self._now))
+        asked = frozenset(key.model_key for key in keys)
+        self._keep(self.copy.with_models(asked, found, self._now), found.unreadable)
 
-    def _keep(self, copy: RegistryCopy) -> None:
+    def _keep(self, copy: RegistryCopy, unreadable: Collection[ModelKey] = ()) -> None:
         self.copy = copy
         if "://" in self.listed.address:  # a folder of this machine does not go away for a while
-            self._copies.save(copy)
+            self._copies.save(copy.without(unreadable))
 
 
 def _resolve(registries: RegistryList, answers: Mapping[ListedRegistry, _Answers], wanted: frozenset[SchemaKey]) -> None:

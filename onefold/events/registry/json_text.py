@@ -47,6 +47,17 @@ def read_json(text: str | bytes) -> Any:
     return value
 
 
+def is_json(data: bytes) -> bool:
+    """Return whether data is a JSON text, of any depth."""
+    try:
+        json.loads(data.decode())
+    except RecursionError:
+        return True
+    except ValueError:
+        return False
+    return True
+
+
 def value_violations(value: Any) -> list[Violation]:
     """Return what JSON cannot hold, or no schema should, in a value: its depth, infinite numbers, broken text."""
     depth, level = 0, [("", value)]

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from onefold.core.errors import InvalidInput, Rejected
 from onefold.core.text import cut
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
+from onefold.events.registry.json_text import is_json
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.ports.objects import ObjectFinder
 
@@ -30,6 +31,10 @@ class UnusableSchema(Rejected):
     """A registry has something under a key that is not the schema of this key."""
 
 
+class UnreadableSchema(UnusableSchema):
+    """A registry answers with what is no JSON: the page of an error, or a part of a schema. It may have the schema."""
+
+
 def find_each(find: Callable[[Key], Found], keys: Sequence[Key]) -> list[Found]:
     """Return what `find` returns for each key; a store that takes long is asked for some at the same time."""
     with ThreadPoolExecutor(READERS) as pool:
@@ -46,6 +51,7 @@ def found_schema(objects: ObjectFinder, place: str, key: SchemaKey) -> JsonSchem
 
     Raises:
         UnusableSchema: the object is not this schema.
+        UnreadableSchema: it is no JSON.
     """
     found = objects.find(place)
     if found is None:
@@ -54,15 +60,16 @@ def found_schema(objects: ObjectFinder, place: str, key: SchemaKey) -> JsonSchem
         schema = parse_schema(found.data)
     except InvalidInput as error:
         reasons = cut("; ".join(error.problems), _MOST_SHOWN)
-        raise UnusableSchema(f"{place} is not a schema: {reasons}") from error
+        kind = UnusableSchema if is_json(found.data) else UnreadableSchema
+        raise kind(f"{place} is not a schema: {reasons}") from error
     if schema.key != key:
         raise UnusableSchema(f"{place} describes itself as {schema.key}: correct `self`, or move it there")
     return schema
 
 
-def usable_of(source: SchemaFinder, key: SchemaKey) -> JsonSchema | str | None:
+def usable_of(source: SchemaFinder, key: SchemaKey) -> JsonSchema | UnusableSchema | None:
     """Return a schema, why it cannot be used, or None where the registry does not have it."""
     try:
         return source.find(key)
     except UnusableSchema as error:
-        return str(error)
+        return error

@@ -23,6 +23,7 @@ class Registry:
         unusable: what the registry holds and cannot be used: the reason by URI, or by path for what has none.
         adopted: the tables that another loader made and that rows go to.
         origins: the address of the registry that each schema is of, where several were read as one.
+        unreadable: the models that are left out, since one of their versions cannot be read now and would have columns.
         stale: why registries do not answer whose copies are used, by their names and addresses.
     """
 
@@ -32,6 +33,7 @@ class Registry:
     adopted: AdoptedTables = field(default_factory=dict)
     origins: Mapping[SchemaKey, str] = field(default_factory=dict)
     stale: Mapping[str, str] = field(default_factory=dict)
+    unreadable: frozenset[ModelKey] = frozenset()
 
     def find(self, key: SchemaKey) -> JsonSchema | None:
         """Return a schema; None where the registry does not have it, or cannot use it."""

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, Rejected
 from onefold.core.text import shortened, shown_list
+from onefold.events.registry.found_models import Found, registry_of
 from onefold.events.registry.index import INDEX_PATH, schema_path
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.lookup import READERS, UnusableSchema, find_each, found_schema, usable_of
@@ -135,7 +136,7 @@ class StaticSource:
         """Return all versions of the models of some schemas, and these schemas, by their numbers.
 
         Where no index says in which order versions were added, it is that of their numbers. What cannot be used is left out
-        by name.
+        by name; a model with a version that is no JSON is left out as a whole, because without it columns could move.
 
         Raises:
             OnefoldError: the store does not answer, or refuses.
@@ -145,12 +146,9 @@ class StaticSource:
             models[key.model_key].append(key)
         with ThreadPoolExecutor(READERS) as pool:
             found = dict(zip(models, pool.map(self._versions_with, models, models.values()), strict=True))
-        usable = {model: tuple(one for _, one in sorted(some.items()) if isinstance(one, JsonSchema))
-                  for model, some in found.items()}  # fmt: skip
-        unusable = {key.uri: one for some in found.values() for key, one in some.items() if isinstance(one, str)}
-        return Registry({model: schemas for model, schemas in usable.items() if schemas}, self._address, unusable)
+        return registry_of(found, self._address)
 
-    def _versions_with(self, model: ModelKey, keys: Sequence[SchemaKey]) -> dict[SchemaKey, JsonSchema | str]:
+    def _versions_with(self, model: ModelKey, keys: Sequence[SchemaKey]) -> dict[SchemaKey, Found]:
         """Return the versions of a model, or why one cannot be used; the given ones are asked for in any case."""
         found = dict(self._numbered(model))
         for key in keys:
@@ -160,11 +158,11 @@ class StaticSource:
 
     def _schemas(self, model: ModelKey) -> Iterator[JsonSchema]:
         for _, found in self._numbered(model):
-            if isinstance(found, str):
-                raise UnusableSchema(found)
+            if isinstance(found, UnusableSchema):
+                raise found
             yield found
 
-    def _numbered(self, model: ModelKey) -> Iterator[tuple[SchemaKey, JsonSchema | str]]:
+    def _numbered(self, model: ModelKey) -> Iterator[tuple[SchemaKey, Found]]:
         """Yield the versions of a model, or why one cannot be used, as far as their numbers have no gap.
 
         Raises:
@@ -176,7 +174,7 @@ class StaticSource:
             asked += 1
             key = model.at(SchemaVer(model.model, revision, addition))
             found = usable_of(self, key)
-            unusable += isinstance(found, str)
+            unusable += isinstance(found, UnusableSchema)
             if unusable > _MAX_UNUSABLE:
                 raise Rejected(f"{self._address}: no version of {model} can be used: correct the address ({found})")
             if found is not None:
@@ -253,11 +251,11 @@ def read_all(source: SchemaSource, place: str) -> Registry:
     for schema in found:
         if isinstance(schema, JsonSchema):
             models.setdefault(schema.key.model_key, []).append(schema)
-    unusable = {key.uri: why for key, why in zip(keys, found, strict=True) if isinstance(why, str)}
+    unusable = {key.uri: str(why) for key, why in zip(keys, found, strict=True) if isinstance(why, UnusableSchema)}
     return Registry({model: tuple(schemas) for model, schemas in models.items()}, place, unusable)
 
 
-def _all_of(source: SchemaSource, keys: Sequence[SchemaKey]) -> Sequence[JsonSchema | str | None]:
+def _all_of(source: SchemaSource, keys: Sequence[SchemaKey]) -> Sequence[Found | None]:
     """Return each schema, why it cannot be used, or None where the registry does not have it."""
     try:
         return source.find_all(keys)

@@ -166,6 +166,15 @@ def test_a_run_of_another_registry_is_refused_before_anything_is_listed(other: t
         plan(wanted(ID, other), found(ID), listed(ID), listed(ID, ZIP, minute=5, loaded=False))
 
 
+def test_a_run_with_the_versions_in_another_order_is_refused_with_the_schema_the_cause_and_the_remedy() -> None:
+    with pytest.raises(SchemaConflict) as caught:
+        plan(wanted(ID, ZIP, GEO), found(ID, GEO), listed(ID, GEO))
+    problem, cause = caught.value.problems
+    assert problem.startswith("t_1: the run has columns that the table cannot hold: column zip: STRING is missing")
+    assert "iglu:com.acme/click/jsonschema/1-0-0 in another order than earlier runs" in cause
+    assert "`onefold schema import`, and shred the inputs of the run again" in cause
+
+
 def in_redshift(*is_: tuple[str, str]) -> EventTablePlan:
     run = wanted(("id", "BIGINT"), ("zip", "VARCHAR(10)"))
     return plan_table(run, Facts((), FoundTable(is_), ()), redshift_grown)

@@ -16,7 +16,7 @@ from onefold.adapters.http_objects import HttpObjects
 from onefold.core.errors import Rejected, TryAgain
 from onefold.events.registry.copies import RegistryCopy
 from onefold.events.registry.frozen import freeze
-from onefold.events.registry.json_schema import parse_schema
+from onefold.events.registry.json_schema import JsonSchema, parse_schema
 from onefold.events.registry.reading import PatientObjects, RegistryAt
 from onefold.events.registry.registry import Registry
 from onefold.events.registry.resolver import ListedRegistry, RegistryList
@@ -174,3 +174,65 @@ def test_a_server_that_knows_no_list_of_all_schemas_is_asked_for_each(
     monkeypatch.setattr(web, "answer", lambda path: None if "?repr=uri" in path else answer(path))
     runs.central = f"{web.address}/api"
     assert runs.run(VIEW.key).origins == {CLICK.key: str(runs.own), VIEW.key: runs.central}
+
+
+def of_order(version: str, *names: str) -> JsonSchema:
+    own = {"vendor": "com.central", "name": "order", "format": "jsonschema", "version": version}
+    return parse_schema({"self": own, "type": "object", "properties": {name: {"type": "integer"} for name in names}})
+
+
+A, Z, B = of_order("1-0-0", "a"), of_order("1-0-1", "a", "z"), of_order("1-0-2", "a", "z", "b")
+LATE = of_order("1-1-0", "a", "c")
+
+
+def versions(found: Registry) -> list[str]:
+    return [str(one.key.version) for one in found.models.get(A.key.model_key, ())]
+
+
+@pytest.mark.parametrize("page", [b"<html>maintenance</html>", b"", b'{"self": {"vendor": "com.cen', b"\xff"])
+def test_a_version_that_is_no_json_leaves_its_model_out_until_it_can_be_read(
+    runs: Runs, web: WebRegistry, monkeypatch: pytest.MonkeyPatch, page: bytes
+) -> None:
+    web.schemas += [A, Z, B]
+    answer = web.answer
+    monkeypatch.setattr(web, "answer", lambda path: page if path.endswith("order/jsonschema/1-0-1") else answer(path))
+    found = runs.run(B.key, VIEW.key)
+    assert versions(found) == []
+    assert VIEW.key in found.origins
+    assert sorted(found.unusable) == [A.key.uri, Z.key.uri, B.key.uri]
+    assert f"{web.address}/schemas/com.central/order/jsonschema/1-0-1 is not a schema" in found.unusable[B.key.uri]
+    assert A.key.model_key not in runs.copies[web.address].asked_at
+    monkeypatch.undo()
+    again = runs.run(B.key)
+    assert (versions(again), dict(again.unusable)) == (["1-0-0", "1-0-1", "1-0-2"], {})
+
+
+def test_a_model_that_was_read_before_is_taken_from_the_copy_where_a_version_is_no_json(
+    runs: Runs, web: WebRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.schemas += [A, Z]
+    assert versions(runs.run(A.key)) == ["1-0-0", "1-0-1"]
+    web.schemas.append(B)
+    answer = web.answer
+    monkeypatch.setattr(web, "answer", lambda path: b"<html>" if path.endswith("order/jsonschema/1-0-1") else answer(path))
+    found = runs.run(B.key, A.key)
+    assert versions(found) == ["1-0-0", "1-0-1"]
+    assert list(found.unusable) == [B.key.uri]
+    monkeypatch.undo()
+    assert versions(runs.run(B.key)) == ["1-0-0", "1-0-1", "1-0-2"]
+
+
+def test_a_version_that_is_published_late_comes_behind_those_that_a_run_has_used(runs: Runs, web: WebRegistry) -> None:
+    web.schemas += [A, LATE]
+    assert versions(runs.run(A.key)) == ["1-0-0", "1-1-0"]
+    web.schemas.append(Z)
+    assert versions(runs.run(A.key)) == versions(runs.run(Z.key)) == ["1-0-0", "1-1-0", "1-0-1"]
+
+
+def test_a_version_that_a_run_has_used_stays_where_the_registry_does_not_answer_it_any_more(
+    runs: Runs, web: WebRegistry
+) -> None:
+    web.schemas += [A, Z, B]
+    runs.run(A.key)
+    web.schemas.remove(Z)
+    assert versions(runs.run(B.key)) == ["1-0-0", "1-0-1", "1-0-2"]
