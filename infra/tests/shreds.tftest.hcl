@@ -11,9 +11,9 @@ variables {
   datasets        = ["shop"]
   schema_registry = {}
   shreds = {
-    web = { events = ["gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"], output = "gs://shredded/web/", warehouse = "bigquery", input = "enriched-tsv", layout = "wide" }
+    web  = { events = ["gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"], output = "gs://shredded/web/", warehouse = "bigquery", input = "enriched-tsv", layout = "wide" }
     more = { events = ["gs://lake/more"], registries = ["gs://schemas/own/", "gs://central", "gs://pipeline/resolver.json"], output = "gs://shredded/more", format = "csv", input = "enriched-json" }
-    app = { events = ["gs://lake/good"], registry = "gs://schemas", output = "gs://shredded/app", format = "csv", input = "self-describing", unknown = "keep_json", duplicates_window = 7, bad_percent = 1, schedule = "*/30 * * * *" }
+    app  = { events = ["gs://lake/good"], registry = "gs://schemas", output = "gs://shredded/app", format = "csv", input = "self-describing", unknown = "keep_json", duplicates_window = 7, bad_percent = 1, schedule = "*/30 * * * *" }
   }
 }
 

@@ -94,10 +94,10 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
 @_runs
 @_run
 @click.option("--registry", "registries", metavar="ADDRESS", multiple=True, help=REGISTRY_HELP)
-@click.option("--warehouse", type=click.Choice(get_args(Warehouse)), help="The warehouse that takes the rows.")
+@click.option("--warehouse", type=click.Choice(get_args(Warehouse)), help="The warehouse.  [default: that of the runs]")
 @click.option(
     "--format", "format_", type=click.Choice(get_args(FileFormat)),
-    help="The format of the files; default: parquet for BigQuery, csv for Redshift.",
+    help="The format of the files.  [default: that of the runs]",
 )  # fmt: skip
 @click.option("--input", "input_", type=click.Choice(get_args(InputForm)), required=True, help="The form of the events.")
 @click.option(
@@ -105,8 +105,7 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
     help="What becomes of an entity whose schema is unknown or unusable still.",
 )  # fmt: skip
 @click.option(
-    "--layout", type=click.Choice(get_args(Layout)), default="tables", show_default=True,
-    help="Where the entities of events go, as in the runs that wrote the bad rows.",
+    "--layout", type=click.Choice(get_args(Layout)), help="Where the entities of events go.  [default: as in the runs]",
 )  # fmt: skip
 @click.option(
     "--duplicates-window",
@@ -120,9 +119,9 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
 @as_json
 @click.pass_context
 def retry(
-    context: click.Context, /, runs: str | None, names: Sequence[str], registries: Sequence[str], warehouse: str | None,
-    format_: str | None, input_: str, unknown: str, layout: str, duplicates_window: int | None, wait: bool,
-    dry_run: bool, project: str | None, as_json: bool,
+    context: click.Context, /, runs: str | None, names: Sequence[str], registries: Sequence[str],
+    warehouse: Warehouse | None, format_: FileFormat | None, input_: str, unknown: str, layout: Layout | None,
+    duplicates_window: int | None, wait: bool, dry_run: bool, project: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Shred the bad rows again that no run has read again, as a new run of the same folder.
 
@@ -131,6 +130,8 @@ def retry(
     in Cloud Storage are read by a batch on Dataproc Serverless, runs in S3 by a job on EMR Serverless where
     ONEFOLD_EMR_APPLICATION names its application, others by Spark on this machine.
     """
+    from onefold.events.load.retry import RetryOptions
+
     found = _bad_files(context, runs)
     files = found.waiting(names)
     if not files:
@@ -141,12 +142,7 @@ def retry(
         return OK
     addresses = registries or [address_of(read_settings(context), None)]
     words = _words(found.address, files, addresses, input_, unknown)
-    days = duplicates_window if duplicates_window is not None else found.duplicates_window(files, datetime.now(UTC))
-    chosen = (
-        ("warehouse", warehouse), ("format", format_), ("layout", layout if layout != "tables" else None),
-        ("duplicates-window", days),
-    )  # fmt: skip
-    words += tuple(f"--{name}={value}" for name, value in chosen if value)
+    words += RetryOptions(warehouse, format_, layout, duplicates_window).arguments(found.forms(), files, datetime.now(UTC))
     if deprecation := ShredArguments.parse(words).deprecation:
         say("yellow", deprecation)
     if not as_json:

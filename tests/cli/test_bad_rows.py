@@ -109,21 +109,32 @@ def test_a_dry_run_names_the_job_that_would_read_them(run: Run, tmp_path: Path) 
         f"would run shred.py --events file:{tmp_path}/run={FIRST}/bad --registry /r --output=file:{tmp_path} "
         "--input=enriched-tsv --unknown=bad_event --warehouse=redshift --format=parquet",
     ]
-    wide = run(*words, "bigquery", "--layout", "wide", "--dry-run")
-    assert wide.out.splitlines()[-1].endswith("--unknown=bad_event --warehouse=bigquery --layout=wide")
     check_json(run(*words, "redshift", "--dry-run", "--json").out)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"run={FIRST}"]
 
 
-def test_a_format_without_a_warehouse_is_taken_with_a_line_that_says_the_present_form(run: Run, tmp_path: Path) -> None:
+def test_a_retry_writes_for_the_warehouse_of_the_runs_and_is_refused_for_another_one(run: Run, tmp_path: Path) -> None:
     write_run(tmp_path, FIRST, [APART])
+    path = tmp_path / f"run={FIRST}" / MANIFEST
     words = ("bad-rows", "retry", "--runs", tmp_path, "--registry", "/r", "--input", "enriched-tsv", "--dry-run")
-    former = run(*words, "--format", "csv")
-    assert (former.code, former.out.splitlines()[-1].endswith("--format=csv")) == (0, True)
-    assert "write `--warehouse redshift --format csv`" in former.err
-    neither, both = run(*words), run(*words, "--warehouse", "bigquery", "--format", "csv")
-    assert (neither.code, "--warehouse: expected bigquery or redshift" in neither.err) == (1, True)
-    assert (both.code, "--format csv: expected parquet for BigQuery" in both.err) == (1, True)
+    assert run(*words).out.splitlines()[-1].endswith("--unknown=bad_event --warehouse=redshift")
+    other = run(*words, "--warehouse", "bigquery")
+    assert (other.code, "--warehouse bigquery: the runs of the folder are for redshift" in other.err) == (1, True)
+    # A format alone was once a warehouse, too; the runs say theirs.
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": "parquet", "warehouse": "redshift"}))
+    assert run(*words, "--format", "parquet").out.splitlines()[-1].endswith("--warehouse=redshift --format=parquet")
+    assert run(*words, "--format", "csv").out.splitlines()[-1].endswith("--warehouse=redshift")
+
+
+def test_a_retry_has_the_layout_of_the_runs(run: Run, tmp_path: Path) -> None:
+    write_run(tmp_path, FIRST, [APART])
+    path = tmp_path / f"run={FIRST}" / MANIFEST
+    columns = [["event_id", "STRING"], ["unstruct_event_com_acme_user_1", "STRUCT<`id` INT64>"]]
+    tables = [{"name": "events", "columns": columns}]
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": "parquet", "tables": tables}))
+    words = ("bad-rows", "retry", "--runs", tmp_path, "--registry", "/r", "--input", "enriched-tsv", "--dry-run")
+    assert run(*words).out.splitlines()[-1].endswith("--unknown=bad_event --warehouse=bigquery --layout=wide")
+    assert run(*words, "--layout", "tables").out.splitlines()[-1].endswith("--warehouse=bigquery")
 
 
 def test_a_retry_looks_for_duplicates_where_a_run_did_from_its_oldest_bad_rows_on(run: Run, tmp_path: Path) -> None:
@@ -135,9 +146,10 @@ def test_a_retry_looks_for_duplicates_where_a_run_did_from_its_oldest_bad_rows_o
     assert run(*words, "--dry-run").out.splitlines()[-1].endswith(" --duplicates-window=11")
     assert "--duplicates-window=5" in run(*words, "--duplicates-window", 5, "--dry-run").out
     assert "duplicates" not in run(*words, "--duplicates-window", 0, "--dry-run").out
-    (tmp_path / f"run={first}" / MANIFEST).write_text(json.dumps({"inputs": [], "duplicates": {"window_days": "7"}}))
+    path = tmp_path / f"run={first}" / MANIFEST
+    path.write_text(path.read_text().replace('"window_days": 7', '"window_days": "7"'))
     refused = run(*words, "--dry-run")
-    assert (refused.code, "it is unknown whether duplicates were left out" in refused.err) == (1, True)
+    assert (refused.code, "is no manifest" in refused.err) == (1, True)
 
 
 @pytest.mark.spark

@@ -13,7 +13,7 @@ import pytest
 from support.function_environment import environment
 from support.terraform import ROOT, Plan
 
-from onefold.settings import redshift
+from onefold.settings import emr, redshift
 from onefold.settings.batches import PASSED_ON, BatchSettings
 from onefold.settings.environment import Settings, load_settings
 from onefold.settings.events import EventSettings
@@ -42,8 +42,10 @@ NOT_SET = {
     "ONEFOLD_VERBOSE",
     # The key of a person or a job that reads another server.
     "ONEFOLD_REGISTRY_APIKEY",
-    # The variables of the function on AWS (test_aws_pipeline).
+    # The variables of the functions on AWS (test_aws_pipeline, test_aws_new_files).
     *redshift.VARIABLES,
+    *emr.VARIABLES,
+    emr.ARGUMENTS,
 }
 # Set where sources are pulled (test_pulls).
 OF_PULLS = {"ONEFOLD_BATCH_SOURCE_ACCOUNTS", "ONEFOLD_BATCH_SOURCE_BUCKETS", "ONEFOLD_PULLED_FILES"}
@@ -220,6 +222,6 @@ def test_every_function_is_an_entry_point_of_the_package(options_plan: Plan, fun
     exported = next(
         node.value
         for node in tree(ROOT / "functions" / "main.py").body
-        if isinstance(node, ast.Assign) and name_of(node.targets[0]) == "__all__"
+        if isinstance(node, ast.Assign) and name_of(node.targets[0]) == "NAMES"
     )
     assert build["entry_point"] in ast.literal_eval(exported)

@@ -6,14 +6,12 @@ import re
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from onefold.core.errors import InvalidInput, NotFound
-from onefold.core.shred_options import MOST_DAYS
 from onefold.events.load.runs import FolderRuns, RunObjects
 from onefold.events.shred.manifest import MANIFEST
-from onefold.events.shred.runs import BAD, COMMIT, COMMITS, KEPT, inputs_of, start_of, window_of
+from onefold.events.shred.runs import BAD, COMMIT, COMMITS, KEPT, RunForm, form_of, inputs_of
 from onefold.ports.objects import FileLister, FileReader
 
 _READERS = 16
@@ -77,22 +75,14 @@ class BadFiles:
         files += [file for file in self._kept() if not names or file.run.removeprefix("run=") in names]
         return [file for file in files if not file.name.startswith((".", "_")) and file.address not in taken]
 
-    def duplicates_window(self, files: Collection[BadFile], now: datetime) -> int:
-        """Return for how many days a run that reads files of bad rows has to look for duplicates; 0 where no run does.
-
-        The longest window of the runs counts from the oldest of the files: other copies of its events were loaded then.
-
-        Args:
-            files: the files, those of `waiting`.
-            now: the time.
+    def forms(self) -> list[RunForm]:
+        """Return how the finished runs were written, those of the oldest first.
 
         Raises:
             InvalidInput: a manifest cannot be read.
         """
         with ThreadPoolExecutor(_READERS) as pool:
-            longest = max(pool.map(self._window, FolderRuns(self.address, self.objects).list()), default=0)
-        oldest = min((start_of(file.run.removeprefix("run=")) for file in files), default=now)
-        return min(longest + max((now - oldest).days + 1, 0), MOST_DAYS) if longest else 0
+            return list(filter(None, pool.map(self._form, FolderRuns(self.address, self.objects).list())))
 
     def lines(self, file: BadFile) -> Iterator[str]:
         """Yield the bad rows of a file, each as a line of JSON.
@@ -121,10 +111,10 @@ class BadFiles:
         found = self.objects.find(_path(place))
         return inputs_of(found.data.decode(), place) if found else None
 
-    def _window(self, run: str) -> int:
+    def _form(self, run: str) -> RunForm | None:
         place = f"{run}/{MANIFEST}"
         found = self.objects.find(_path(place))
-        return window_of(found.data.decode(), place) if found else 0
+        return form_of(found.data.decode(), place) if found else None
 
     def _commit(self, name: str) -> tuple[str, ...]:
         if not COMMIT.fullmatch(name):  # a checksum of Hadoop, or a file that is being written

@@ -59,10 +59,10 @@ def csv_converter(type_: str, plain: bool = False) -> Convert:
 
 
 def _decimal(precision: int, scale: int) -> Convert:
-    safe = 10.0 ** (_FLOAT_DIGITS - scale - 1)
+    safe = 10.0 ** (min(_FLOAT_DIGITS - 1, precision) - scale)
 
     def convert(value: Any) -> str:
-        # Up to here a double has more digits than the number: the text is exact if it gives the number back.
+        # Up to here a double has more digits than the number, and the column as many: the text is exact if it gives it back.
         if type(value) is float and -safe < value < safe and float(fixed := f"{value:.{scale}f}") == value:
             return fixed
         return f"{decimal_number(value, precision - scale, scale):.{scale}f}"

@@ -7,12 +7,16 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from onefold.core.errors import InvalidInput
+from onefold.core.shred_options import FORMATS_OF, FileFormat, Warehouse, implied_warehouse
+from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.manifest import MANIFEST, run_folder
 
 Value = TypeVar("Value")
+_NESTED = ("STRUCT<", "ARRAY<STRUCT<")
+"""The beginning of the types of wide columns."""
 _NAME = "%Y-%m-%d-%H-%M-%S"
 _RUN = re.compile(r"run=([0-9]{4}(?:-[0-9]{2}){5})(?:/(.+))?")
 COMMIT = re.compile(r"([0-9]{10})\.json")
@@ -51,6 +55,15 @@ class Commit:
     reasons: frozenset[str]
     ids: int
     text: str
+
+
+class RunForm(NamedTuple):
+    """How a run was written: for which warehouse, in which format, with wide columns, and with which window."""
+
+    warehouse: Warehouse
+    format: FileFormat
+    is_wide: bool
+    window_days: int
 
 
 @dataclass(frozen=True)
@@ -142,8 +155,8 @@ def inputs_of(text: str, place: str) -> tuple[str, ...]:
     return tuple(inputs)
 
 
-def window_of(text: str, place: str) -> int:
-    """Return the days over which the run of a manifest looked for duplicates; 0 where it took all events.
+def form_of(text: str, place: str) -> RunForm:
+    """Return how a manifest says that its run was written.
 
     Args:
         text: the manifest.
@@ -153,12 +166,18 @@ def window_of(text: str, place: str) -> int:
         InvalidInput: the text is not a manifest.
     """
     try:
-        days = json.loads(text).get("duplicates", {}).get("window_days", 0)
-    except (ValueError, AttributeError, RecursionError):
-        days = None
-    if type(days) is not int:
-        raise InvalidInput(f"{place} is not a manifest, so it is unknown whether duplicates were left out: restore it")
-    return days
+        found = json.loads(text)
+        warehouse = found.get("warehouse") or implied_warehouse(found["format"])
+        types = [type_ for table in found["tables"] if table["name"] == EVENTS for _, type_ in table["columns"]]
+        is_wide = any(type_.startswith(_NESTED) for type_ in types)
+        form = RunForm(warehouse, found["format"], is_wide, found.get("duplicates", {}).get("window_days", 0))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        form = None
+    if form is None or form.format not in FORMATS_OF.get(form.warehouse, ()) or type(form.window_days) is not int:
+        raise InvalidInput(
+            f"{place} is no manifest, so it is unknown how its run was written: restore it, or remove the run"
+        )
+    return form
 
 
 def parse_commit(text: str, place: str) -> Commit:

@@ -9,7 +9,7 @@ are read in the same splits: the pass that writes checks the ids.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -25,7 +25,7 @@ from onefold.events.shred.event_fields import EVENT_ID
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
 from onefold.spark.io.arrow import map_in_arrow
-from onefold.spark.shred.files import FINGERPRINT, HASH, ID, hash_of
+from onefold.spark.shred.files import FINGERPRINT, HASH, ID, check_no_ids_lost, hash_of
 from onefold.spark.shred.records import texts_of
 
 PLACE, DIGEST, NEW_ID, _COPIES = "place", "digest", "new_id", "copies"
@@ -35,18 +35,21 @@ _GOOD = StructType([*_IDS.fields[:2], StructField(PLACE, LongType()), StructFiel
 _DECISIONS = StructType([StructField(PLACE, LongType()), StructField(ID, StringType()), StructField(NEW_ID, StringType())])
 
 
-def decide(spark: SparkSession, plan: ShredPlan, records: DataFrame, earlier: Sequence[str]) -> DataFrame:
+def decide(spark: SparkSession, plan: ShredPlan, records: DataFrame, earlier: Mapping[str, int]) -> DataFrame:
     """Return the records of a run with what becomes of duplicates: `value`, `event_id` and `new_id`, mostly NULL.
 
     Args:
         spark: the session.
         plan: of the run.
         records: the records, as the column `value`.
-        earlier: the folders of the ids of earlier runs.
+        earlier: the folders of the ids of earlier runs, each with the number of these.
+
+    Raises:
+        InvalidInput: ids of an earlier run are gone.
     """
     placed = records.withColumn(PLACE, F.monotonically_increasing_id())
     hashed = placed.withColumn(HASH, hash_of(id_in(F.col("value").cast("string"), plan.input)))
-    history = spark.read.schema(_IDS).option("recursiveFileLookup", "true").parquet(*earlier) if earlier else None
+    history = _history(spark, earlier) if earlier else None
     within, known_hashes = _repeated(hashed.select(HASH), history)
     copies = _good(spark, plan, hashed, within | known_hashes)
     known = _known(spark, history, known_hashes)
@@ -72,6 +75,21 @@ def id_in(record: Column, form: InputForm) -> Column:
     if form == "enriched-tsv":
         return F.substring_index(F.substring_index(event, TAB, FIELDS_TO_ID), TAB, -1)
     return F.coalesce(F.get_json_object(event, f"$.{EVENT_ID}"), F.lit(""))
+
+
+def _history(spark: SparkSession, earlier: Mapping[str, int]) -> DataFrame:
+    found = _read_ids(spark, *earlier)
+    if _hashes(found) != sum(earlier.values()):
+        check_no_ids_lost([folder for folder, ids in earlier.items() if _hashes(_read_ids(spark, folder)) != ids])
+    return found
+
+
+def _read_ids(spark: SparkSession, *folders: str) -> DataFrame:
+    return spark.read.schema(_IDS).option("recursiveFileLookup", "true").parquet(*folders)
+
+
+def _hashes(ids: DataFrame) -> int:
+    return int(ids.agg(F.count(HASH)).collect()[0][0])
 
 
 def _repeated(hashes: DataFrame, history: DataFrame | None) -> tuple[set[int], set[int]]:

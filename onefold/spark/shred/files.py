@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from onefold.core.errors import TryAgain
+from onefold.core.errors import InvalidInput, TryAgain
+from onefold.core.text import shown_list
 from onefold.events.shred.csv_values import TAB
 from onefold.events.shred.manifest import ShreddedFile, ShreddedTable
 from onefold.events.shred.plan import PlannedTable, ShredPlan
@@ -36,6 +37,22 @@ _RENAMES = 16
 def hash_of(id_: Column) -> Column:
     """Return 64 bits of an id, by which later runs find it: the same in every release, since runs keep them."""
     return F.xxhash64(id_)
+
+
+def check_no_ids_lost(folders: Sequence[str]) -> None:
+    """Refuse to go on without ids of earlier runs.
+
+    Args:
+        folders: those in which ids are gone, or some of them, while the manifest is there.
+
+    Raises:
+        InvalidInput: there are such folders.
+    """
+    if folders:
+        raise InvalidInput(
+            f"{shown_list(folders)}: ids of {IDS} are gone, so duplicates of these runs would not be found: remove the rest "
+            "of such a run, after which it is not compared, or choose a shorter --duplicates-window"
+        )
 
 
 def staged_parts(folder: str) -> tuple[str, ...]:

@@ -139,8 +139,8 @@ class _Job:
             raise
         return _Written(tally, run, placed_tables(self.spark, folder, self.plan, tally))
 
-    def _earlier(self) -> list[str] | None:
-        """Return the folders of the ids of the runs with which this one is compared; None where all events are taken."""
+    def _earlier(self) -> dict[str, int] | None:
+        """Return the folders and numbers of the ids with which this run is compared; None where all events are taken."""
         days = self.arguments.duplicates_window
         return self.output.ids_since(self.started - timedelta(days=days)) if days else None
 

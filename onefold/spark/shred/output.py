@@ -21,8 +21,7 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
 
-from onefold.core.errors import InvalidInput, TryAgain
-from onefold.core.text import shown_list
+from onefold.core.errors import TryAgain
 from onefold.events.shred.manifest import MANIFEST, RunManifest, run_folder
 from onefold.events.shred.runs import (
     COMMIT,
@@ -39,6 +38,7 @@ from onefold.events.shred.runs import (
 )
 from onefold.spark.io.filesystem import Folder
 from onefold.spark.io.new_file import create_file
+from onefold.spark.shred.files import check_no_ids_lost
 from onefold.spark.shred.places import hadoop_address
 from onefold.spark.shred.quarantine import Quarantine
 
@@ -79,22 +79,18 @@ class Output:
         """Return the reasons of the bad rows of all finished runs that began at a time or later."""
         return frozenset().union(*(one.reasons for one in self._commits.values() if one.run >= run_name(time)))
 
-    def ids_since(self, time: datetime) -> list[str]:
-        """Return the folders of the ids of events of the runs that began at a time or later, and keep such ids.
+    def ids_since(self, time: datetime) -> dict[str, int]:
+        """Return the folders of the ids of the runs that began at a time or later and keep some, each with their number.
 
         Raises:
             InvalidInput: the ids of a run are gone, and its manifest is there.
         """
-        kept = sorted(one.run for one in self._commits.values() if one.ids and one.run >= run_name(time))
-        folders = [self.run_folder(run) for run in kept if run in self.runs.finished]
+        kept = {one.run: one.ids for one in self._commits.values() if one.ids and one.run >= run_name(time)}
+        folders = {self.run_folder(run): ids for run, ids in sorted(kept.items()) if run in self.runs.finished}
         with ThreadPoolExecutor(_READERS) as pool:
             there = list(pool.map(lambda folder: folder.has(IDS), folders))
-        if gone := [folder.uri for folder, has_ids in zip(folders, there, strict=True) if not has_ids]:
-            raise InvalidInput(
-                f"{shown_list(gone)}: {IDS} is gone, so duplicates of these runs would not be found: remove the rest of "
-                "such a folder, after which its run is not compared, or choose a shorter --duplicates-window"
-            )
-        return [f"{folder.uri}/{IDS}" for folder in folders]
+        check_no_ids_lost([folder.uri for folder, has_ids in zip(folders, there, strict=True) if not has_ids])
+        return {f"{folder.uri}/{IDS}": ids for folder, ids in folders.items()}
 
     def late(self, now: datetime) -> list[str]:
         """Return the runs that have had no manifest for an hour. What no run has started is somebody else's."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -60,7 +60,7 @@ class _Tallies(AccumulatorParam[Tally]):
 
 
 def count_records(
-    spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredFile], earlier: Sequence[str] | None = None
+    spark: SparkSession, plan: ShredPlan, inputs: Mapping[str, StoredFile], earlier: Mapping[str, int] | None = None
 ) -> Tally:
     """Shred the records of files, and return the counts; nothing is written.
 
@@ -68,7 +68,7 @@ def count_records(
         spark: the session.
         plan: of the run.
         inputs: the files.
-        earlier: the folders of the ids of earlier runs, to leave out duplicates; None to take all events.
+        earlier: folders and numbers of the ids of earlier runs, to leave out duplicates; None to take all events.
 
     Raises:
         DamagedFile: the content of a file cannot be read.
@@ -86,7 +86,7 @@ def write_run(
     plan: ShredPlan,
     inputs: Mapping[str, StoredFile],
     run: Folder,
-    earlier: Sequence[str] | None = None,
+    earlier: Mapping[str, int] | None = None,
 ) -> Tally:
     """Shred the records of files into the folder of a run, and return the counts.
 
@@ -95,7 +95,7 @@ def write_run(
         plan: of the run.
         inputs: the files.
         run: the folder of the run.
-        earlier: the folders of the ids of earlier runs, to leave out duplicates; None to take all events.
+        earlier: folders and numbers of the ids of earlier runs, to leave out duplicates; None to take all events.
 
     Raises:
         DamagedFile: the content of a file cannot be read.
@@ -167,7 +167,7 @@ def _blocks(
     plan: ShredPlan,
     inputs: Mapping[str, StoredFile],
     tallies: Accumulator[Tally],
-    earlier: Sequence[str] | None,
+    earlier: Mapping[str, int] | None,
     *,
     dry_run: bool,
 ) -> DataFrame:
@@ -178,7 +178,7 @@ def _blocks(
         plan: of the run.
         inputs: the files.
         tallies: takes the counts of each task.
-        earlier: the folders of the ids of earlier runs, to leave out duplicates; None to take all events.
+        earlier: folders and numbers of the ids of earlier runs, to leave out duplicates; None to take all events.
         dry_run: True where only the counts matter.
     """
     folders = {number: table.folder for number, table in enumerate(plan.tables)} | OWN_FOLDERS

@@ -86,6 +86,18 @@ def test_each_event_is_one_row_within_a_run_and_over_runs(spark: SparkSession, s
     assert ids(scene) == sorted([THIRD, derived_id(EventKey(FIRST, "f0"))])
 
 
+def test_a_run_some_of_whose_ids_are_gone_is_named(spark: SparkSession, scene: ShredScene) -> None:
+    scene.write("a.txt", [event(FIRST, "f1")])
+    scene.write("b.txt", [event(SECOND, "f1")])
+    run(spark, scene)
+    kept = sorted(scene.output.rglob("event_ids/**/*.parquet"))
+    assert len(kept) > 1
+    kept[0].unlink()
+    scene.write("c.txt", [event(FIRST, "f1")])
+    with pytest.raises(InvalidInput, match=r"event_ids: ids of event_ids are gone"):
+        run(spark, scene)
+
+
 @pytest.mark.long
 def test_a_repeated_run_gives_the_same_ids_and_a_bad_copy_takes_no_id(spark: SparkSession, scene: ShredScene) -> None:
     scene.write("a.txt", [event(FIRST, "f2"), event(FIRST, "f0", number="bad")])
@@ -132,11 +144,11 @@ def test_only_finished_runs_of_the_window_that_are_still_there_count(spark: Spar
     shutil.rmtree(tmp_path / f"run={days[22]}")
     output.read()
     found = output.ids_since(datetime(2026, 11, 21, 8, tzinfo=UTC))
-    assert found == [f"{tmp_path}/run={days[21]}/event_ids"]
+    assert found == {f"{tmp_path}/run={days[21]}/event_ids": 1}
     assert len(output.ids_since(datetime(2026, 11, 20, 8, tzinfo=UTC))) == 2
     # A rule that removes what is old may have taken the ids before the manifest.
     shutil.rmtree(tmp_path / f"run={days[20]}" / "event_ids")
-    with pytest.raises(InvalidInput, match=f"run={days[20]}: event_ids is gone, so duplicates"):
+    with pytest.raises(InvalidInput, match=f"run={days[20]}: ids of event_ids are gone, so duplicates"):
         output.ids_since(datetime(2026, 11, 20, 8, tzinfo=UTC))
 
 
