@@ -201,4 +201,4 @@ def test_the_statements() -> None:
         union_view(table, loaded, "atomic", "spectrum", "events"),
         union_view(table, (), "atomic", "spectrum", "events"),
     ]
-    assert ";\n\n".join(made) + ";\n" == (GOLDEN / "redshift_spectrum.sql").read_text()
+    assert ";\n\n".join(made) + ";\n" == (GOLDEN / "events" / "redshift_spectrum.sql").read_text()
