@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId
 from onefold.core.text import reason_of
 from onefold.schema.diff import Severity
+from onefold.settings.strict_yaml import StrictLoader
 
 if TYPE_CHECKING:
     from onefold.events.registry.adopted import Misfits, Missing
@@ -178,9 +180,12 @@ def _read_mapping(path: Path) -> dict[str, str]:
         InvalidInput: the file is not such a mapping.
     """
     try:
-        content: Any = yaml.safe_load(path.read_text("utf-8"))
+        loader = StrictLoader(path.read_text("utf-8"))
+        content: Any = loader.get_single_data()
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InvalidInput(f"{path} cannot be read: {reason_of(error)}: write `columns:` in YAML, in UTF-8") from error
+    if loader.twice:
+        raise InvalidInput(replace(one, file=str(path)) for one in loader.twice)
     columns = content.get("columns") if isinstance(content, dict) and content.keys() == {"columns"} else None
     if not isinstance(columns, dict) or not all(isinstance(text, str) for pair in columns.items() for text in pair):
         raise InvalidInput(f"{path}: expected `columns:` with lines like `user.first_name: first_name`")

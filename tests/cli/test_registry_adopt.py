@@ -214,6 +214,7 @@ def test_a_mapping_names_columns_that_differ(run: Run, registry: Path, tmp_path:
     [
         ("columns: {cost: no_such, nothing: tags}", ["the table has no column no_such", "nothing is not a column"]),
         ("columns: {cost: tags}", ["tags would be two columns"]),
+        ("columns:\n  cost: tags\n  cost: click_id", ["mapping.yaml:3: the key 'cost' is given twice"]),
         ("columns: [cost]", ["expected `columns:`"]),
         ("other: {}", ["expected `columns:`"]),
         ("columns: {cost: 1}", ["expected `columns:`"]),
@@ -231,6 +232,14 @@ def test_a_wrong_mapping_is_refused_with_all_problems(
     assert done.code == 1
     for problem in told:
         assert problem in done.err
+
+
+@pytest.mark.parametrize("told", ["f", "N", "", None])
+def test_a_column_that_may_or_may_not_be_null_has_to_say_so(run: Run, registry: Path, told: str | None) -> None:
+    file = registry / "columns.json"
+    file.write_text(json.dumps([{**row, "is_nullable": told} for row in rows(TABLE)]), "utf-8")
+    done = run("schema", "adopt", MODEL, "--table", "com_acme_ad_click_1", "--columns", file, "--registry", registry)
+    assert (done.code, "is_nullable" in done.err) == (1, True)
 
 
 def test_rows_may_be_csv_and_wrong_ones_are_all_named(run: Run, registry: Path, tmp_path: Path) -> None:

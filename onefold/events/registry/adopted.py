@@ -6,15 +6,19 @@ All adopted tables are in one object of the registry, beside its schemas.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from onefold.core.errors import InvalidInput, OnefoldError, SchemaConflict
-from onefold.core.text import reason_of
+from onefold.core.names import fold_case
+from onefold.core.text import reason_of, shown_list
 from onefold.events.registry.column_mapping import MappedColumn, TableColumn, map_columns
 from onefold.events.registry.columns import ENVELOPE
 from onefold.events.registry.schema_key import ModelKey
+from onefold.ports.event_tables import MANIFEST_TABLE
+from onefold.ports.kept_entities import UNKNOWN_ENTITIES
 from onefold.ports.objects import NEW, ObjectFinder, ObjectWriter
 from onefold.schema.redshift_fit import held_type
 from onefold.settings.registry import WAREHOUSES, Warehouse
@@ -29,6 +33,7 @@ Missing = Literal["add", "leave_out"]
 MISSING: tuple[Missing, ...] = get_args(Missing)
 OF_EVENTS = "events"
 """What stands for the model of the table of the events."""
+_OWN_TABLES = frozenset({MANIFEST_TABLE, UNKNOWN_ENTITIES})
 _FORM = 1
 
 
@@ -125,11 +130,14 @@ def record_adopted(address: str, objects: ObjectWriter, table: AdoptedTable) -> 
         table: the adopted table.
 
     Raises:
+        InvalidInput: the rows of the model cannot go to the table.
         ObjectChanged: somebody else has written the setting since it was read.
         OnefoldError: the store does not answer, or refuses.
     """
     known, generation = _read(address, objects)
     tables = {**known, (table.warehouse, table.model): table}
+    if problems := list(_conflicts(list(tables.values()))):
+        raise InvalidInput([f"{table.table} was not recorded: {problem}" for problem in problems])
     objects.write(_place(address), adopted_text(list(tables.values())).encode(), generation)
 
 
@@ -153,7 +161,7 @@ def parse_adopted(data: str | bytes, place: str) -> tuple[AdoptedTable, ...]:
     """
     advice = "write it anew by `onefold schema adopt --record`, or restore an earlier version"
     try:
-        document = json.loads(data)
+        document = json.loads(data, object_pairs_hook=_once)
         rows = document["tables"] if document["form"] == _FORM else None
     except (ValueError, RecursionError, TypeError, KeyError):
         rows = None
@@ -166,9 +174,47 @@ def parse_adopted(data: str | bytes, place: str) -> tuple[AdoptedTable, ...]:
             tables.append(_table(row))
         except (TypeError, KeyError, AttributeError, ValueError, OnefoldError) as error:
             problems.append(f"{place}: tables[{number}] is not an adopted table ({reason_of(error)}): {advice}")
+    problems += [f"{place}: {problem}: {advice}" for problem in _conflicts(tables)]
     if problems:
         raise InvalidInput(problems)
     return tuple(tables)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _conflicts(tables: Sequence[AdoptedTable]) -> Iterator[str]:
+    """Yield why rows cannot go to adopted tables, or would go to those of others."""
+    for (warehouse, model), count in Counter((one.warehouse, one.model) for one in tables).items():
+        if count > 1:
+            yield f"{_told(model)} is adopted twice in {warehouse}"
+    models: dict[tuple[Warehouse, str], list[ModelKey | None]] = {}
+    for one in tables:
+        models.setdefault((one.warehouse, fold_case(one.name)), []).append(one.model)
+        taken = [f"{key}: {name}" for key, name in one.names.items() if one.model and _hides_envelope(key, name)]
+        if taken:
+            yield f"{one.name}: {shown_list(taken)}: each row has this column, name another one in the mapping"
+    for (_, name), of_table in models.items():
+        yield from _conflicts_of_name(name, set(of_table))
+
+
+def _conflicts_of_name(name: str, models: set[ModelKey | None]) -> Iterator[str]:
+    if len(models) > 1:
+        yield f"{name} is adopted for {shown_list(sorted(map(_told, models)))}: each needs a table of its own"
+    if name in _OWN_TABLES or (name == OF_EVENTS and models != {None}):
+        yield f"{name} is a table of the loader, which no model can have"
+
+
+def _told(model: ModelKey | None) -> str:
+    return model.path if model else OF_EVENTS
+
+
+def _hides_envelope(key: str, name: str) -> bool:
+    return fold_case(name) in ENVELOPE and fold_case(key) != fold_case(name)
 
 
 def _table(row: Mapping[str, Any]) -> AdoptedTable:
@@ -181,6 +227,10 @@ def _table(row: Mapping[str, Any]) -> AdoptedTable:
         raise ValueError(f"{table.warehouse}, {table.misfits}, {table.missing}, {len(columns)} columns")
     if not all(isinstance(text, str) and text for text in texts):
         raise ValueError("a name or a type is no text")
+    if not all(isinstance(flag, bool) for one in columns for flag in (one.nullable, one.has_default)):
+        raise ValueError("nullable or has_default is neither true nor false")
+    if gone := sorted(set(map(fold_case, table.names.values())) - {fold_case(one.name) for one in columns}):
+        raise ValueError(f"the table has no column {shown_list(gone)}")
     return table
 
 

@@ -13,7 +13,9 @@ from onefold.core.text import shortened, shown_list
 from onefold.events.registry.column_mapping import TableColumn
 from onefold.schema.redshift_catalog import catalog_type
 
-_FIELDS = ("table_name", "column_name", "ordinal_position", "data_type")
+_FIELDS = ("table_name", "column_name", "ordinal_position", "data_type", "is_nullable")
+
+_NULLABLE = {"YES": True, "NO": False}
 
 
 def read_svv_columns(text: str, table: str) -> tuple[TableColumn, ...]:
@@ -64,6 +66,10 @@ def _column(row: Mapping[str, Any], where: str, problems: list[str]) -> Iterator
             f"{where}: {shortened(str(row['data_type']))} with its length or its position is not a type of Redshift"
         )
         return
-    nullable, encoding = str(row.get("is_nullable", "YES")).upper() != "NO", str(row.get("encoding", "")).lower()
+    nullable = _NULLABLE.get(str(row["is_nullable"]).upper())
+    if nullable is None:
+        problems.append(f"{where}: is_nullable: expected YES or NO, got {shortened(str(row['is_nullable']))}")
+        return
+    encoding = str(row.get("encoding", "")).lower()
     has_default = row.get("column_default") not in (None, "")
     yield position, TableColumn(str(row["column_name"]), str(type_), nullable, has_default, encoding)
