@@ -68,7 +68,7 @@ def test_bad_rows_in_a_bucket_are_read_again_by_a_batch(
     run: Run, jobs: Jobs, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ONEFOLD_BATCH_FOLDERS", "gs://lake/shredded,gs://schemas")
-    text = json.dumps({"inputs": ["gs://lake/good/a"]}).encode()
+    text = json.dumps({"inputs": ["gs://lake/good/a"], "format": "parquet", "tables": []}).encode()
     done = "lake/shredded/run=2026-11-23-08-00-00"
     object_store.objects = {f"{done}/shredding_complete.json": (text, 1), f"{done}/bad/part-0.json": (b"{}\n", 1)}
     words = ("bad-rows", "retry", "--runs", "gs://lake/shredded", "--registry", "gs://schemas", "--warehouse", "bigquery")
