@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
 from support.cli import Run
-from support.merge_shop import CUSTOMER, LONG_AGO, Shop
+from support.merge_shop import CUSTOMER, LONG_AGO, Shop, soon
 from support.sweeps import sweep
-
-SOON = f"{datetime.now(UTC) + timedelta(hours=1):%Y-%m-%d %H:%M:%S}"
 
 
 def shops(dataset: EmulatedDataset, prefix: str, *names: str) -> dict[str, Shop]:
@@ -37,7 +34,7 @@ def test_merge_all_merges_what_is_new_and_tells_what_became_of_each_table(run: R
     for name in ("a", "b"):
         assert [row["name"] for row in made[name].people_see()] == [f"m_{name}"]
 
-    made["b"].land("1a", change("DELETE", "2", id=1), at=SOON)
+    made["b"].land("1a", change("DELETE", "2", id=1), at=soon())
     again = run("merge", "--dataset", dataset.name, "--match", "m_*", "--json")
     assert again.code == 1
     outcomes = {entry["table"].rpartition("_")[2]: entry for entry in again.results}

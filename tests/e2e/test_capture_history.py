@@ -8,7 +8,6 @@ The histories are real ones, and one that was made up of what they lack.
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -19,7 +18,8 @@ import pymysql
 import pytest
 from support.database_servers import DatabaseServer
 from support.end_to_end import Flow, new_dataset, new_source
-from support.invented_history import INVENTED, Column, Version
+from support.invented_history import INVENTED
+from support.schema_histories import FOLDER, Column, Version, chosen, tables_of_projects
 from support.source_values import key_value, placeholder, value
 
 from onefold.capture.checkpoint import Progress
@@ -29,16 +29,14 @@ from onefold.mysql.connection import query
 
 pytestmark = pytest.mark.long
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 AT_ONCE = 14
 """Tables that share a dataset."""
 
 
-def read_history(path: Path) -> dict[str, list[Version]]:
-    return {table["table"]: table["versions"] for table in json.loads(path.read_text())["tables"]}
-
-
-HISTORIES = {path.name.removesuffix("_history.json"): read_history(path) for path in sorted(SHARED.glob("*_history.json"))}
+HISTORIES: dict[str, dict[str, list[Version]]] = {
+    project: {table["table"]: table["versions"] for table in chosen(tables)}
+    for project, tables in tables_of_projects().items()
+}
 TABLES = [(project, table) for project, tables in HISTORIES.items() for table in tables] or [("", "")]
 
 
@@ -206,7 +204,7 @@ def test_rows_of_every_type_and_key_have_landed_and_the_current_view_has_the_lat
 
 
 @pytest.mark.outside
-@pytest.mark.skipif(not HISTORIES, reason=f"no histories: {SHARED} is absent")
+@pytest.mark.skipif(not HISTORIES, reason=f"no histories: {FOLDER} is absent")
 @pytest.mark.parametrize(("project", "table"), TABLES)
 def test_every_row_ever_written_has_landed_and_the_current_view_has_the_latest(
     real: dict[str, Replayed], project: str, table: str

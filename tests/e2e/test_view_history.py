@@ -1,8 +1,8 @@
 """Real schema histories, version by version in the emulator, compared with an oracle that folds Python rows.
 
 The oracle is obvious on purpose: it keeps every row ever landed as a Python dict, and reads a type's place among the
-others from one short table. Histories come from `../shared/data/*_history.json`; where that is absent, the demo's own
-small one is still played.
+others from one short table. Histories come from `support/schema_histories.py`; where there is none, the demo's own small one
+is still played.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import pytest
 from google.cloud import bigquery
+from support.schema_histories import FOLDER, Table, chosen, tables_of_projects
 from support.zetasql_judge import Judge, literals
 
 from onefold.core.names import TableId
@@ -29,19 +29,15 @@ from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse, 
 
 pytestmark = pytest.mark.long
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
-HISTORIES = sorted(SHARED.glob("*_history.json"))
-Table = dict[str, Any]
 
-
-def shared_tables() -> Iterator[Any]:
-    if not HISTORIES:
-        skip = pytest.mark.skip(reason=f"no histories: {SHARED} is absent")
-        yield pytest.param(None, marks=[skip, pytest.mark.outside], id="shared histories")
-    for path in HISTORIES:
-        history = json.loads(path.read_text())
-        for table in history["tables"]:
-            yield pytest.param(table, marks=pytest.mark.outside, id=f"{history['project']}.{table['table']}")
+def real_tables() -> Iterator[Any]:
+    projects = tables_of_projects()
+    if not projects:
+        skip = pytest.mark.skip(reason=f"no histories: {FOLDER} is absent")
+        yield pytest.param(None, marks=[skip, pytest.mark.outside], id="real histories")
+    for project, tables in projects.items():
+        for table in chosen(tables):
+            yield pytest.param(table, marks=pytest.mark.outside, id=f"{project}.{table['table']}")
 
 
 def demo_table() -> Table:
@@ -104,7 +100,7 @@ def client() -> Iterator[bigquery.Client]:
         yield emulator_client(DEFAULT_PROJECT)
 
 
-@pytest.mark.parametrize("table", [*shared_tables(), pytest.param(demo_table(), id="demo"), pytest.param(MIXED, id="mixed")])
+@pytest.mark.parametrize("table", [*real_tables(), pytest.param(demo_table(), id="demo"), pytest.param(MIXED, id="mixed")])
 def test_the_view_has_every_row_ever_landed_after_each_version(client: bigquery.Client, judge: Judge, table: Table) -> None:
     # A dataset of its own: the emulator's INFORMATION_SCHEMA takes longer with every table of a dataset.
     name = f"of_{table['table']}.{table['table']}"

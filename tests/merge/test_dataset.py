@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import change
-from support.merge_shop import CUSTOMER, LONG_AGO, Shop, another_shop
+from support.merge_shop import CUSTOMER, LONG_AGO, Shop, another_shop, soon
 from support.told_warehouse import ToldWarehouse
 
 from onefold.core.errors import NotFound
@@ -22,7 +21,6 @@ from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 
 ROW = change("INSERT", "1", id=1, name="a")
-SOON = f"{datetime.now(UTC) + timedelta(hours=1):%Y-%m-%d %H:%M:%S}"
 
 
 def candidate(shop: Shop) -> Candidate:
@@ -65,7 +63,7 @@ def test_a_table_is_due_until_it_is_merged_and_again_when_a_row_lands(dataset: E
     assert is_due(shop)
     shop.merge()
     assert not is_due(shop)
-    shop.land("1a", ROW, at=SOON)
+    shop.land("1a", ROW, at=soon())
     assert is_due(shop)
 
 
@@ -83,7 +81,7 @@ def test_rows_of_one_version_make_the_table_due_and_those_of_a_retired_one_do_no
     for version in ("1a", "2b"):
         shop.create(version, CUSTOMER)
     shop.merge()
-    shop.land("1a", ROW, at=SOON)
+    shop.land("1a", ROW, at=soon())
     assert is_due(shop)
     retired = Settings(rules=TableRules(overlap_minutes=0, retired=frozenset({"1a"})))
     assert not is_due(shop, retired)

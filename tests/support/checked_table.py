@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -52,10 +53,10 @@ def writers(scene: CheckScene, first: int) -> Iterator[None]:
                 query(connection, f"INSERT INTO t (id, name) VALUES ({key}, 'new')")
                 query(connection, f"UPDATE t SET name = CONCAT(name, 'x') WHERE id IN ({key}, {281 + key % 20})")
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+    with ThreadPoolExecutor(1) as threads:
+        written = threads.submit(write)
+        try:
+            yield
+        finally:
+            stop.set()
+        written.result()

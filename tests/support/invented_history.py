@@ -5,10 +5,7 @@ BIGNUMERIC is left out, of which the emulator makes no table.
 
 from __future__ import annotations
 
-from typing import Any
-
-Column = dict[str, Any]
-Version = dict[str, Any]
+from support.schema_histories import Column, Version
 
 _INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
 NUMBERS = (

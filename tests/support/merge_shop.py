@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from support.bigquery_emulator import EmulatedDataset
@@ -37,6 +37,11 @@ _names = itertools.count(1)
 def now() -> str:
     """As a sink would say when a row landed."""
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f}"
+
+
+def soon() -> str:
+    """The time of a landing that no merge of the test has read."""
+    return f"{datetime.now(UTC) + timedelta(hours=1):%Y-%m-%d %H:%M:%S}"
 
 
 def merge(

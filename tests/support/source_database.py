@@ -26,7 +26,7 @@ from onefold.mysql.table_filter import TableFilter
 on = pytest.mark.on.with_args
 _numbers = itertools.count(1)
 _server_ids = itertools.count(1000)
-_WAIT_SECONDS = 300
+WAIT_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class SourceDatabase:
         self._wait_for_end(connection.thread_id())
 
     def _wait_for_end(self, session: int) -> None:
-        limit = time.monotonic() + _WAIT_SECONDS
+        limit = time.monotonic() + WAIT_SECONDS
         while any(number == session for number, *_ in self.rows("SHOW PROCESSLIST")):
             assert time.monotonic() < limit, f"the server still has session {session}, which was closed"
             time.sleep(0.01)
@@ -93,7 +93,7 @@ def end_of_log(connection: pymysql.Connection) -> LogPosition:
 
 def roll_back_prepared(server: DatabaseServer) -> None:
     """End the transactions that a test has left prepared: they hold locks, and the next test shares the server."""
-    limit = time.monotonic() + _WAIT_SECONDS
+    limit = time.monotonic() + WAIT_SECONDS
     with closing(connect(server.address)) as connection:
         while left := query(connection, "XA RECOVER"):
             assert time.monotonic() < limit, f"these transactions cannot be rolled back: {left}"

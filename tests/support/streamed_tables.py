@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.appended_tables import COMMITTED, AppendedTables
-from support.pages import ROOT
+from support.schema_histories import FOLDER, chosen, tables_of_projects
 from support.source_database import SourceDatabase
 
 from onefold.changelog.generator import METADATA_TYPE
@@ -25,7 +24,6 @@ from onefold.schema.columns import Column
 from onefold.schema.types import Scalar, parse_type
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
-HISTORY = ROOT.parent / "shared" / "data" / "opencart_history.json"
 OPERATIONS = (120, 10)
 """The operations on each table in the first stage, and in each later one."""
 Row = dict[str, Any]
@@ -38,22 +36,24 @@ class ReplayedTable:
     Attributes:
         name: of the table.
         versions: its columns in each stage: {"name", "type", "mysql_type", "primary_key"}.
-        arrived: the columns that BigQuery has.
+        known: the columns that BigQuery has.
         late: changes of an earlier stage, each with a newer one of its key.
         sent: the rows that arrived in each stage.
-        columns: the columns that BigQuery has and the source has, too.
     """
 
     name: str
     versions: list[list[Row]]
-    arrived: list[str] = field(default_factory=list)
+    known: dict[str, Column] = field(default_factory=dict)
     late: list[Row] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
-    columns: list[Column] = field(default_factory=list)
 
     @property
     def keys(self) -> list[str]:
         return [column["name"] for column in self.versions[0] if column["primary_key"]]
+
+    def columns(self, stage: int) -> list[Column]:
+        """The columns that the source has in a stage, with their types in BigQuery."""
+        return [self.known[column["name"]] for column in self.versions[stage]]
 
     def is_altered(self, stage: int) -> bool:
         """Whether a stage begins with a change of structure."""
@@ -117,15 +117,13 @@ class ReplayedTable:
     def _prepare(self, warehouse: AppendedTables, id_: TableId, stage: int) -> None:
         """Make the table, or add the columns that it lacks; a column that the source has dropped stays."""
         types = {column["name"]: column["type"] for version in self.versions[: stage + 1] for column in version}
-        new = [Column(name, parse_type(type_)) for name, type_ in types.items() if name not in self.arrived]
-        if not self.arrived:
+        new = [Column(name, parse_type(type_)) for name, type_ in types.items() if name not in self.known]
+        if not self.known:
             added = (Column(METADATA, parse_type(METADATA_TYPE)), Column(COMMITTED, Scalar("TIMESTAMP")))
             warehouse.create_table(id_, [*new, *added])
         elif new:
             warehouse.add_columns(id_, new)
-        self.arrived = list(types)
-        known = {column.name: column for column in [*self.columns, *new]}
-        self.columns = [known[column["name"]] for column in self.versions[stage]]
+        self.known.update({column.name: column for column in new})
 
     def _backfill(self, source: SourceDatabase) -> list[Row]:
         """The whole table as insertions of one time, without a sequence."""
@@ -137,20 +135,26 @@ class ReplayedTable:
         return [{**dict(zip(names, row, strict=True)), METADATA: {**metadata, "sort_keys": []}} for row in rows]
 
 
-def histories(tables: int, stages: int) -> list[ReplayedTable]:
-    """The tables with the fewest columns, and keys that are numbers and are never altered."""
-    if not HISTORY.exists():
-        pytest.skip(f"no histories: {HISTORY.parent} is absent")
+def histories(stages: int) -> list[ReplayedTable]:
+    """The first stages of the tables that together have every kind of change, of those that can be replayed."""
+    projects = tables_of_projects()
+    if not projects:
+        pytest.skip(f"no histories: {FOLDER} is absent")
+    first = [{**table, "versions": table["versions"][:stages]} for table in projects["opencart"]]
     found = []
-    for table in json.loads(HISTORY.read_text())["tables"]:
-        versions = [version["columns"] for version in table["versions"]][:stages]
-        keys = [[(one["name"], one["type"]) for one in version if one["primary_key"]] for version in versions]
-        if all(key == keys[0] for key in keys) and {type_ for _, type_ in keys[0]} == {"INT64"}:
-            found.append(ReplayedTable(table["table"], versions))
-    chosen = sorted(found, key=lambda one: (len(one.versions[-1]), one.name))[:tables]
-    for one in chosen:
-        one.versions += one.versions[-1:] * (stages - len(one.versions))
-    return chosen
+    for table in chosen(filter(_can_be_replayed, first)):
+        versions = [version["columns"] for version in table["versions"]]
+        found.append(ReplayedTable(table["table"], versions + versions[-1:] * (stages - len(versions))))
+    return found
+
+
+def _can_be_replayed(table: dict[str, Any]) -> bool:
+    """Whether a key of numbers stays, and no column comes again: of that the source has NULL, which no change tells."""
+    versions = [version["columns"] for version in table["versions"]]
+    keys = [[(one["name"], one["type"]) for one in columns if one["primary_key"]] for columns in versions]
+    names = [{one["name"] for one in columns} for columns in versions]
+    comes_again = any((first - second) & third for first, second, third in itertools.combinations(names, 3))
+    return not comes_again and all(key == keys[0] for key in keys) and {type_ for _, type_ in keys[0]} == {"INT64"}
 
 
 def literal(rng: random.Random, column: Row) -> str:
