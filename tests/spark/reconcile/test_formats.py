@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,20 @@ def test_events_of_debezium_come_in_the_order_of_the_log(spark: SparkSession, tm
     assert spark.read.parquet(str(tmp_path / "out")).columns == ["id", "name", "_position", "_deleted"]
 
 
+@pytest.fixture
+def wide_from_one_field(spark: SparkSession) -> Iterator[None]:
+    """Every table is a wide one: with more fields than these, 100 by default, Spark compiles no whole stage."""
+    spark.conf.set("spark.sql.codegen.maxFields", "1")
+    yield
+    spark.conf.unset("spark.sql.codegen.maxFields")
+
+
+@pytest.mark.usefixtures("wide_from_one_field")
 def test_a_tombstone_is_no_event_of_a_wide_table(spark: SparkSession, tmp_path: Path) -> None:
-    """With more than 100 fields Spark compiles no whole stage, and computes what two filters share before it filters."""
-    wide = {"id": 1, **{f"column_{number}": number for number in range(101)}}
-    path = write_lines(tmp_path / "events.jsonl", [{"payload": event("c", None, wide)}, {"payload": None}])
+    """Where Spark compiles no whole stage, it computes what two filters share before it filters."""
+    path = write_lines(tmp_path / "events.jsonl", [{"payload": event("c", None, {"id": 1})}, {"payload": None}])
     run_job(spark, path, tmp_path / "out", "--format", "debezium")
-    assert [row["column_100"] for row in read_base(spark, tmp_path / "out")] == [100]
+    assert [row["id"] for row in read_base(spark, tmp_path / "out")] == [1]
 
 
 def test_the_position_in_mysqls_log_is_the_sequence(spark: SparkSession, tmp_path: Path) -> None:
