@@ -61,6 +61,7 @@ def upgraded(folder: Path, file: str) -> Plan:
     given = (INFRA / "tests" / file).read_text().partition("\nrun ")[0]
     newer = r"^  (?:stream_network.*|plain_table_datasets.*|streams = \{\n(?:    .*\n)+  \})\n"  # than the former
     given = re.sub(newer, "", given, flags=re.MULTILINE)
+    given = re.sub(r'registries = \["([^"]+)"[^]]*\]', r'registry = "\1"', given)  # the former takes one
     given = given.replace("  override_during = plan\n", "").replace("variables {\n", f"variables {{\n{KEY}", 1)
     (terraform.folder / "tests" / "upgrade.tftest.hcl").write_text(given + RUNS)
     unpack_former(folder / "former")
