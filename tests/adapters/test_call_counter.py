@@ -12,10 +12,10 @@ def test_each_thread_counts_its_own_requests() -> None:
     counter, all_have_begun = CallCounter(), Barrier(4)
 
     def count(requests: int) -> int:
-        all_have_begun.wait(10)
+        all_have_begun.wait(300)
         for _ in range(requests):
             counter.add()
-        all_have_begun.wait(10)
+        all_have_begun.wait(300)
         return counter.count
 
     with ThreadPoolExecutor(4) as threads:

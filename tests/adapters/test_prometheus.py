@@ -43,7 +43,7 @@ def get(process: Process) -> Iterator[str]:
 
 def asked(url: str) -> requests.Response:
     with local_session() as session:
-        return session.get(url, timeout=30)
+        return session.get(url, timeout=300)
 
 
 def samples(text: str) -> dict[tuple[str, str], float]:

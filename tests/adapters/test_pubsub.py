@@ -33,7 +33,7 @@ from onefold.ports.publisher import Message
 from onefold_lab.processes import free_port, function_server
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
-_START_SECONDS = 60.0
+_START_SECONDS = 300.0
 TOPICS = ("table-created", "schema-changes", "dead-letter", "change-records")
 
 
@@ -109,7 +109,7 @@ def names(dataset: EmulatedDataset) -> list[str]:
 
 
 def pulled(subscriber: Any, topic: str) -> list[Any]:
-    answer = subscriber.pull(subscription=subscription(f"read-{topic}"), max_messages=10, timeout=30)
+    answer = subscriber.pull(subscription=subscription(f"read-{topic}"), max_messages=10, timeout=300)
     return [received.message for received in answer.received_messages]
 
 

@@ -50,12 +50,12 @@ def test_a_loader_that_waits_for_the_lock_sees_what_the_first_has_recorded(redsh
     def hold(text: str) -> None:
         if text.startswith("COPY ") and not copying.is_set():
             copying.set()
-            assert go_on.wait(30)
+            assert go_on.wait(300)
 
     redshift.before = hold
     (left,) = to.load([load], wait=0.0)
     assert isinstance(left.error, TryAgain)
-    assert copying.wait(30)
+    assert copying.wait(300)
     late: list[Sequence[LoadResult]] = []
     second = threading.Thread(target=lambda: late.append(warehouse().load([load])))
     second.start()

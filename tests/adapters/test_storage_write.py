@@ -237,5 +237,5 @@ def no_thread_is_left() -> Iterator[None]:
     yield
     for thread in threading.enumerate():
         if "consume_request_iterator" in thread.name:
-            thread.join(10)
+            thread.join(300)
             assert not thread.is_alive()

@@ -78,7 +78,7 @@ def scene(mariadb: DatabaseServer, tmp_path: Path) -> Iterator[Scene]:
 def asked(port: int, path: str) -> requests.Response | None:
     try:
         with local_session() as session:
-            return session.get(f"http://127.0.0.1:{port}{path}", timeout=30)
+            return session.get(f"http://127.0.0.1:{port}{path}", timeout=300)
     except requests.exceptions.ConnectionError:
         return None
 

@@ -93,7 +93,7 @@ def test_sending_waits_while_too_many_bytes_are_in_flight(postman: Postman) -> N
     sender.start()
     assert sum(len(data) for data, _ in postman.bag) == 10
     postman.answer()
-    sender.join(10)
+    sender.join(300)
     assert [data for data, _ in postman.bag] == [b"1"]
 
 

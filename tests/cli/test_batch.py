@@ -54,14 +54,14 @@ def test_a_batch_is_created_and_shown(run: Run, jobs: Jobs) -> None:
     assert re.fullmatch(r"onefold-reconcile-[0-9a-f]{20}", id_)
     assert link == f"https://console.cloud.google.com/dataproc/batches/europe-west1/{id_}/monitoring?project=my-project"
     jobs.may_end.set()
-    assert list(jobs.ran.get(timeout=30).pyspark_batch.args)[:2] == ["--keys", "id"]
+    assert list(jobs.ran.get(timeout=300).pyspark_batch.args)[:2] == ["--keys", "id"]
 
 
 def test_a_batch_without_a_table_is_for_all_of_the_dataset(run: Run, jobs: Jobs) -> None:
     outcome = run("batch", "reconcile", "--dataset", "shop", "--", "--match", "order_*")
     assert (outcome.code, outcome.err) == (0, "")
     jobs.may_end.set()
-    assert list(jobs.ran.get(timeout=30).pyspark_batch.args) == ["--match", "order_*", "--dataset=shop"]
+    assert list(jobs.ran.get(timeout=300).pyspark_batch.args) == ["--match", "order_*", "--dataset=shop"]
 
 
 def test_bad_rows_in_a_bucket_are_read_again_by_a_batch(
@@ -75,7 +75,7 @@ def test_bad_rows_in_a_bucket_are_read_again_by_a_batch(
     outcome = run(*words, "--input", "enriched-tsv", "--unknown", "keep_json")
     assert (outcome.code, outcome.err, outcome.out.splitlines()[0]) == (0, "", "1 file of bad rows of 1 run")
     jobs.may_end.set()
-    assert list(jobs.ran.get(timeout=30).pyspark_batch.args) == [
+    assert list(jobs.ran.get(timeout=300).pyspark_batch.args) == [
         "--events", "gs://lake/shredded/run=2026-11-23-08-00-00/bad", "--registry", "gs://schemas",
         "--output=gs://lake/shredded", "--input=enriched-tsv", "--unknown=keep_json", "--warehouse=bigquery",
     ]  # fmt: skip
@@ -88,7 +88,7 @@ def test_the_former_name_of_a_job_is_taken_with_a_warning(run: Run, jobs: Jobs, 
     assert (outcome.code, outcome.out.splitlines()[-1]) == (0, "PENDING")
     assert outcome.err == "the job extract is now called pull: the former name goes with the next release\n"
     jobs.may_end.set()
-    assert jobs.ran.get(timeout=30).pyspark_batch.main_python_file_uri.endswith("/extract.py")
+    assert jobs.ran.get(timeout=300).pyspark_batch.main_python_file_uri.endswith("/extract.py")
 
 
 def test_a_pull_of_several_databases_needs_no_dataset(run: Run, jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def test_a_pull_of_several_databases_needs_no_dataset(run: Run, jobs: Jobs, monk
     outcome = run("batch", "pull", "--", *words)
     assert (outcome.code, outcome.err, outcome.out.splitlines()[-1]) == (0, "", "PENDING")
     jobs.may_end.set()
-    assert tuple(jobs.ran.get(timeout=30).pyspark_batch.args) == words
+    assert tuple(jobs.ran.get(timeout=300).pyspark_batch.args) == words
 
 
 def test_batch_waits_for_the_end_of_a_batch(run: Run, jobs: Jobs) -> None:

@@ -70,18 +70,20 @@ def test_a_registry_is_served_on_this_machine(registry: Path, tmp_path: Path) ->
         url = f"http://127.0.0.1:{port}/api/schemas/com.acme/ad_click/jsonschema"
         with requests.Session() as session:
             session.trust_env = False
-            for _ in range(600):
+            for _ in range(3_000):
                 try:
-                    listed = session.get(url, timeout=5)
+                    listed = session.get(url, timeout=300)
                     break
                 except requests.ConnectionError:
                     assert process.poll() is None
                     time.sleep(0.1)
             assert [uri.rpartition("/")[2] for uri in listed.json()] == ["1-0-0", "1-1-0", "1-0-1"]
-            assert session.post(f"http://127.0.0.1:{port}/api/schemas", json=document("1-2-0"), timeout=5).status_code == 401
+            assert (
+                session.post(f"http://127.0.0.1:{port}/api/schemas", json=document("1-2-0"), timeout=300).status_code == 401
+            )
     finally:
         process.send_signal(signal.SIGTERM)
-        printed, _ = process.communicate(timeout=30)
+        printed, _ = process.communicate(timeout=300)
         assert process.returncode != 0
     check_json(printed.decode())
     assert json.loads(printed)["results"] == [{"registry": str(registry), "url": f"http://127.0.0.1:{port}/api"}]

@@ -109,7 +109,7 @@ def test_an_interruption_is_quiet_while_the_commands_are_imported(tmp_path: Path
     text = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); signal.raise_signal(signal.SIGINT)"
     (tmp_path / "click" / "__init__.py").write_text(text)
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from onefold.start import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 

@@ -233,8 +233,8 @@ def test_a_message_to_the_real_server_runs_one_batch_however_often_it_comes() ->
         environ = {**ENVIRON, "DATAPROC_EMULATOR_HOST": host}
         with function_server("launch_batch", environ, log) as url, local_session() as session:
             for _ in range(2):
-                assert session.post(url, data=push_body(MESSAGE), headers=EVENT_HEADERS, timeout=60).status_code == 204
-        batch = ran.get(timeout=60)
+                assert session.post(url, data=push_body(MESSAGE), headers=EVENT_HEADERS, timeout=300).status_code == 204
+        batch = ran.get(timeout=300)
         log.seek(0)
         reported = [json.loads(line) for line in log if line.startswith(b'{"severity"')]
     assert ran.empty()

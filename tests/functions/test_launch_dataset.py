@@ -57,7 +57,7 @@ class Deployment:
         envelope = json.loads(push_body(message, identifier))
         envelope["message"]["publishTime"] = published.isoformat()
         with local_session() as session:
-            answer = session.post(self.url, data=json.dumps(envelope).encode(), headers=EVENT_HEADERS, timeout=60)
+            answer = session.post(self.url, data=json.dumps(envelope).encode(), headers=EVENT_HEADERS, timeout=300)
         assert answer.status_code == 204
         self.log.seek(0)
         line: dict[str, Any] = json.loads([line for line in self.log if line.startswith(b'{"severity"')][-1])

@@ -103,7 +103,7 @@ def test_a_message_to_the_applied_topic_reaches_the_real_function_and_the_view_i
 def test_a_message_that_cannot_be_handled_is_a_dead_letter_in_the_applied_subscription(subscriber: Any) -> None:  # noqa: F811
     PubSub(PROJECT).publish("table-created", [Message(b"rubbish")])
     request = {"subscription": subscription("dead-letter"), "max_messages": 10}
-    (received,) = until(lambda: subscriber.pull(request, timeout=30).received_messages)
+    (received,) = until(lambda: subscriber.pull(request, timeout=300).received_messages)
     assert received.message.data == b"rubbish"
 
 

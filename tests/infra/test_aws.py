@@ -168,7 +168,7 @@ def enforced(s3_server: str, values: Path) -> Iterator[str]:
         if name in ("copy", "loader", "shredder", "job", "function", "schedules"):
             _make_role(name, statements)
     yield s3_server
-    requests.post(f"{s3_server}/moto-api/reset-auth", data=b"inf", timeout=60)
+    requests.post(f"{s3_server}/moto-api/reset-auth", data=b"inf", timeout=300)
 
 
 def _make_role(name: str, statements: list[dict[str, Any]]) -> None:
@@ -192,14 +192,14 @@ def allowed(server: str, role: str, key: str) -> set[str]:
         "s3", aws_access_key_id=given["AccessKeyId"], aws_secret_access_key=given["SecretAccessKey"],
         aws_session_token=given["SessionToken"],
     )  # fmt: skip
-    requests.post(f"{server}/moto-api/reset-auth", data=b"0", timeout=60)
+    requests.post(f"{server}/moto-api/reset-auth", data=b"0", timeout=300)
     calls = {
         "put": lambda: s3.put_object(Bucket=BUCKET, Key=key, Body=b"x"),
         "get": lambda: s3.get_object(Bucket=BUCKET, Key=key),
         "delete": lambda: s3.delete_object(Bucket=BUCKET, Key=key),
     }
     done = {name for name, call in calls.items() if _goes(call)}
-    requests.post(f"{server}/moto-api/reset-auth", data=b"1000000", timeout=60)
+    requests.post(f"{server}/moto-api/reset-auth", data=b"1000000", timeout=300)
     return done
 
 

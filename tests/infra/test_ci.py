@@ -22,7 +22,7 @@ if [ "$1" = mod ]; then printf '{\\n\\t"Dir": "%s"\\n}\\n' "$PWD"; exit; fi
 while [ "$1" != -o ]; do shift; done
 echo half of it > "$2"
 """
-SECONDS = 120
+SECONDS = 300
 COMMIT = "0a0b0c0d" * 5
 
 

@@ -203,7 +203,7 @@ def test_a_registry_is_served_without_the_lab(installed: Path, tmp_path: Path) -
 
 def answers(url: str) -> bool:
     with contextlib.suppress(requests.exceptions.ConnectionError), local_session() as session:
-        return session.get(url, timeout=60).ok
+        return session.get(url, timeout=300).ok
     return False
 
 

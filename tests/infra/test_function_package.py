@@ -36,7 +36,7 @@ from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 pytestmark = pytest.mark.heavy
 
 INSTALL_SECONDS = 600
-START_SECONDS = 60.0
+START_SECONDS = 600.0
 BATCH = {
     "ONEFOLD_BATCH_REGION": "europe-west1",
     "ONEFOLD_BATCH_SERVICE_ACCOUNT": "onefold-batch@my-project.iam.gserviceaccount.com",
@@ -113,7 +113,7 @@ def push(url: str, data: bytes) -> int:
     body = {"message": {"data": base64.b64encode(data).decode(), "messageId": "1"}, "subscription": "push"}
     with requests.Session() as session:
         session.trust_env = False
-        return session.post(url, data=json.dumps(body), timeout=60).status_code
+        return session.post(url, data=json.dumps(body), timeout=300).status_code
 
 
 @pytest.mark.long
@@ -139,7 +139,7 @@ def test_launch_batch_starts_and_creates_a_batch(unpacked: Path) -> None:
         environ = {"DATAPROC_EMULATOR_HOST": host, "ONEFOLD_PROJECT": "my-project", **BATCH}
         with served(unpacked, "launch_batch", environ) as url:
             assert push(url, batch_message("reconcile", "shop", "customer", {"keys": ["id"]})) == 204
-        assert ran.get(timeout=60)
+        assert ran.get(timeout=300)
 
 
 def test_schema_registry_starts_and_adds_a_schema(unpacked: Path, tmp_path: Path) -> None:
@@ -150,8 +150,8 @@ def test_schema_registry_starts_and_adds_a_schema(unpacked: Path, tmp_path: Path
     with served(unpacked, "schema_registry", environ) as url, requests.Session() as session:
         session.trust_env = False
         headers = {"apikey": key}
-        assert session.post(f"{url}api/schemas", json=document(), headers=headers, timeout=60).status_code == 201
-        listed = session.get(f"{url}api/schemas", headers=headers, timeout=60).json()
+        assert session.post(f"{url}api/schemas", json=document(), headers=headers, timeout=300).status_code == 201
+        listed = session.get(f"{url}api/schemas", headers=headers, timeout=300).json()
     assert listed == ["iglu:com.acme/ad_click/jsonschema/1-0-0"]
 
 

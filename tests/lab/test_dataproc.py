@@ -92,7 +92,7 @@ def test_the_operation_gives_the_batch_when_it_has_succeeded(dataproc: Api, job:
     dataproc.create("first-one")
     assert not dataproc.operation.done()
     job.may_end.set()
-    assert dataproc.operation.result(timeout=30).name == f"{PARENT}/batches/first-one"
+    assert dataproc.operation.result(timeout=300).name == f"{PARENT}/batches/first-one"
     assert dataproc.operation.metadata.batch == f"{PARENT}/batches/first-one"
 
 
@@ -102,7 +102,7 @@ def test_a_failed_batch_has_the_reason_as_its_message(dataproc: Api, job: Job) -
     dataproc.create("first-one")
     assert dataproc.until("first-one", State.FAILED).state_message == "out of memory"
     with pytest.raises(api.GoogleAPICallError, match="out of memory"):
-        dataproc.operation.result(timeout=30)
+        dataproc.operation.result(timeout=300)
 
 
 def test_a_batch_whose_job_cannot_start_has_failed(dataproc: Api, job: Job) -> None:
@@ -115,7 +115,7 @@ def test_a_batch_whose_job_cannot_start_has_failed(dataproc: Api, job: Job) -> N
 def test_a_batch_can_be_cancelled_while_it_runs_or_waits(dataproc: Api, job: Job) -> None:
     dataproc.create("first-one")
     first = dataproc.operation
-    job.started.wait(30)
+    job.started.wait(300)
     dataproc.create("second-one")
     assert dataproc.operation.cancel()
     assert first.cancel()

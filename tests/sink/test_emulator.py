@@ -66,9 +66,9 @@ def test_the_real_function_lands_rows_with_their_metadata(dataset: EmulatedDatas
         with function_server("sink_records", environ, log) as url, local_session() as session:
             for number in (1, 2):
                 body = push_body(message(record({"id": number, "name": f"n{number}"}), dataset=dataset.name))
-                assert session.post(url, data=body, headers=EVENT_HEADERS, timeout=60).status_code == 204
+                assert session.post(url, data=body, headers=EVENT_HEADERS, timeout=300).status_code == 204
             body = push_body(message(record({"id": 1}, table_version="0fe"), dataset=dataset.name, version="0fe"))
-            assert session.post(url, data=body, headers=EVENT_HEADERS, timeout=60).status_code == 500
+            assert session.post(url, data=body, headers=EVENT_HEADERS, timeout=300).status_code == 500
         log.seek(0)
         lines = [json.loads(line) for line in log if line.startswith(b'{"severity"')]
     assert [line["event"] for line in lines] == ["landed", "landed", "try_again"]

@@ -15,7 +15,7 @@ import boto3
 
 from infra.package import LAMBDAS, package_lambda
 
-SECONDS = 120
+SECONDS = 300
 _RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six")
 """What the runtime of Lambda brings: boto3 and what it requires."""
 _CALL = """

@@ -17,7 +17,7 @@ def s3_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server.start()
     host, port = server.get_host_and_port()
     url = f"http://{host}:{port}"
-    requests.post(f"{url}/moto-api/reset", timeout=60)  # buckets outlive the server within one process
+    requests.post(f"{url}/moto-api/reset", timeout=300)  # buckets outlive the server within one process
     for name, value in {**_CREDENTIALS, "AWS_ENDPOINT_URL": url}.items():
         monkeypatch.setenv(name, value)
     yield url

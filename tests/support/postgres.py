@@ -29,7 +29,7 @@ import psycopg
 import pytest
 
 _NOBODY = 65534
-_START_SECONDS = 60
+_START_SECONDS = 600
 _numbers = itertools.count(1)
 _COLUMN = re.compile(r'"((?:[^"]|"")+)" ([A-Z ]+?(?:\([0-9,]+\))?)(?: ENCODE (\w+))?(?: NOT NULL)?,?$', re.MULTILINE)
 _ADD = re.compile(r'ALTER TABLE \S+ ADD COLUMN ("(?:[^"]|"")+" [A-Z ]+?(?:\([0-9,]+\))? ENCODE \w+)')

@@ -287,6 +287,6 @@ def redshift(
         monkeypatch.setattr(RedshiftDataAPIServiceResponse, name, answer, raising=False)
     yield server
     for thread in server.threads:
-        thread.join(timeout=30)
+        thread.join(timeout=300)
     for connection in server.idle:
         connection.close()

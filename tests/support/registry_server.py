@@ -47,7 +47,7 @@ class Api:
 
     def ask(self, method: str, path: str, body: bytes | None = None, key: str | None = None, **headers: str) -> Answer:
         """Send a request as it is: no client normalises its path."""
-        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=300)
         connection.putrequest(method, path, skip_accept_encoding=True)
         for name, value in {**headers, **({"apikey": key} if key else {})}.items():
             connection.putheader(name.replace("_", "-"), value)

@@ -13,7 +13,7 @@ from support.source_database import SourceDatabase, end_of_log
 from onefold.mysql.connection import connect, query
 
 _PRIMARY, _REPLICA = 1, 2
-_WAIT_SECONDS = 60
+_WAIT_SECONDS = 300
 _SETTINGS: dict[type[DatabaseServer], tuple[str, ...]] = {MariaDb: ("--log-slave-updates",), MySql: ()}
 _STATEMENTS: dict[type[DatabaseServer], dict[str, tuple[str, ...]]] = {
     MariaDb: {

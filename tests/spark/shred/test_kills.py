@@ -22,7 +22,7 @@ from support.shred_job import ShredScene, click, scene_with_clicks
 from support.shred_scene import contexts, enriched
 
 pytestmark = pytest.mark.spark
-SECONDS = 240
+SECONDS = 600
 ROUNDS, EVENTS = 10, 300
 RETRIES = 3
 USER = "iglu:com.acme/user/jsonschema/1-0-0"
