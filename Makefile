@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast test-long test-ids test-counts mutants lint docs format bench dist settings package terraform image planned plan deploy undeploy lock images clean
+.PHONY: help install demo test test-fast test-long test-ids test-counts mutants lint docs format bench bench-quick dist settings package terraform image planned plan deploy undeploy lock images clean
 IMAGES := python:3.12 python:3.12-bookworm python:3.12-slim google/cloud-sdk:slim hashicorp/terraform:1.11 gcr.io/cloud-builders/docker:latest
 PINNED := cloudbuild.yaml cloudbuild.deploy.yaml cloudbuild.image.yaml cloudbuild.access.yaml capture.Dockerfile .github/workflows/ci.yml
 
@@ -84,6 +84,10 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.visible $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.loads $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.checks $(FIGURES) $(if $(VALIDATION),--validation $(VALIDATION))
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.quick $(FIGURES)
+
+bench-quick: install  ## ratios of small benchmarks, beside those of docs/benchmarks.md: a few minutes, also on a busy machine
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.quick
 
 dist: install  ## wheels and sdists in dist/: the library, and the lab
 	$(BIN)/python -m build --no-isolation --outdir dist .

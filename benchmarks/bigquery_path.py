@@ -21,7 +21,8 @@ from typing import Any
 from google.cloud import bigquery
 from pyspark.sql import SparkSession
 
-from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
+from benchmarks.quiet import Rounds, described
+from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
 from benchmarks.spark_session import RowCounter, forget, open_spark
 from onefold.batches.arguments import ReconcileArguments
 from onefold.changelog.metadata import METADATA
@@ -120,28 +121,24 @@ class Run:
     shuffled: int
 
 
-def measure(client: bigquery.Client, spark: SparkSession, options: argparse.Namespace) -> dict[int, list[Run]]:
-    """Return the counted runs by the size of the base."""
-    bases = [int(rows) for rows in options.bases.split(",")]
-    runs: dict[int, list[Run]] = {rows: [] for rows in bases}
-    for number in range(options.repeat + 1):
+def measure(client: bigquery.Client, spark: SparkSession, bases: Sequence[int], changes: int, rounds: Rounds[Run]) -> None:
+    """Note the run of each size of the base in each round."""
+    for number in rounds:
         for rows in bases if number % 2 else reversed(bases):
-            case = Case(client, rows, options.changes, number)
+            case = Case(client, rows, changes, number)
             case.prepare()
-            run = case.run(spark)
+            rounds.note(f"{rows:,}", case.run(spark))
             case.remove()
-            if number:
-                runs[rows].append(run)
-    return runs
 
 
-def lines(runs: dict[int, list[Run]]) -> Iterator[tuple[str, ...]]:
+def lines(bases: Sequence[int], rounds: Rounds[Run]) -> Iterator[tuple[str, ...]]:
     """Return one line for each base; ratios are relative to the first, the smallest."""
+    runs = {f"{rows:,}": rounds.figures[f"{rows:,}"] for rows in bases}
     seconds = {rows: [run.seconds for run in found] for rows, found in runs.items()}
     first = next(iter(seconds.values()))
     for rows, found in runs.items():
         read = "-".join(f"{count:,}" for count in sorted({run.shuffled for run in found}))
-        yield f"{rows:,}", spread(seconds[rows]).text(), ratio(seconds[rows], first).text(), read
+        yield rows, spread(seconds[rows]).text(), ratio(seconds[rows], first).text(), read
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -156,10 +153,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         client = emulator_client(DEFAULT_PROJECT)
         client.create_dataset(DATASET)
         spark = open_spark("1g", [])
-        table = markdown(HEADER, list(lines(measure(client, spark, options))))
+        bases = [int(rows) for rows in options.bases.split(",")]
+        rounds = Rounds[Run](options.repeat, again=bool(options.page))
+        measure(client, spark, bases, options.changes, rounds)
         spark.stop()
-    sizes = f"{options.changes:,} changes, {rounds(options.repeat)}"
-    publish(options, HEADING, machine(sizes, versions(Spark="pyspark", bqemulator="bqemulator")), table)
+    sizes = f"{options.changes:,} changes, {described([rounds])}"
+    table = markdown(HEADER, list(lines(bases, rounds)))
+    publish(options, HEADING, machine(sizes, versions(Spark="pyspark", bqemulator="bqemulator")), table, (), [rounds])
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,9 @@ from support.capture_receiver import Receiver, receiving
 from support.database_servers import DatabaseServer, MariaDb, new_server
 from support.source_database import end_of_log
 
-from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
+from benchmarks.chart import Bar, Chart
+from benchmarks.quiet import Rounds, described
+from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
 from onefold.cli.capture import capture, prepared_capture
 from onefold.cli.capture_options import address_of, options_from
 from onefold.mysql.binlog.events import LogPosition
@@ -209,19 +211,24 @@ def fill(connection: pymysql.Connection, values: str, rows: int, at_once: int) -
             query(connection, f"UPDATE t SET n = -1 WHERE id BETWEEN {first} AND {last}")
 
 
-def compete(log: Log, receiver: RemoteReceiver, repeat: int) -> tuple[list[Run], list[Run]]:
-    """Return the counted runs of the bare reader, and of capture."""
-    runs: dict[str, list[Run]] = {"bare": [], "capture": []}
-    for _ in range(repeat + 1):
-        runs["bare"].append(in_a_process(run_bare, log))
-        run = in_a_process(run_capture, log, receiver.environ)
-        runs["capture"].append(Run(receiver.take()[0], run.seconds, run.megabytes))
-    if len({run.rows for kind in runs.values() for run in kind}) != 1:
-        raise SystemExit(f"the rows differ: {runs}")
-    return runs["bare"][1:], runs["capture"][1:]
+def compete(log: Log, receiver: RemoteReceiver, rounds: Rounds[Run]) -> None:
+    """Note the runs of the bare reader, and of capture."""
+    for _ in rounds:
+        bare, own = in_a_process(run_bare, log), in_a_process(run_capture, log, receiver.environ)
+        own = replace(own, rows=receiver.take()[0])
+        if bare.rows != own.rows:
+            raise SystemExit(f"the rows differ: {bare} and {own}")
+        rounds.note("bare", bare)
+        rounds.note("capture", own)
 
 
-def line(log: Log, bare: list[Run], own: list[Run]) -> tuple[str, ...]:
+def bars(log: Log, rounds: Rounds[Run]) -> Iterator[Bar]:
+    for name, runs in rounds.figures.items():
+        yield Bar(f"{log.title}, {name}", spread([run.rate / 1000 for run in runs]), name == "capture")
+
+
+def line(log: Log, rounds: Rounds[Run]) -> tuple[str, ...]:
+    bare, own = rounds.figures["bare"], rounds.figures["capture"]
     rates = [[run.rate for run in kind] for kind in (bare, own)]
     memory = [f"{max(run.megabytes for run in kind):.0f}" for kind in (bare, own)]
     texts = [f"{spread(kind).median:,.0f}" for kind in rates]
@@ -257,19 +264,23 @@ def steady(server: DatabaseServer, receiver: RemoteReceiver, seconds: int) -> tu
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Capture and the bare reader of mysql-replication.")
     parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=20)
     add_options(parser)
     options = parser.parse_args(argv)
     with new_server(MariaDb, "--innodb-buffer-pool-size=64M") as server, remote_receiver() as receiver:
-        lines = [line(log, *compete(log, receiver, options.repeat)) for log in make_logs(server, options.rows)]
+        measured = {log: Rounds[Run](options.repeat, again=bool(options.page)) for log in make_logs(server, options.rows)}
+        for log, rounds in measured.items():
+            compete(log, receiver, rounds)
         lags, megabytes = steady(server, receiver, options.seconds)
     median, late = (1000 * lags[int(len(lags) * share)] for share in (0.5, 0.99))
     load = f"{_RATE:,} rows a second for {options.seconds} seconds, each a transaction"
     steady_line = f"{load}: a lag of {median:.0f} ms (median) and {late:.0f} ms (99 %), {megabytes:.0f} MB at most"
     named = versions(mysql_replication="mysql-replication")
-    sizes = rounds(options.repeat)
-    publish(options, HEADING, machine(sizes, named), markdown(HEADER, lines), [steady_line])
+    sizes, every = described(list(measured.values())), list(measured.values())
+    lines = [line(log, rounds) for log, rounds in measured.items()]
+    chart = Chart("Thousands of rows a second", [bar for log in measured for bar in bars(log, measured[log])])
+    publish(options, HEADING, machine(sizes, named), markdown(HEADER, lines), [steady_line], every, chart)
 
 
 if __name__ == "__main__":

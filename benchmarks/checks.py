@@ -1,6 +1,6 @@
 """The exact check of a table, beside reading both sides alone and beside Google's Data Validation Tool.
 
-Run: `PYTHONPATH=tests python -m benchmarks.checks [--rows 200000] [--repeat 2] [--validation VENV/bin/python]`. It needs
+Run: `PYTHONPATH=tests python -m benchmarks.checks [--rows 200000] [--repeat 3] [--validation VENV/bin/python]`. It needs
 `mariadbd`. The tool takes part where an environment with `google-pso-data-validator` is named.
 
 A MariaDB and the embedded BigQuery of this machine. The rounds alternate, each begins with another contestant, and the first
@@ -11,18 +11,19 @@ all rows. In the end differences are planted, which are in no figure of time, an
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.chart import Bar, Chart
 from benchmarks.check_peers import Contestant, Onefold, Result, SourceAlone, Validation, ViewAlone
 from benchmarks.check_scene import PLANTED, CheckedShop, checked_shop
 from benchmarks.load_peers import COLUMNS
 from benchmarks.loads import server_of
-from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
+from benchmarks.quiet import Rounds, described
+from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
 
 HEADING = "Checks against the source"
 HEADER = ("", "seconds", "rows a second", "ratio to both sides alone", f"of {len(PLANTED)} rows that differ")
@@ -30,22 +31,24 @@ HEADER = ("", "seconds", "rows a second", "ratio to both sides alone", f"of {len
 
 @dataclass
 class Contest:
-    """The results of the counted rounds, by contestant, and of the planted differences."""
+    """The results of the rounds that count, by contestant, and of the planted differences."""
 
     shop: CheckedShop
     contestants: Sequence[Contestant]
     rows: int
-    results: dict[str, list[Result]] = field(default_factory=dict)
+    rounds: Rounds[Result]
     found: dict[str, int] = field(default_factory=dict)
 
-    def run(self, count: int) -> None:
-        """Make so many rounds after one that warms up; then plant differences, and compare once more."""
-        for number in range(count + 1):
+    @property
+    def results(self) -> Mapping[str, Sequence[Result]]:
+        return self.rounds.figures
+
+    def run(self) -> None:
+        """Make all rounds; then plant differences, and compare once more."""
+        for number in self.rounds:
             turn = number % len(self.contestants)
             for contestant in (*self.contestants[turn:], *self.contestants[:turn]):
-                result = self._run_one(contestant)
-                if number:
-                    self.results.setdefault(contestant.name, []).append(result)
+                self.rounds.note(contestant.name, self._run_one(contestant))
         for statement in PLANTED:
             self.shop.run(statement)
         for contestant in self.contestants:
@@ -73,6 +76,10 @@ class Contest:
                 took = [result.parts[number][1] for result in results]
                 yield f"{name}: {step}", spread(took).text(1), self._speed(took), "", ""
 
+    def chart(self) -> Chart:
+        bars = [Bar(name, spread(self._seconds(name)), name == "onefold") for name in self.results]
+        return Chart(f"Seconds to read or check {self.rows:,} rows", bars)
+
     def _seconds(self, name: str) -> list[float]:
         return [result.seconds for result in self.results[name]]
 
@@ -80,7 +87,7 @@ class Contest:
         return f"{self.rows / spread(seconds).median:,.0f}"
 
 
-def measure(rows: int, count: int, chunk: int, tool: Validation | None = None) -> Contest:
+def measure(rows: int, rounds: Rounds[Result], chunk: int, tool: Validation | None = None) -> Contest:
     """Return the figures."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="checks_")))
@@ -89,8 +96,8 @@ def measure(rows: int, count: int, chunk: int, tool: Validation | None = None) -
         if tool:
             tool.connect(shop)
             contestants.append(tool)
-        contest = Contest(shop, contestants, rows)
-        contest.run(count)
+        contest = Contest(shop, contestants, rows, rounds)
+        contest.run()
         return contest
 
 
@@ -98,17 +105,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="How fast a table is compared exactly with its source.")
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--chunk", type=int, default=100_000, help="about the rows of a chunk")
-    parser.add_argument("--repeat", type=int, default=2, help="counted rounds")
+    parser.add_argument("--repeat", type=int, default=3, help="counted rounds")
     parser.add_argument("--validation", type=Path, help="the interpreter of an environment with google-pso-data-validator")
     add_options(parser)
     options = parser.parse_args(argv)
-    before = os.getloadavg()[0]
+    rounds = Rounds[Result](options.repeat, again=bool(options.page))
     tool = Validation(options.validation) if options.validation else None
-    contest = measure(options.rows, options.repeat, options.chunk, tool)
-    sizes = f"{options.rows:,} rows of {len(COLUMNS)} columns in chunks of {options.chunk:,}, {rounds(options.repeat)}"
-    sizes += f", a load average of {before:.1f} before"
+    contest = measure(options.rows, rounds, options.chunk, tool)
+    sizes = f"{options.rows:,} rows of {len(COLUMNS)} columns in chunks of {options.chunk:,}, {described([rounds])}"
     named = versions(PyMySQL="PyMySQL", bqemulator="bqemulator") | ({tool.name: tool.version()} if tool else {})
-    publish(options, HEADING, machine(sizes, named), markdown(HEADER, list(contest.lines())))
+    publish(options, HEADING, machine(sizes, named), markdown(HEADER, list(contest.lines())), (), [rounds], contest.chart())
 
 
 if __name__ == "__main__":

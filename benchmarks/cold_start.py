@@ -13,6 +13,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.chart import Bar, Chart
+from benchmarks.quiet import Rounds, described
 from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
 
 HEADING = "Cold start"
@@ -47,20 +49,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         "refresh_view, with its clients": FIRST_MESSAGE,
         "sink_records, with its clients": FIRST_ROWS,
     }
-    for code in programs.values():
-        seconds(code)  # once, to fill the disk's cache
-    samples = {name: [0.0] * SAMPLES for name in programs}
-    for sample in range(SAMPLES):
+    rounds = Rounds[float](SAMPLES, again=bool(options.page))
+    for _ in rounds:  # the one that warms up fills the disk's cache
         for name, code in programs.items():
-            samples[name][sample] = seconds(code)
-    bare = samples["bare function"]
+            rounds.note(name, seconds(code))
+    samples, bare = rounds.figures, rounds.figures["bare function"]
     lines = [
         (name, spread([1000 * seconds for seconds in times]).text(0), ratio(times, bare).text() if times is not bare else "")
         for name, times in samples.items()
     ]
-    sizes = f"new processes, {SAMPLES} of each, after one that fills the disk's cache"
+    sizes = f"a new process each time, {described([rounds])}"
+    bars = [Bar(name, spread([1000 * one for one in times]), times is not bare) for name, times in samples.items()]
     named = versions(google_cloud_bigquery="google-cloud-bigquery", functions_framework="functions-framework")
-    publish(options, HEADING, machine(sizes, named), markdown(HEADER, lines))
+    publish(options, HEADING, machine(sizes, named), markdown(HEADER, lines), (), [rounds], Chart("Milliseconds", bars, 0))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.change_data import START, sequence_of
-from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
+from benchmarks.quiet import Rounds, described
+from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
 from benchmarks.spark_session import forget, open_spark
 from onefold.batches.arguments import ReconcileArguments
 from onefold.spark.reconcile.job import reconcile
@@ -85,17 +86,13 @@ def as_a_process(data: Path) -> float:
     return time.perf_counter() - started
 
 
-def measure(folder: Path, shapes: dict[str, Path], count: int, run: Callable[[Path], float]) -> dict[str, list[float]]:
-    """Return the seconds of each shape in each round after the warm-up round; the shapes alternate."""
-    seconds: dict[str, list[float]] = {shape: [] for shape in shapes}
-    for number in range(count + 1):
+def measure(folder: Path, shapes: dict[str, Path], rounds: Rounds[float], run: Callable[[Path], float]) -> None:
+    """Note the seconds of each shape in each round; the shapes alternate."""
+    for number in rounds:
         for shape in sorted(shapes, reverse=bool(number % 2)):
             data = Path(shutil.copytree(shapes[shape], folder / f"{shape}_{number}"))
-            spent = run(data)
-            if number:
-                seconds[shape].append(spent)
+            rounds.note(shape, run(data))
             shutil.rmtree(data)
-    return seconds
 
 
 def in_session(spark: SparkSession) -> Callable[[Path], float]:
@@ -108,8 +105,8 @@ def in_session(spark: SparkSession) -> Callable[[Path], float]:
     return run
 
 
-def line(title: str, seconds: dict[str, list[float]]) -> tuple[str, ...]:
-    narrow, wide = seconds["narrow"], seconds["wide"]
+def line(title: str, rounds: Rounds[float]) -> tuple[str, ...]:
+    narrow, wide = rounds.figures["narrow"], rounds.figures["wide"]
     return title, spread(narrow).text(1), spread(wide).text(1), ratio(wide, narrow).text()
 
 
@@ -124,14 +121,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         spark = open_spark("1g", [])
         shapes = {shape: make_data(spark, folder, shape, options.changes) for shape in SHAPES}
-        warm = measure(folder, shapes, options.repeat, in_session(spark))
+        warm, new = (Rounds[float](options.repeat, again=bool(options.page)) for _ in range(2))
+        measure(folder, shapes, warm, in_session(spark))
         spark.stop()
-        new = measure(folder, shapes, options.repeat, as_a_process)
+        measure(folder, shapes, new, as_a_process)
     finally:
         shutil.rmtree(folder)
-    sizes = f"{options.changes} changes of a base of {options.changes} rows, {rounds(options.repeat)}"
+    sizes = f"{options.changes} changes of a base of {options.changes} rows, {described([new, warm])}"
     lines = [line("new process", new), line("warm", warm)]
-    publish(options, HEADING, machine(sizes, versions(Spark="pyspark")), markdown(HEADER, lines))
+    publish(options, HEADING, machine(sizes, versions(Spark="pyspark")), markdown(HEADER, lines), (), [new, warm])
 
 
 if __name__ == "__main__":

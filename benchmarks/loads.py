@@ -1,6 +1,6 @@
 """The pull of one table into files and its peers: the same rows, the same machine, one run.
 
-Run: `PYTHONPATH=tests python -m benchmarks.loads [--rows 2000000] [--repeat 2]`. It needs `mariadbd` and `mariadb-dump`.
+Run: `PYTHONPATH=tests python -m benchmarks.loads [--rows 2000000] [--repeat 3]`. It needs `mariadbd` and `mariadb-dump`.
 dlt takes part where it is installed: `make bench` brings it.
 
 A table of 12 columns on a MariaDB of this machine, which has it in memory. `benchmarks.load_peers` describes the peers. Our
@@ -12,12 +12,11 @@ are compared with those of all others by a hash of all values.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,8 +24,11 @@ from pyspark.sql import SparkSession
 from support.database_servers import MariaDb, new_server
 from support.jdbc_driver import driver_jar
 
+from benchmarks.chart import Bar, Chart
 from benchmarks.load_peers import COLUMNS, DATABASE, TABLE, Contestant, Dlt, Dump, Loop, Onefold, Server, Totals, has_dlt
-from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
+from benchmarks.processor_time import processor_seconds
+from benchmarks.quiet import Rounds, described
+from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
 from benchmarks.spark_session import forget
 from onefold.mysql.connection import connect, query
 from onefold.spark.session import open_session
@@ -40,28 +42,34 @@ _SERVER = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Took:
+    """What a run took: seconds by the clock, and of the processors, those of the server among them."""
+
+    seconds: float
+    processors: float
+
+
 @dataclass
 class Contest:
-    """The seconds of each counted round, by contestant, and what their files hold."""
+    """What each run took, by contestant, and what their files hold."""
 
     server: Server
     folder: Path
     contestants: Sequence[Contestant]
     forget: Callable[[], None]
     """Clears what Spark has cached."""
-    seconds: dict[str, list[float]] = field(default_factory=dict)
-    cpu: dict[str, list[float]] = field(default_factory=dict)
-    """Of all processes, the server among them, which say more than seconds do where the machine is not idle."""
+    rounds: Rounds[Took]
     totals: dict[str, Totals] = field(default_factory=dict)
 
-    def run(self, count: int) -> None:
-        """Make so many rounds after one that warms up."""
-        for number in range(count + 1):
+    def run(self) -> None:
+        """Make all rounds."""
+        for number in self.rounds:
             turn = number % len(self.contestants)
             for contestant in (*self.contestants[turn:], *self.contestants[:turn]):
-                self._run_one(contestant, counted=number > 0)
+                self._run_one(contestant)
 
-    def _run_one(self, contestant: Contestant, counted: bool) -> None:
+    def _run_one(self, contestant: Contestant) -> None:
         """Run one contestant.
 
         Raises:
@@ -71,41 +79,32 @@ class Contest:
         folder.mkdir()
         folder.chmod(0o777)  # the server writes into it, too
         self.forget()
-        before = cpu_seconds()
+        before = processor_seconds()
         seconds = contestant.run(self.server, folder)
-        if counted:
-            self.seconds.setdefault(contestant.name, []).append(seconds)
-            self.cpu.setdefault(contestant.name, []).append(cpu_seconds() - before)
+        self.rounds.note(contestant.name, Took(seconds, processor_seconds() - before))
         self.totals[contestant.name] = contestant.totals(folder)
         shutil.rmtree(folder)
         if len(set(self.totals.values())) != 1:
             raise SystemExit(f"the rows differ: {self.totals}")
 
     def lines(self, rows: int) -> Iterator[tuple[str, ...]]:
-        for name, seconds in self.seconds.items():
+        for name in self.rounds.figures:
             zipped = name.endswith("gzip")
-            own, loop = self.seconds[_BASE[zipped]], self.seconds[Loop(zipped).name]
+            seconds, own, loop = (self._seconds(one) for one in (name, _BASE[zipped], Loop(zipped).name))
             against = "" if name == _BASE[zipped] else ratio(seconds, own).text()
             faster = "" if name == Loop(zipped).name else ratio(loop, seconds).text()
-            cpu = spread(self.cpu[name]).text(1)
+            cpu = spread([took.processors for took in self.rounds.figures[name]]).text(1)
             yield name, spread(seconds).text(1), cpu, f"{rows / spread(seconds).median:,.0f}", against, faster
 
+    def chart(self, rows: int) -> Chart:
+        speeds = {
+            name: spread([rows / took.seconds / 1000 for took in found]) for name, found in self.rounds.figures.items()
+        }
+        bars = [Bar(name, speed, name in _BASE.values()) for name, speed in speeds.items()]
+        return Chart("Thousands of rows a second", bars, 0)
 
-def cpu_seconds() -> float:
-    """Return the processor time of this process and its children, those that have ended included."""
-    children: dict[str, list[str]] = {}
-    ticks: dict[str, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # a process that has ended
-            words = path.read_text().rpartition(")")[2].split()
-            children.setdefault(words[1], []).append(path.parent.name)
-            ticks[path.parent.name] = sum(map(int, words[11:15]))
-    waiting, total = [str(os.getpid())], 0
-    while waiting:
-        number = waiting.pop()
-        total += ticks.get(number, 0)
-        waiting += children.get(number, [])
-    return total / os.sysconf("SC_CLK_TCK")
+    def _seconds(self, name: str) -> list[float]:
+        return [took.seconds for took in self.rounds.figures[name]]
 
 
 @contextmanager
@@ -134,7 +133,7 @@ def open_spark() -> tuple[SparkSession, float]:
     return spark, time.perf_counter() - started
 
 
-def measure(rows: int, count: int, names: Sequence[str] = ()) -> tuple[Contest, float]:
+def measure(rows: int, rounds: Rounds[Took], names: Sequence[str] = ()) -> tuple[Contest, float]:
     """Return the figures, and the seconds of the session's start; `names` are those of some contestants."""
     with tempfile.TemporaryDirectory(prefix="loads_") as folder, server_of(rows) as server:
         Path(folder).chmod(0o777)
@@ -142,25 +141,24 @@ def measure(rows: int, count: int, names: Sequence[str] = ()) -> tuple[Contest, 
         every: list[Contestant] = [Onefold(spark), Onefold(spark, gzip=True), Loop(), Loop(gzip=True), Dump()]
         every += [Dlt()] if has_dlt() else []
         chosen = [one for one in every if not names or one.name in names]
-        contest = Contest(server, Path(folder), chosen, lambda: forget(spark))
-        contest.run(count)
+        contest = Contest(server, Path(folder), chosen, lambda: forget(spark), rounds)
+        contest.run()
         return contest, start
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="How long it takes to pull a table into files, beside its peers.")
     parser.add_argument("--rows", type=int, default=2_000_000)
-    parser.add_argument("--repeat", type=int, default=2, help="counted rounds")
+    parser.add_argument("--repeat", type=int, default=3, help="counted rounds")
     add_options(parser)
     options = parser.parse_args(argv)
-    before = os.getloadavg()[0]
-    contest, start = measure(options.rows, options.repeat)
-    sizes = (
-        f"{options.rows:,} rows of {len(COLUMNS)} columns, {rounds(options.repeat)}, a load average of {before:.1f} before"
-    )
+    rounds = Rounds[Took](options.repeat, again=bool(options.page))
+    contest, start = measure(options.rows, rounds)
+    sizes = f"{options.rows:,} rows of {len(COLUMNS)} columns, {described([rounds])}"
     sizes += f"; the start of the Spark session, {start:.0f} seconds, is not counted"
     named = versions(Spark="pyspark", PyMySQL="PyMySQL", **({"dlt": "dlt"} if has_dlt() else {}))
-    publish(options, HEADING, machine(sizes, named), markdown(HEADER, list(contest.lines(options.rows))))
+    table = markdown(HEADER, list(contest.lines(options.rows)))
+    publish(options, HEADING, machine(sizes, named), table, (), [rounds], contest.chart(options.rows))
 
 
 if __name__ == "__main__":

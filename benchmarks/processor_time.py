@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-_TICKS = os.sysconf("SC_CLK_TCK")
+TICKS = os.sysconf("SC_CLK_TCK")
+"""Ticks of a second, in which the system counts the time of processes."""
 
 
-def processor_seconds() -> float:
-    """Return the seconds of this process, of all that descend from it, and of those among them that have ended."""
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
+@dataclass(frozen=True)
+class Stat:
+    """A process: its number, that of its parent, and its ticks without and with those of its children that have ended."""
+
+    number: int
+    parent: int
+    own_ticks: int
+    ticks: int
+
+
+def stats() -> Iterator[Stat]:
+    """Yield all processes of the machine."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):  # the process has just ended
             continue
-        number = int(stat.parent.name)
-        parents[number] = int(fields[1])
-        ticks[number] = sum(map(int, fields[11:15]))  # user and system time, then those of waited-for children
-    return sum(used for number, used in ticks.items() if _descends(number, parents)) / _TICKS
+        user_and_system = list(map(int, fields[11:15]))  # those of the process, then those of children it has waited for
+        yield Stat(int(stat.parent.name), int(fields[1]), sum(user_and_system[:2]), sum(user_and_system))
 
 
-def _descends(number: int, parents: dict[int, int]) -> bool:
-    while number:
-        if number == os.getpid():
+def processor_seconds() -> float:
+    """Return the seconds of this process, of all that descend from it, and of those among them that have ended."""
+    found = {one.number: one for one in stats()}
+    return sum(one.ticks for one in found.values() if _descends(one, found)) / TICKS
+
+
+def _descends(stat: Stat | None, found: Mapping[int, Stat]) -> bool:
+    while stat:
+        if stat.number == os.getpid():
             return True
-        number = parents.get(number, 0)
+        stat = found.get(stat.parent)
     return False

@@ -26,9 +26,11 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.change_data import Files, make_base, make_changes, make_table
+from benchmarks.chart import Bar, Chart
 from benchmarks.delta_jars import VERSION, delta_jars
 from benchmarks.peers import Contestant, Totals, contestants, has_delta_rs
-from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
+from benchmarks.quiet import Rounds, described
+from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
 from benchmarks.spark_session import RowCounter, forget, open_spark
 
 HEADING = "The Spark job on files"
@@ -36,42 +38,46 @@ PEERS = ("row_number", "duckdb", "delta_rs", "delta_spark")
 HEADER = ("changes", "of the base", "", "seconds", "ratio to onefold", "rows read")
 
 
+@dataclass(frozen=True)
+class Took:
+    """The seconds of a run, and the rows that Spark's scans have read."""
+
+    seconds: float
+    rows: int
+
+
 @dataclass
 class Contest:
-    """The figures of one share of changes: seconds and rows read by peer and counted round, and checksums of the results."""
+    """The figures of one share of changes, by peer, and checksums of the results."""
 
     spark: SparkSession
     folder: Path
     files: Files
     contestants: Sequence[Contestant]
-    seconds: dict[str, list[float]] = field(default_factory=dict)
-    rows_read: dict[str, set[int]] = field(default_factory=dict)
+    rounds: Rounds[Took]
     totals: dict[str, Totals] = field(default_factory=dict)
 
-    def run(self, count: int) -> None:
-        """The round before the first one warms up.
+    def run(self) -> None:
+        """Make all rounds.
 
         Raises:
             SystemExit: two results differ.
         """
-        for number in range(count + 1):
+        for number in self.rounds:
             folder = self.folder / f"round_{number}"
             files = self.files.copied(folder)
             turn = number % len(self.contestants)
             for contestant in (*self.contestants[turn:], *self.contestants[:turn]):
-                self._run_one(contestant, files, folder / "output", counted=number > 0)
+                self._run_one(contestant, files, folder / "output")
             shutil.rmtree(folder)
 
-    def _run_one(self, contestant: Contestant, files: Files, output: Path, counted: bool) -> None:
+    def _run_one(self, contestant: Contestant, files: Files, output: Path) -> None:
         contestant.prepare(files, output)
         forget(self.spark)
         counter = RowCounter(self.spark)
         started = time.perf_counter()
         contestant.run(files, output)
-        seconds = time.perf_counter() - started
-        if counted:
-            self.seconds.setdefault(contestant.name, []).append(seconds)
-            self.rows_read.setdefault(contestant.name, set()).add(counter.take().read)
+        self.rounds.note(contestant.name, Took(time.perf_counter() - started, counter.take().read))
         self._compare(contestant, contestant.totals(output))
         shutil.rmtree(output)
 
@@ -81,40 +87,44 @@ class Contest:
             raise SystemExit(f"the results differ: {self.totals}")
 
     def lines(self, changes: int, share: float) -> Iterator[tuple[str, ...]]:
-        own = self.seconds["onefold"]
+        own = self._seconds("onefold")
         for name in (contestant.name for contestant in self.contestants):
-            seconds = self.seconds[name]
-            read = "-".join(f"{rows:,}" for rows in sorted(self.rows_read[name])) if any(self.rows_read[name]) else ""
-            compared = ratio(seconds, own).text() if name != "onefold" else ""
-            yield f"{changes:,}", f"{share:.1%}", name, spread(seconds).text(1), compared, read
+            rows = sorted({took.rows for took in self.rounds.figures[name]})
+            read = "-".join(f"{one:,}" for one in rows) if any(rows) else ""
+            compared = ratio(self._seconds(name), own).text() if name != "onefold" else ""
+            yield f"{changes:,}", f"{share:.1%}", name, spread(self._seconds(name)).text(1), compared, read
 
     def losses(self, share: float) -> Iterator[str]:
-        for name, seconds in self.seconds.items():
-            if round((lost := ratio(seconds, self.seconds["onefold"])).median, 2) < 1:
+        for name in self.rounds.figures:
+            if round((lost := ratio(self._seconds(name), self._seconds("onefold"))).median, 2) < 1:
                 yield f"onefold is slower than {name} at {share:.1%}: {lost.text()}"
 
+    def bars(self, share: float) -> Iterator[Bar]:
+        for name in self.rounds.figures:
+            yield Bar(f"{share:.1%}, {name}", spread(self._seconds(name)), name == "onefold")
 
-def compete(options: argparse.Namespace, folder: Path, jars: list[Path]) -> tuple[list[tuple[str, ...]], list[str], str]:
-    """Return the lines of the table, the notes below it, and the sizes."""
+    def _seconds(self, name: str) -> list[float]:
+        return [took.seconds for took in self.rounds.figures[name]]
+
+
+def compete(options: argparse.Namespace, folder: Path, jars: list[Path]) -> tuple[dict[float, Contest], str]:
+    """Return the figures of each share of changes, and the sizes."""
     spark = open_spark(options.memory, jars)
     base = make_base(spark, folder, options.rows)
     table = make_table(spark, folder, base)
     peers = contestants(spark, folder, options.peers.split(","), bool(jars))
-    lines: list[tuple[str, ...]] = []
-    notes: list[str] = []
+    found = {}
     for share in map(float, options.shares.split(",")):
-        changes = int(options.rows * share)
-        contest = Contest(spark, folder, Files(base, table, make_changes(spark, folder, options.rows, changes)), peers)
-        contest.run(options.repeat)
-        lines += contest.lines(changes, share)
-        notes += contest.losses(share)
-    return lines, notes, sizes(base, options)
+        files = Files(base, table, make_changes(spark, folder, options.rows, int(options.rows * share)))
+        found[share] = Contest(spark, folder, files, peers, Rounds(options.repeat, again=bool(options.page)))
+        found[share].run()
+    return found, sizes(base, options, [contest.rounds for contest in found.values()])
 
 
-def sizes(folder: Path, options: argparse.Namespace) -> str:
+def sizes(folder: Path, options: argparse.Namespace, rounds: Sequence[Rounds[Took]]) -> str:
     megabytes = sum(file.stat().st_size for file in folder.glob("*.parquet")) / 1e6
     base = f"a base of {options.rows:,} rows ({megabytes:,.0f} MB of Parquet)"
-    return f"{base}, Spark with {options.memory} of memory, {rounds(options.repeat)}"
+    return f"{base}, Spark with {options.memory} of memory, {described(rounds)}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -130,12 +140,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     jars = delta_jars() if "delta_spark" in options.peers else []
     folder = Path(tempfile.mkdtemp(dir=options.folder))
     try:
-        lines, notes, measured = compete(options, folder, jars)
+        found, measured = compete(options, folder, jars)
     finally:
         shutil.rmtree(folder)
     named = versions(Spark="pyspark", DuckDB="duckdb") | (versions(delta_rs="deltalake") if has_delta_rs() else {})
     named |= {"Delta on Spark": VERSION} if jars else {}
-    publish(options, HEADING, machine(measured, named), markdown(HEADER, lines), notes)
+    lines = [line for share, contest in found.items() for line in contest.lines(int(options.rows * share), share)]
+    notes = [note for share, contest in found.items() for note in contest.losses(share)]
+    chart = Chart(
+        "Seconds, by the share of the base that changes", [bar for share in found for bar in found[share].bars(share)]
+    )
+    rounds = [contest.rounds for contest in found.values()]
+    publish(options, HEADING, machine(measured, named), markdown(HEADER, lines), notes, rounds, chart)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tables of figures in Markdown, printed or written into the page that `--page` names."""
+"""Tables of figures in Markdown, printed or written into the page that `--page` names with a chart beside it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,23 @@ import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Any, Protocol
+
+from benchmarks.quiet import MOST, Disturbed, Rounds, reading
+
+
+class Picture(Protocol):
+    """A chart that is written beside the page."""
+
+    @property
+    def title(self) -> str:
+        """What it shows, with the unit."""
+
+    def svg(self) -> str:
+        """Return the chart as SVG."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +74,67 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([written[0], f"|{'---|' * len(header)}", *written[1:]])
 
 
-def publish(options: argparse.Namespace, heading: str, machine: str, table: str, notes: Sequence[str] = ()) -> None:
-    """Print a table of figures; with `--page`, put it into that page, below the heading.
+def publish(
+    options: argparse.Namespace,
+    heading: str,
+    machine: str,
+    table: str,
+    notes: Sequence[str] = (),
+    rounds: Sequence[Rounds[Any]] = (),
+    chart: Picture | None = None,
+) -> None:
+    """Print a table of figures; with `--page`, put it into that page, below the heading, and the chart beside the page.
 
     Args:
+        options: those of `add_options`.
         heading: the text of a heading of the page, `## ` or `### ` left out.
         machine: what the figures were measured with (versions, cores, sizes), one line.
+        table: the figures.
         notes: one line each, printed below the table.
+        rounds: the rounds of each measurement; none for figures without rounds, for which the machine has to be quiet since
+            the start.
+        chart: shows the figures, or some of them.
+
+    Raises:
+        Disturbed: the figures were not written into the page, because the machine was busy.
     """
     block = "\n\n".join([machine, table, *(["\n".join(f"- {note}" for note in notes)] if notes else [])])
     print(f"{heading}\n\n{block}\n", flush=True)
-    if options.page:
-        options.page.write_text(replaced(options.page.read_text(), heading, block))
+    if not options.page:
+        return
+    for one in rounds:
+        one.check()
+    if not rounds:
+        check_quiet(options)
+    if chart:
+        picture = options.page.parent / "charts" / f"{slug(heading)}.svg"
+        picture.parent.mkdir(exist_ok=True)
+        picture.write_text(chart.svg())
+        block += f"\n\n![{chart.title}](charts/{picture.name})"
+    options.page.write_text(replaced(options.page.read_text(), heading, block))
+
+
+def check_quiet(options: argparse.Namespace) -> None:
+    """Check that nothing else has used the machine since the start of the program.
+
+    Raises:
+        Disturbed: others used more than their share.
+    """
+    share = reading().share_since(options.began)
+    if share > MOST:
+        raise Disturbed(
+            f"the figures were not written: others used {share:.0%} of the processors, expected at most {MOST:.0%}. End "
+            "what runs beside the benchmark, and begin again"
+        )
+
+
+def slug(heading: str) -> str:
+    """Return the name of a heading's chart.
+
+    >>> slug("Spark's work where the base is in BigQuery")
+    'spark-s-work-where-the-base-is-in-bigquery'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")
 
 
 def replaced(page: str, heading: str, block: str) -> str:
@@ -87,23 +151,18 @@ def replaced(page: str, heading: str, block: str) -> str:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--page", type=Path, help="the page whose table of figures is replaced")
-
-
-def rounds(count: int) -> str:
-    """Return the number of counted rounds.
-
-    >>> rounds(3)
-    '3 rounds after one that warms up'
-    """
-    return f"{count} round{'s' if count > 1 else ''} after one that warms up"
+    parser.add_argument(
+        "--page", type=Path, help="the page whose table of figures is replaced, if nothing else uses the machine"
+    )
+    parser.set_defaults(began=reading())
 
 
 def machine(sizes: str, versions: Mapping[str, str]) -> str:
-    """Return the line with the versions and sizes of a measurement."""
+    """Return the line with the date, the versions and the sizes of a measurement."""
     python = f"Python {platform.python_version()}"
     named = ", ".join([python, *(f"{name} {version}" for name, version in versions.items())])
-    return f"Measured on {os.cpu_count()} cores ({platform.machine()}) with {named}: {sizes}."
+    today = datetime.now(UTC).date()
+    return f"Measured on {today}, on {os.cpu_count()} cores ({platform.machine()}) with {named}: {sizes}."
 
 
 def versions(**packages: str) -> dict[str, str]:

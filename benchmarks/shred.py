@@ -16,11 +16,13 @@ import argparse
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.chart import Bar, Chart
 from benchmarks.processor_time import processor_seconds
-from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
+from benchmarks.quiet import Rounds, described
+from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
 from benchmarks.shred_events import make_events, make_registry
 from benchmarks.shred_peers import Contest
 from benchmarks.spark_session import forget, open_spark
@@ -28,20 +30,19 @@ from onefold.core.shred_options import FileFormat
 from onefold.events.shred.manifest import FORMATS
 
 HEADING = "The shredder"
-Figures = dict[str, tuple[list[float], list[float]]]
-"""By contestant: seconds by the clock, and by the processors."""
+Took = tuple[float, float]
+"""Seconds by the clock, and by the processors."""
 HEADER = ("format", "", "seconds", "of the processors", "events a second", "speed of onefold", "by processors")
 
 
-def seconds_of(contest: Contest, folder: Path, events: Path, count: int, valid: int) -> Figures:
-    """Return the seconds of each counted round, by the clock and by the processors.
+def measure(contest: Contest, folder: Path, events: Path, rounds: Rounds[Took], valid: int) -> None:
+    """Note what each contestant took in each round.
 
     Raises:
         SystemExit: the numbers of rows differ.
     """
     works = contest.works()
-    found: Figures = {name: ([], []) for name in works}
-    for number in range(count + 1):
+    for number in rounds:
         copy = Path(shutil.copytree(events, folder / f"events_{number}"))
         for name in sorted(works, key=lambda name: (list(works).index(name) + number) % len(works)):
             output = folder / f"output_{name}"
@@ -51,15 +52,13 @@ def seconds_of(contest: Contest, folder: Path, events: Path, count: int, valid: 
             seconds, used = time.perf_counter() - started, processor_seconds() - used
             if rows not in (-1, valid):
                 raise SystemExit(f"{name} has {rows:,} rows, expected {valid:,}")
-            if number:
-                found[name][0].append(seconds)
-                found[name][1].append(used)
+            rounds.note(name, (seconds, used))
             shutil.rmtree(output)
         shutil.rmtree(copy)
-    return found
 
 
-def lines_of(format_: FileFormat, figures: Figures, events: int) -> list[tuple[str, ...]]:
+def lines_of(format_: FileFormat, rounds: Rounds[Took], events: int) -> list[tuple[str, ...]]:
+    figures = {name: ([clock for clock, _ in found], [used for _, used in found]) for name, found in rounds.figures.items()}
     own_seconds, own_used = figures["onefold"]
     return [
         (
@@ -68,6 +67,12 @@ def lines_of(format_: FileFormat, figures: Figures, events: int) -> list[tuple[s
         )
         for name, (seconds, used) in figures.items()
     ]  # fmt: skip
+
+
+def bars(measured: Mapping[FileFormat, Rounds[Took]], events: int) -> Iterator[Bar]:
+    for format_, rounds in measured.items():
+        for name, found in rounds.figures.items():
+            yield Bar(f"{format_}, {name}", spread([used / events * 1e6 for _, used in found]), name == "onefold")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -84,15 +89,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         make_registry(folder / "registry")
         valid = make_events(folder / "events", options.events)
         size = sum(path.stat().st_size for path in (folder / "events").iterdir()) / 1e6
-        lines = []
-        for format_ in FORMATS:
-            contest = Contest(spark, folder / "registry", format_)
-            lines += lines_of(format_, seconds_of(contest, folder, folder / "events", options.repeat, valid), options.events)
+        measured = {format_: Rounds[Took](options.repeat, again=bool(options.page)) for format_ in FORMATS}
+        for format_, rounds in measured.items():
+            measure(Contest(spark, folder / "registry", format_), folder, folder / "events", rounds, valid)
     finally:
         shutil.rmtree(folder)
-    sizes = f"{options.events:,} events of 20 fields ({size:,.0f} MB), {rounds(options.repeat)}"
+    sizes = f"{options.events:,} events of 20 fields ({size:,.0f} MB), {described(list(measured.values()))}"
     named = versions(Spark="pyspark", jsonschema_rs="jsonschema-rs", orjson="orjson")
-    publish(options, HEADING, machine(sizes, named), markdown(HEADER, lines))
+    lines = [line for format_ in measured for line in lines_of(format_, measured[format_], options.events)]
+    chart = Chart("Microseconds of the processors for an event", list(bars(measured, options.events)))
+    publish(options, HEADING, machine(sizes, named), markdown(HEADER, lines), (), list(measured.values()), chart)
 
 
 if __name__ == "__main__":

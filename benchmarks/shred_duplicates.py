@@ -26,7 +26,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.processor_time import processor_seconds
-from benchmarks.report import add_options, machine, markdown, publish, ratio, rounds, spread, versions
+from benchmarks.quiet import Rounds, described
+from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
 from benchmarks.shred_events import _data, make_registry
 from benchmarks.spark_session import forget, open_spark
 from onefold.adapters.folder_objects import FolderObjects
@@ -109,13 +110,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     spark = open_spark(options.memory, [])
     folder = Path(tempfile.mkdtemp(dir=options.folder))
     works = {"all events are taken": 0, "without duplicates": 7}
-    found: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in works}
+    rounds = Rounds[tuple[float, float]](options.repeat, again=bool(options.page))
     try:
         make_registry(folder / "registry")
         add_context(folder / "registry")
         make_enriched(folder / "events", options.events)
         make_enriched(folder / "one", 1)
-        for number in range(options.repeat + 1):
+        for number in rounds:
             for name in sorted(works, key=lambda name: (works[name] > 0) ^ (number % 2 > 0)):
                 events, output = folder / f"events_{number}_{works[name]}", folder / f"output_{number}_{works[name]}"
                 run(spark, folder / "registry", folder / "one", output, works[name])
@@ -125,21 +126,22 @@ def main(argv: Sequence[str] | None = None) -> None:
                 forget(spark)
                 started, used = time.perf_counter(), processor_seconds()
                 run(spark, folder / "registry", events, output, works[name])
-                if number:
-                    found[name][0].append(time.perf_counter() - started)
-                    found[name][1].append(processor_seconds() - used)
+                rounds.note(name, (time.perf_counter() - started, processor_seconds() - used))
                 shutil.rmtree(output)
                 shutil.rmtree(events)
     finally:
         shutil.rmtree(folder)
+    found = {
+        name: ([clock for clock, _ in rounds.figures[name]], [used for _, used in rounds.figures[name]]) for name in works
+    }
     lines = [
         (name, spread(seconds).text(1), spread(used).text(1), f"{options.events / spread(seconds).median:,.0f}")
         for name, (seconds, used) in found.items()
     ]
     (plain, plain_used), (looked, looked_used) = found.values()
     lines.append(("ratio", ratio(looked, plain).text(), ratio(looked_used, plain_used).text(), ""))
-    sizes = f"{options.events:,} enriched events, {options.earlier:,} earlier ids, {rounds(options.repeat)}"
-    publish(options, HEADING, machine(sizes, versions(Spark="pyspark")), markdown(HEADER, lines))
+    sizes = f"{options.events:,} enriched events, {options.earlier:,} earlier ids, {described([rounds])}"
+    publish(options, HEADING, machine(sizes, versions(Spark="pyspark")), markdown(HEADER, lines), (), [rounds])
 
 
 if __name__ == "__main__":

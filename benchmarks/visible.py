@@ -24,7 +24,9 @@ from google.cloud import bigquery
 from support.database_servers import DatabaseServer, MariaDb, new_server
 from support.pages import background
 
-from benchmarks.report import add_options, machine, markdown, publish, rounds, versions
+from benchmarks.chart import Bar, Chart
+from benchmarks.quiet import Rounds, described
+from benchmarks.report import add_options, machine, markdown, publish, spread, versions
 from onefold.core.versioned_names import DEFAULT_NAMES
 from onefold.mysql.connection import connect, query
 from onefold_lab.processes import free_port
@@ -138,9 +140,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     add_options(parser)
     options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="visible-") as folder, scene(Path(folder)) as made:
-        measured = [made.measure(number) for number in range(1, options.rounds + 2)][1:]
-    sizes = f"{rounds(options.rounds)}, each of which adds a version"
-    publish(options, HEADING, machine(sizes, versions(bqemulator="bqemulator")), markdown(HEADER, lines(measured)))
+        rounds = Rounds[Round](options.rounds, again=bool(options.page))
+        for number in rounds:
+            rounds.note("onefold", made.measure(number + 1))
+    measured = rounds.figures["onefold"]
+    sizes = f"{described([rounds])}, each of which adds a version"
+    bars = [Bar(text, spread([getattr(one, name) for one in measured]), True) for name, text in STAGES.items()]
+    table, chart = markdown(HEADER, lines(measured)), Chart("Seconds since the ALTER was sent", bars, 2)
+    publish(options, HEADING, machine(sizes, versions(bqemulator="bqemulator")), table, (), [rounds], chart)
 
 
 if __name__ == "__main__":

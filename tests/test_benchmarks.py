@@ -25,6 +25,7 @@ from benchmarks import (
     inventory,
     loads,
     memory,
+    quick,
     reconcile,
     registry,
     render,
@@ -34,7 +35,8 @@ from benchmarks import (
 from benchmarks.check_peers import Result, SourceAlone, ViewAlone
 from benchmarks.check_scene import PLANTED
 from benchmarks.load_peers import Server
-from benchmarks.report import markdown, ratio, replaced, spread
+from benchmarks.quiet import Rounds
+from benchmarks.report import replaced
 from onefold.doctor.java import java_hint
 
 pytestmark = pytest.mark.long
@@ -54,6 +56,7 @@ PROGRAMS = (
     inventory,
     loads,
     memory,
+    quick,
     reconcile,
     registry,
     render,
@@ -110,15 +113,16 @@ def test_every_ratio_below_one_has_a_note(printed: str) -> None:
 
 
 def test_different_results_end_the_benchmark() -> None:
-    contest = reconcile.Contest(None, Path(), None, [], totals={"onefold": (3, 1)})  # type: ignore[arg-type]
+    contest = reconcile.Contest(None, Path(), None, [], Rounds(1), totals={"onefold": (3, 1)})  # type: ignore[arg-type]
     with pytest.raises(SystemExit, match="the results differ"):
         contest._compare(argparse.Namespace(name="DuckDB"), (3, 2))
 
 
 def test_a_small_batch_is_measured_with_few_and_with_many_columns(spark: SparkSession, tmp_path: Path) -> None:
     shapes = {shape: fixed_cost.make_data(spark, tmp_path, shape, 20) for shape in fixed_cost.SHAPES}
-    seconds = fixed_cost.measure(tmp_path, shapes, 1, fixed_cost.in_session(spark))
-    assert {shape: len(found) for shape, found in seconds.items()} == {"narrow": 1, "wide": 1}
+    rounds = Rounds[float](1)
+    fixed_cost.measure(tmp_path, shapes, rounds, fixed_cost.in_session(spark))
+    assert {shape: len(found) for shape, found in rounds.figures.items()} == {"narrow": 1, "wide": 1}
     types = dict(spark.read.parquet(str(shapes["wide"] / "changes")).dtypes)
     assert {types[name].split("<")[0] for name in fixed_cost.SHAPES["wide"]} == {
         "double", "decimal(38,9)", "decimal(38,20)", "timestamp", "date", "binary", "struct", "array", "string", "boolean",
@@ -130,13 +134,11 @@ def test_each_run_with_a_base_in_bigquery_folds_its_own_changes(
     spark: SparkSession, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bigquery_path, "DATASET", dataset.name)
-    options = argparse.Namespace(changes=30, bases="10,100", repeat=2)
-    runs = bigquery_path.measure(dataset.client, spark, options)
-    assert {
-        rows: [options.changes <= run.shuffled < 2 * options.changes for run in found] for rows, found in runs.items()
-    } == {
-        10: [True, True],
-        100: [True, True],
+    rounds = Rounds[bigquery_path.Run](2)
+    bigquery_path.measure(dataset.client, spark, [10, 100], 30, rounds)
+    assert {rows: [30 <= run.shuffled < 60 for run in found] for rows, found in rounds.figures.items()} == {
+        "10": [True, True],
+        "100": [True, True],
     }
     assert list(dataset.client.list_tables(dataset.name)) == []
 
@@ -193,7 +195,9 @@ def test_every_peer_of_a_pull_writes_the_same_rows() -> None:
     assert {"onefold", "onefold, gzip", "loop of PyMySQL", "loop of PyMySQL, gzip", "mariadb-dump --tab"} <= set(found)
     assert all(int(line[3].replace(",", "")) > 0 for line in found.values())
     (machine,) = re.findall(r"^Measured on .*$", done.stdout, re.MULTILINE)
-    assert all(text in machine for text in ("3,000 rows of 12 columns", "the start of the Spark session", "load average"))
+    assert all(
+        text in machine for text in ("3,000 rows of 12 columns", "the start of the Spark session", "other processes used")
+    )
 
 
 def test_peers_of_a_pull_that_write_other_rows_end_the_benchmark(tmp_path: Path) -> None:
@@ -206,15 +210,15 @@ def test_peers_of_a_pull_that_write_other_rows_end_the_benchmark(tmp_path: Path)
         def totals(self, folder: Path) -> tuple[int, ...]:  # noqa: ARG002
             return (1, 2)
 
-    contest = loads.Contest(Server(0, tmp_path), tmp_path, [], lambda: None, totals={"onefold": (1, 3)})
+    contest = loads.Contest(Server(0, tmp_path), tmp_path, [], lambda: None, Rounds(1), totals={"onefold": (1, 3)})
     with pytest.raises(SystemExit, match="the rows differ"):
-        contest._run_one(Other(), counted=True)
+        contest._run_one(Other())
 
 
 @pytest.mark.usefixtures("mariadb")
 def test_a_check_finds_all_planted_differences_and_reads_its_rows_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", "set again by the benchmark")
-    contest = checks.measure(300, 1, 120)
+    contest = checks.measure(300, Rounds(1), 120)
     assert {name: [result.rows for result in found] for name, found in contest.results.items()} == {
         SourceAlone.name: [300], ViewAlone.name: [300], "onefold": [300],
     }  # fmt: skip
@@ -234,9 +238,9 @@ def test_a_peer_of_a_check_that_sees_other_rows_ends_the_benchmark(result: Resul
         def run(self, shop: object) -> Result:  # noqa: ARG002
             return result
 
-    contest = checks.Contest(None, [Other()], 5)  # type: ignore[arg-type]
+    contest = checks.Contest(None, [Other()], 5, Rounds(1))  # type: ignore[arg-type]
     with pytest.raises(SystemExit, match="other: expected 5 rows and no difference"):
-        contest.run(1)
+        contest.run()
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__.split(".")[-1])
@@ -245,24 +249,6 @@ def test_make_bench_runs_each_benchmark_into_its_section_of_the_page(program: ob
     assert f"-m {name} $(FIGURES)" in (ROOT / "Makefile").read_text()
     assert f"python -m {name}`" in PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     assert replaced(PAGE, heading, "Measured anew.").count("Measured anew.") == 1
-
-
-def test_figures_of_one_section_replace_no_others() -> None:
-    page = "# Page\n\n## One\n\nProse.\n\nMeasured long ago.\n\n| a |\n|---|\n\n- lost\n\n## Two\n\nMeasured, too.\n"
-    assert (
-        replaced(page, "One", "Measured.\n\n| b |")
-        == "# Page\n\n## One\n\nProse.\n\nMeasured.\n\n| b |\n\n## Two\n\nMeasured, too.\n"
-    )
-    assert replaced(page, "Two", "Measured.") == page.replace("Measured, too.", "Measured.")
-    with pytest.raises(ValueError, match="expected the heading 'Three'"):
-        replaced(page, "Three", "Measured.")
-
-
-def test_ratios_are_of_medians_and_their_range_is_that_of_the_rounds() -> None:
-    assert ratio([4.0, 6.0, 9.0], [2.0, 2.0, 3.0]).text() == "3.00 (2.00-3.00)"
-    assert spread([1.0, 3.0, 2.0]).text(1) == "2.0 (1.0-3.0)"
-    assert spread([1.5]).text() == "1.50"
-    assert markdown(["a", "b"], [["1", "2"]]) == "| a | b |\n|---|---|\n| 1 | 2 |"
 
 
 def test_both_forms_of_messages_to_the_sink_have_the_same_rows() -> None:

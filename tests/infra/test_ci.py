@@ -68,10 +68,14 @@ def test_everything_runs_and_the_tests_are_counted(checkout: Checkout) -> None:
     assert list(map(str.rstrip, (checkout.folder / "calls").read_text().splitlines())) == [
         "make PYTHON=python3 install", "make lint", "make test-ids", "make docs", "make package", "make dist", "terraform",
         f"make test check {0x0A0B0C0D}", f"make test-long check {0x0A0B0C0D}",
+        f"make bench-quick check {0x0A0B0C0D}",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("target", ["install", "lint", "test-ids", "docs", "package", "dist", "test", "test-long"])
+TARGETS = ("install", "lint", "test-ids", "docs", "package", "dist", "test", "test-long", "bench-quick")
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_a_failed_step_ends_the_run(checkout: Checkout, target: str) -> None:
     checkout.put("bin/make", f'{NOTE}[ "${{!#}}" != {target} ]')
     checkout.put(".ci/terraform", NOTE)

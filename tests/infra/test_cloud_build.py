@@ -32,7 +32,8 @@ from support.terraform import ROOT
 
 def test_tests_and_deployment_are_two_builds() -> None:
     assert list(TESTED) == [
-        "terraform", "install", "lint", "docs", "test-ids", "test", "test-long", "settings", "package", "infra",
+        "terraform", "install", "lint", "docs", "test-ids", "test", "test-long", "bench-quick", "settings",
+        "package", "infra",
     ]  # fmt: skip
     assert list(STEPS) == ["tested", "package", "upload", "image", "plan", "review", "apply", "grants", "store"]
     assert not any("waitFor" in step for step in STEPS.values()), "each step waits for the one before"
@@ -54,6 +55,7 @@ def test_what_is_tested_side_by_side_finds_what_it_needs() -> None:
     needs = {step: set(made["waitFor"]) for step, made in TESTED.items()}
     assert needs.pop("terraform") == needs.pop("install") == {"-"}
     assert needs.pop("infra") == {"package"}, "which waits for what it packages with"
+    assert needs.pop("bench-quick") == {"test", "test-long"}, "which would use its processors"
     assert needs.pop("test") == needs.pop("test-long") == {"install", "terraform"}
     assert set(map(frozenset, needs.values())) == {frozenset({"install"})}
 
