@@ -19,9 +19,7 @@ from enum import IntEnum
 from functools import cached_property, lru_cache
 
 from onefold.core.names import TableId, fold_hidden
-
-# Stands for any text that no pattern spells out. No name and no pattern holds it.
-_ANYTHING = "\x00"
+from onefold.schema.patterns import example, full_table, matches
 
 
 class Action(IntEnum):
@@ -56,19 +54,17 @@ class PolicyRule:
         Args:
             table: the table as `dataset.table`, as `fold_hidden` returns it.
         """
-        return _matches(self._table, table)
+        return matches(self._table, table)
 
     def names_column(self, path: str) -> bool:
         """Return whether the rule decides a column, or the struct that holds it."""
         deciding = self._columns[:1] if self.action is Action.CLEAR else self._columns
-        return any(_matches(pattern, fold_hidden(path)) for pattern in deciding)
+        return any(matches(pattern, fold_hidden(path)) for pattern in deciding)
 
     def is_within(self, other: PolicyRule) -> bool:
         """Return whether the other rule names everything that this rule names, with the fields below."""
-        # A text that no pattern spells out, in place of each star, is matched by the other pattern only if a star of it
-        # takes the text; then the star takes every text.
-        return _matches(other._table, _example(self._table)) and all(
-            any(_matches(wider, _example(pattern)) for wider in other._columns) for pattern in self._columns
+        return matches(other._table, example(self._table)) and all(
+            any(matches(wider, example(pattern)) for wider in other._columns) for pattern in self._columns
         )
 
     def fields_named_below(self, path: str, open_: bool) -> Iterator[str]:
@@ -81,13 +77,13 @@ class PolicyRule:
         """
         pattern = fold_hidden(self.column)
         for dot in (found.start() for found in re.finditer(r"\.", pattern)):
-            if pattern[:dot] == path or (open_ and _matches(pattern[:dot], path)):
-                yield path + _example(pattern[dot:])
+            if pattern[:dot] == path or (open_ and matches(pattern[:dot], path)):
+                yield path + example(pattern[dot:])
 
     @property
     def full_table(self) -> str:
         """The pattern of the tables, with one of their datasets."""
-        return self.table if "." in self.table else f"*.{self.table}"
+        return full_table(self.table)
 
     @cached_property
     def _table(self) -> str:
@@ -261,16 +257,3 @@ def strictest(decisions: Iterable[Decision]) -> Decision | None:
 @lru_cache(maxsize=65536)
 def _is_more_specific(rule: PolicyRule, other: PolicyRule) -> bool:
     return rule.is_within(other) and not other.is_within(rule)
-
-
-def _example(pattern: str) -> str:
-    return pattern.replace("*", _ANYTHING)
-
-
-@lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
-
-
-def _matches(pattern: str, name: str) -> bool:
-    return bool(_compiled(pattern).fullmatch(name))

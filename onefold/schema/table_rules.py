@@ -9,6 +9,7 @@ from typing import Literal
 from onefold.core.names import TableId, fold_case
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.casts import UTC
+from onefold.schema.contract_rules import SHOW_ALL, Contract
 from onefold.schema.types import Type
 
 
@@ -49,6 +50,7 @@ class TableRules:
         tool: the tool that writes a plain change table in a form of its own, such as Airbyte; None for no such tool.
         rows: what this tool writes: a row for each change, or one row for each key; None without a tool.
         merge_when: when a merge of many tables works on this one; None for always, where there are new rows.
+        contract: what the views do about changes of the source.
         of_united: whether the versions are tables of several datasets, and the version column holds the dataset.
     """
 
@@ -70,6 +72,7 @@ class TableRules:
     rows: Literal["history", "current"] | None = None
     of_united: bool = False
     merge_when: MergeWhen | None = None
+    contract: Contract = SHOW_ALL
 
     def base_place(self, table: TableId) -> TableId:
         """Return the name of a table in the dataset of its base.

@@ -14,6 +14,7 @@ from onefold.core.names import KEY_TABLE, TableId, problems_of_name
 from onefold.core.problems import Problem
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.column_policy import ColumnPolicies
+from onefold.schema.contract_rules import Contracts
 from onefold.schema.plain_table import DEFAULT_DATASET, PlainTable
 from onefold.schema.table_rules import TableRules
 from onefold.settings.batches import BatchSettings, batch_problems, read_batch_settings
@@ -54,6 +55,7 @@ class Settings:
             No variable sets it: a person's command has it, and a deployment does not.
         policies: the policies of columns, by which clean views are kept; None for no clean views.
         captures: the settings of captured sources, by name.
+        contracts: what views do about changes of the source.
         plain: the plain change tables that a list of their dataset has shown, by `dataset.table`. No variable sets it.
     """
 
@@ -82,6 +84,7 @@ class Settings:
     keep_view_settings: bool = False
     policies: ColumnPolicies | None = None
     captures: Mapping[str, CaptureSettings] = field(default_factory=dict)
+    contracts: Contracts = field(default_factory=Contracts)
     plain: Mapping[str, PlainTable] = field(default_factory=dict)
 
     def rules_for(self, base: TableId) -> TableRules:
@@ -89,7 +92,8 @@ class Settings:
         rules = self.tables.get(f"{base.dataset}.{base.table}") or self.tables.get(base.table) or self.rules
         plain, names = self.plain_table(base), self.names_in(base.dataset)
         rules = united_rules(rules, names.united.get(base.table))
-        return replace(rules, names=names, base_dataset=plain.dataset if plain else None)
+        contract, dataset = self.contracts.of_table(base), plain.dataset if plain else None
+        return replace(rules, names=names, base_dataset=dataset, contract=contract)
 
     def plain_table(self, base: TableId) -> PlainTable | None:
         """Return what is known of a plain change table; None for any other table."""
@@ -208,6 +212,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
         sources=file.sources,
         policies=file.policies,
         captures=captures or file.captures,
+        contracts=file.contracts,
     )
 
 

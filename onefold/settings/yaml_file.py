@@ -17,12 +17,14 @@ from onefold.core.problems import Problem
 from onefold.core.united_names import UnitedTable
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.schema.column_policy import ColumnPolicies
+from onefold.schema.contract_rules import Contracts
 from onefold.schema.table_rules import TableRules
 from onefold.settings.captures import CaptureSettings
 from onefold.settings.checked_form import SCHEMA, is_form, read_form
 from onefold.settings.schema_check import Rules, load_schema, problems_of
 from onefold.settings.sources import Source
 from onefold.settings.yaml_captures import capture_problems, read_captures
+from onefold.settings.yaml_contracts import contract_problems, read_contracts
 from onefold.settings.yaml_loader import Document, load_yaml, parse_yaml
 from onefold.settings.yaml_policies import policy_problems, read_policies
 from onefold.settings.yaml_rules import (
@@ -51,6 +53,7 @@ class TablesFile:
         policies: the policies of columns; None where the file has none.
         captures: the settings of captured sources, by name.
         unite: the tables that are united of those of many datasets.
+        contracts: what views do about changes of the source.
     """
 
     rules: TableRules = field(default_factory=TableRules)
@@ -61,6 +64,7 @@ class TablesFile:
     policies: ColumnPolicies | None = None
     captures: Mapping[str, CaptureSettings] = field(default_factory=dict)
     unite: tuple[UnitedTable, ...] = ()
+    contracts: Contracts = field(default_factory=Contracts)
 
 
 def read_tables_file(path: Path) -> TablesFile:
@@ -118,6 +122,7 @@ def tables_of(content: Mapping[str, Any]) -> TablesFile:
         read_policies(content["policies"] or {}) if "policies" in content else None,
         read_captures(content.get("captures") or {}),
         read_unite(content.get("unite")),
+        read_contracts(content.get("contracts") or {}),
     )
 
 
@@ -131,3 +136,4 @@ def _rules(found: Mapping[str, Any]) -> Iterator[Problem]:
     yield from policy_problems(found.get("policies") or {})
     yield from capture_problems(found.get("captures") or {})
     yield from unite_problems(found)
+    yield from contract_problems(found.get("contracts") or {})

@@ -16,9 +16,9 @@ Policies = Mapping[str, Mapping[str, str]]
 def policy_problems(policies: Policies) -> Iterator[Problem]:
     """Yield the problems of policies that the schema cannot tell: the stricter one of two equal ones would win unseen."""
     at: Path = ("policies",)
-    yield from _given_twice(policies, at)
+    yield from given_twice(policies, at)
     for table, columns in policies.items():
-        yield from _given_twice(columns, (*at, table))
+        yield from given_twice(columns, (*at, table))
     yield from _repeated(policies)
 
 
@@ -33,7 +33,8 @@ def _rules(policies: Policies) -> Iterator[PolicyRule]:
             yield PolicyRule(table, column, Action[action.upper()])
 
 
-def _given_twice(names: Iterable[str], at: Path) -> Iterator[Problem]:
+def given_twice(names: Iterable[str], at: Path) -> Iterator[Problem]:
+    """Yield a problem for each name that another one differs from by case alone."""
     seen: set[str] = set()
     for name in names:
         if fold_case(name) in seen:

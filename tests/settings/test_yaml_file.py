@@ -13,8 +13,8 @@ from onefold.schema.types import parse_type
 from onefold.settings.yaml_file import TablesFile
 
 TOP = (
-    "captures, conversions, current, datasets, exclude, include, merge_when, mixed_numbers, overlap_minutes, policies, "
-    "sources, tables, time_zone, unite, version_column, version_pattern"
+    "captures, contracts, conversions, current, datasets, exclude, include, merge_when, mixed_numbers, overlap_minutes, "
+    "policies, sources, tables, time_zone, unite, version_column and 1 more"
 )
 BELOW = (
     "conversions, current, keys, landed_column, merge_when, mixed_numbers, order_by, overlap_minutes, retire, rows, "

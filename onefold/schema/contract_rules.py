@@ -1,0 +1,163 @@
+"""Contracts of onefold.yaml: what views do about changes of the source, by patterns of tables or of event schemas.
+
+The most specific pattern decides each key; of patterns of equal rank, the stricter value does. `*` in a pattern stands for
+any characters. A pattern with a slash, as `acme.com/*`, is about the schemas of a registry, any other one about tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+from onefold.core.names import TableId, fold_case, fold_hidden
+from onefold.schema.patterns import example, full_table, matches
+
+NewColumns = Literal["show", "review", "hide", "refuse"]
+Types = Literal["widen", "review", "keep", "refuse"]
+Dropped = Literal["keep", "warn"]
+Verdict = Literal["accept", "reject"]
+_STRICTNESS: Mapping[str, tuple[str, ...]] = {
+    "new_columns": get_args(NewColumns), "types": get_args(Types), "dropped": get_args(Dropped),
+}  # fmt: skip
+"""The values of each key; a later one is stricter."""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What people decided about changes.
+
+    Attributes:
+        by_change: `accept` or `reject` by the identifier of a change and the path of a column; an empty path is the whole
+            change.
+    """
+
+    by_change: Mapping[tuple[str, str], Verdict] = field(default_factory=dict, hash=False)
+
+    def about(self, change: str, path: str) -> Verdict | None:
+        """Return what was decided about a column or field of a change; None where nothing was.
+
+        A decision about a column is about its fields, too, and one about the whole change about all columns without their
+        own.
+
+        Examples:
+            >>> verdicts = Verdicts({("c1", ""): "accept", ("c1", "address"): "reject"})
+            >>> verdicts.about("c1", "zip"), verdicts.about("c1", "Address.zip"), verdicts.about("c2", "zip")
+            ('accept', 'reject', None)
+        """
+        parts = fold_case(path).split(".")
+        names = [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
+        return next((found for name in (*names, "") if (found := self.by_change.get((change, name)))), None)
+
+    def over(self, others: Verdicts) -> Verdicts:
+        """Return these decisions, and others about what these say nothing of.
+
+        A decision here about a whole change comes before one there about a column of it.
+        """
+        whole = {change for change, path in self.by_change if not path}
+        left = {key: verdict for key, verdict in others.by_change.items() if key[0] not in whole}
+        return Verdicts({**left, **self.by_change})
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What the views of a table do about changes of the source. The default is to show everything.
+
+    Attributes:
+        new_columns: `show` a column or field that the view does not have, `hide` it, or hide it until it is accepted
+            (`review`). `refuse` is of a registry only.
+        types: `widen` the type of a column, `keep` the type that the view has, or keep it until the new one is accepted.
+        dropped: whether a column that the newest version lacks is warned of; the view keeps it.
+        verdicts: what was decided about single changes.
+    """
+
+    new_columns: NewColumns = "show"
+    types: Types = "widen"
+    dropped: Dropped = "keep"
+    verdicts: Verdicts = field(default_factory=Verdicts)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the contract can keep anything from being shown."""
+        return self.new_columns != "show" or self.types != "widen"
+
+    @property
+    def reviews(self) -> bool:
+        """Whether changes can wait for a decision."""
+        return "review" in (self.new_columns, self.types)
+
+
+SHOW_ALL = Contract()
+
+
+@dataclass(frozen=True)
+class ContractRule:
+    """What one pattern says about one key of a contract.
+
+    Attributes:
+        pattern: the pattern of tables, as `order*` or `shop.order`, or of event schemas, as `acme.com/order*`.
+        key: `new_columns`, `types` or `dropped`.
+        value: its value.
+    """
+
+    pattern: str
+    key: str
+    value: str
+
+    @property
+    def full_pattern(self) -> str:
+        """The pattern as it is compared: of tables with a dataset, without case."""
+        return fold_hidden(self.pattern if "/" in self.pattern else full_table(self.pattern))
+
+    def is_within(self, other: ContractRule) -> bool:
+        """Return whether the other pattern names everything that this one names."""
+        return matches(other.full_pattern, example(self.full_pattern))
+
+    @property
+    def strictness(self) -> int:
+        """The place of the value among those of its key; a greater one is stricter."""
+        return _STRICTNESS[self.key].index(self.value)
+
+
+@dataclass(frozen=True)
+class Contracts:
+    """The contracts of an installation, and all decisions of onefold.yaml: identifiers are of one change each."""
+
+    rules: tuple[ContractRule, ...] = ()
+    verdicts: Verdicts = field(default_factory=Verdicts)
+
+    def of_table(self, table: TableId) -> Contract:
+        """Return the contract of a table, given the dataset and the base name.
+
+        Examples:
+            >>> rules = (ContractRule("*", "types", "keep"), ContractRule("shop.order*", "types", "review"))
+            >>> contracts = Contracts(rules)
+            >>> contracts.of_table(TableId("p", "shop", "orders")).types, contracts.of_table(TableId("p", "a", "b")).types
+            ('review', 'keep')
+        """
+        return self._of(f"{table.dataset or ''}.{table.table}", is_schema=False)
+
+    def of_schema(self, vendor: str, name: str) -> Contract:
+        """Return the contract of a schema of a registry, given its vendor and its name."""
+        return self._of(f"{vendor}/{name}", is_schema=True)
+
+    def deciding(self, name: str, key: str, *, is_schema: bool) -> ContractRule | None:
+        """Return the rule that decides a key; None where none names the table or the schema.
+
+        Args:
+            name: `dataset.table`, or `vendor/name`.
+            key: the key of the contract.
+            is_schema: whether it is a schema of a registry.
+        """
+        named = [
+            rule
+            for rule in self.rules
+            if rule.key == key and ("/" in rule.pattern) == is_schema and matches(rule.full_pattern, fold_hidden(name))
+        ]
+        closest = [rule for rule in named if not any(one.is_within(rule) and not rule.is_within(one) for one in named)]
+        return max(closest, key=lambda rule: rule.strictness, default=None)
+
+    def _of(self, name: str, *, is_schema: bool) -> Contract:
+        found = {key: rule.value for key in _STRICTNESS if (rule := self.deciding(name, key, is_schema=is_schema))}
+        contract = Contract(**found)  # type: ignore[arg-type]  # the schema of the file has checked the values
+        return replace(contract, verdicts=self.verdicts) if contract.holds else contract
