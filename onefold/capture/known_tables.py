@@ -14,7 +14,7 @@ from onefold.capture.alterations import KnownTable, after
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ddl.alterations import Alteration
-from onefold.mysql.ddl.effects import Effect
+from onefold.mysql.ddl.effects import TableEffect
 from onefold.mysql.table import Structure
 
 
@@ -73,7 +73,7 @@ class KnownTables:
         self._altered.add(key)
         self._present.pop(table, None)
 
-    def forget(self, effect: Effect) -> None:
+    def forget(self, effect: TableEffect) -> None:
         """Forget the tables of an effect that may have given them any structure."""
         for database, table in [key for key in self._known if _is_about(effect, *key)]:
             del self._known[(database, table)]
@@ -86,6 +86,6 @@ class KnownTables:
         return end is not None and position.epoch == end.epoch and position.order >= end.order
 
 
-def _is_about(effect: Effect, database: str, table: str) -> bool:
+def _is_about(effect: TableEffect, database: str, table: str) -> bool:
     of_database = not effect.database or effect.database.casefold() == database.casefold()
     return of_database and (effect.table is None or effect.table.casefold() == table.casefold())

@@ -27,7 +27,7 @@ from onefold.landing.announce import Announcer
 from onefold.mysql.binlog.events import LogPosition, RowsChanged, Statement, UnreadableRows
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ddl.alterations import IndexAltered
-from onefold.mysql.ddl.effects import Effect, all_effects, effects
+from onefold.mysql.ddl.effects import TableEffect, all_effects, effects
 from onefold.mysql.table import Structure
 from onefold.ports.publisher import Message
 
@@ -267,7 +267,7 @@ def _remedy(event: UnreadableRows) -> str:
     )
 
 
-def _is_about(effect: Effect, table: TableName) -> bool:
+def _is_about(effect: TableEffect, table: TableName) -> bool:
     """Return whether an effect concerns a table: an effect that names no table or no database concerns all of them."""
     database, name = effect.database or table.database, effect.table or table.table
     return (database.casefold(), name.casefold()) == (table.database.casefold(), table.table.casefold())

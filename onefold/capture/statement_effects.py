@@ -21,7 +21,7 @@ from onefold.core.shutdown import Stop
 from onefold.mysql.binlog.events import LogPosition, Statement
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ddl.alterations import Alteration
-from onefold.mysql.ddl.effects import Effect, all_effects
+from onefold.mysql.ddl.effects import TableEffect, all_effects
 from onefold.mysql.ddl.tokens import words
 from onefold.ports.publisher import Message
 
@@ -59,7 +59,7 @@ class StatementEffects:
                 self.known.forget(effect)
             self._unaltered(effect, event)
 
-    def _unaltered(self, effect: Effect, event: Statement) -> None:
+    def _unaltered(self, effect: TableEffect, event: Statement) -> None:
         if effect.kind == "dropped":
             self._dropped(effect, event.position)
         elif effect.kind == "renamed":
@@ -67,7 +67,7 @@ class StatementEffects:
         elif effect.kind != "structure":
             self._changed(effect, event)
 
-    def _altered(self, effect: Effect, event: Statement) -> None:
+    def _altered(self, effect: TableEffect, event: Statement) -> None:
         """Request copies of altered tables whose rows may read differently from what has landed."""
         added, dropped = added_names(effect.alterations), dropped_names(effect.alterations)
         for table in self._altered_tables(effect):
@@ -96,11 +96,11 @@ class StatementEffects:
         found = self.source.inspect(table)
         return found.structure is None or computes_again(alterations, found.structure, found.expressions)
 
-    def _altered_tables(self, effect: Effect) -> list[TableName]:
+    def _altered_tables(self, effect: TableEffect) -> list[TableName]:
         tables = self._present_tables(effect)
         return [one for one in tables if one.table == effect.table] or tables
 
-    def _changed(self, effect: Effect, event: Statement) -> None:
+    def _changed(self, effect: TableEffect, event: Statement) -> None:
         tables = self._present_tables(effect)
         if effect.kind == "created":
             self._report_ghost(effect, event.position)
@@ -110,14 +110,14 @@ class StatementEffects:
             self._truncated(effect, tables, event.position)
         self._request(tables, event)
 
-    def _truncated(self, effect: Effect, tables: Sequence[TableName], position: LogPosition) -> None:
+    def _truncated(self, effect: TableEffect, tables: Sequence[TableName], position: LogPosition) -> None:
         """Publish the truncation, also of a table that was dropped or renamed before capture read the log."""
         named = TableName(effect.database, effect.table or "")
         gone = [] if tables or not self.source.patterns.match(named.database, named.table) else [named]
         for table in (*tables, *gone):
             self._publish("table truncated", table.database, table.table, position)
 
-    def _report_ghost(self, effect: Effect, position: LogPosition) -> None:
+    def _report_ghost(self, effect: TableEffect, position: LogPosition) -> None:
         """Log a new table of an online schema change, which is left out."""
         table = effect.table or ""
         if self.source.patterns.leave_out_ghost(effect.database, table):
@@ -130,14 +130,14 @@ class StatementEffects:
     def _request(self, tables: Sequence[TableName], event: Statement) -> None:
         self.copies.request(tables, behind(event.position), _begin_of(event))
 
-    def _renamed(self, effect: Effect, position: LogPosition) -> None:
+    def _renamed(self, effect: TableEffect, position: LogPosition) -> None:
         """Publish the new name of a table, unless another table has taken the former name."""
         database, table, new = effect.database, effect.table or "", effect.new_name
         if new and not effect.is_replaced and self.source.patterns.match(database, table):
             self.state.note_dropped(database, table)
             self._publish("table renamed", database, table, position, TableName(*new))
 
-    def _dropped(self, effect: Effect, position: LogPosition) -> None:
+    def _dropped(self, effect: TableEffect, position: LogPosition) -> None:
         patterns = self.source.patterns
         database, table = effect.database, effect.table
         # DROP DATABASE names no table.
@@ -145,7 +145,7 @@ class StatementEffects:
             self.state.note_dropped(database, table)
             self._publish("table dropped", database, table, position)
 
-    def _present_tables(self, effect: Effect) -> list[TableName]:
+    def _present_tables(self, effect: TableEffect) -> list[TableName]:
         """Return the tables of an effect that exist now: the log holds a later event for a table that does not.
 
         A statement that wrote to a view may have changed any table.

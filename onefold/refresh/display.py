@@ -13,12 +13,12 @@ from rich.markup import escape
 from rich.syntax import Syntax
 from rich.table import Table
 
+from onefold.changes.entry import SettingChange
 from onefold.core.text import counted, printable, shown_list
 from onefold.core.versioned_names import SkippedTable
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.limits import limit_problems, limit_warnings
 from onefold.refresh.plan import ViewPlan
-from onefold.refresh.stored_settings import SettingChange
 from onefold.refresh.tables_read import covered_versions
 from onefold.schema.bigquery import MAX_COLUMNS, MAX_TABLES, MAX_TEXT
 from onefold.schema.diff import SchemaChange, Severity

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
+from onefold.changes.entry import SettingChange
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView, Warehouse
 from onefold.refresh.built_view import BuiltView
-from onefold.refresh.stored_settings import SettingChange
 from onefold.schema.diff import SchemaChange
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings

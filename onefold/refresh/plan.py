@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from onefold.changes.entry import SettingChange
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView, ViewDraft
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.labels import is_foreign
-from onefold.refresh.stored_settings import SettingChange
 from onefold.schema.diff import SchemaChange
 from onefold.schema.versions import Version
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from onefold.changes.entry import SettingChange
 from onefold.core.errors import SettingsChanged
 from onefold.schema.table_rules import TableRules
 
@@ -18,27 +18,6 @@ _START, _LINE = "-- settings: {", "-- "
 
 StoredSettings = Mapping[str, str | list[str]]
 """The settings that are not the default, by their names in onefold.yaml."""
-
-
-@dataclass(frozen=True)
-class SettingChange:
-    """A setting with which a view would be written and was not written before.
-
-    Attributes:
-        name: the name of the setting, such as `types.id`.
-        before: its value in the view; None for the default.
-        after: its value now; None for the default.
-    """
-
-    name: str
-    before: str | None
-    after: str | None
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.before or 'default'} -> {self.after or 'default'}"
-
-    def as_dict(self) -> dict[str, str | None]:
-        return {"setting": self.name, "before": self.before, "after": self.after}
 
 
 def view_settings(rules: TableRules, current: bool = False, pull_mode: str | None = None) -> StoredSettings:

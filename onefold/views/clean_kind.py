@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from onefold.changes.entry import SettingChange
 from onefold.core.errors import (
     LimitExceeded,
     NoCleanViews,
@@ -21,7 +22,7 @@ from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.labels import LABEL, TABLE_LABEL, owner_digest
 from onefold.refresh.landed_note import all_landed, landed_note
-from onefold.refresh.stored_settings import SettingChange, settings_comment
+from onefold.refresh.stored_settings import settings_comment
 from onefold.refresh.tables_read import COVERS, covered_versions
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.column_policy import ColumnPolicies

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from onefold.changelog.key_columns import check_change_table, key_type_problems
 from onefold.changelog.metadata import DAY, LANDED_AT, METADATA, is_pulled, source_columns
+from onefold.changes.entry import SettingChange
 from onefold.core.errors import InvalidInput, KeyUnknown, LimitExceeded, NotFound, SchemaConflict, ViewNameTaken
 from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
@@ -36,7 +37,7 @@ from onefold.merge.stored_base import is_base, read_log
 from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.labels import TABLE_LABEL, fingerprint_of, owner_digest
-from onefold.refresh.stored_settings import SettingChange, setting_changes, settings_comment
+from onefold.refresh.stored_settings import setting_changes, settings_comment
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Column, Schema
 from onefold.schema.diff import SchemaChange, base_left_out, base_read_again

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from onefold.changes.entry import SettingChange
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView, Warehouse
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.labels import check_owner, fingerprint_of, owner_digest
-from onefold.refresh.stored_settings import SettingChange, setting_changes
+from onefold.refresh.stored_settings import setting_changes
 from onefold.schema.diff import SchemaChange
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onefold.mysql.ddl.effects import Effect, effects
+from onefold.mysql.ddl.effects import TableEffect, effects
 from onefold.mysql.ddl.tokens import ANSI_QUOTES, NO_BACKSLASH_ESCAPES, PLAIN, Grammar, words
 
 
@@ -81,7 +81,7 @@ def test_what_a_statement_does(text: str, found: list[str]) -> None:
 
 
 def test_an_unknown_statement_without_a_database_may_change_every_database() -> None:
-    assert effects("SOMETHING NEW", "") == (Effect("rows", ""),)
+    assert effects("SOMETHING NEW", "") == (TableEffect("rows", ""),)
 
 
 def test_quoted_text_is_never_a_keyword_and_never_ends_early() -> None:

@@ -17,7 +17,7 @@ from support.source_database import SourceDatabase, end_of_log, on
 from onefold.capture.checkpoint import Progress
 from onefold.mysql.binlog.events import LogPosition, RowsChanged, Statement
 from onefold.mysql.connection import connect, query
-from onefold.mysql.ddl.effects import Effect, effects
+from onefold.mysql.ddl.effects import TableEffect, effects
 from onefold.mysql.table_filter import TableFilter
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, n INT)"
@@ -114,7 +114,7 @@ def test_a_change_without_rows_in_the_log_is_seen(source: SourceDatabase, some: 
 def test_a_name_without_quotes_has_any_character_beyond_ascii(source: SourceDatabase, table: str) -> None:
     source.run(f"CREATE TABLE {table} (id INT PRIMARY KEY)", f"ALTER TABLE {table} ADD d INT NOT NULL DEFAULT 5")
     altered = [event for event in source.log() if isinstance(event, Statement)][-1]
-    assert Effect("rows", source.name, table) in effects(altered.text, altered.database, altered.grammar)
+    assert TableEffect("rows", source.name, table) in effects(altered.text, altered.database, altered.grammar)
 
 
 @on(MariaDb, MySql)

@@ -14,9 +14,9 @@ from support.rest import PROJECT
 from support.views import build, version
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.changes.entry import SettingChange
 from onefold.refresh.display import plan_as_dict, reasons, show_plan, text_difference, view_as_dict
 from onefold.refresh.plan import ViewPlan
-from onefold.refresh.stored_settings import SettingChange
 from onefold.refresh.write import plan_refresh
 from onefold.settings.environment import Settings
 from onefold.views.unified_kind import UnifiedKind

@@ -11,6 +11,7 @@ from refresh.test_display import shown
 from rich.console import Console
 from support.views import build, version
 
+from onefold.changes.entry import SettingChange
 from onefold.core.versioned_names import SkippedTable
 from onefold.refresh.display import (
     show_casts,
@@ -20,7 +21,6 @@ from onefold.refresh.display import (
     show_rows,
     show_settings,
 )
-from onefold.refresh.stored_settings import SettingChange
 from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.types import STRING, Scalar
 from onefold.schema.versions import Cast

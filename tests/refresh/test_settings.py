@@ -14,17 +14,12 @@ from support.refresh_shop import BASE, GET, PATCH, PLAIN, QUERY, VIEW, annotate,
 from support.views import ARTICLE, build
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
+from onefold.changes.entry import SettingChange
 from onefold.core.errors import LimitExceeded, SettingsChanged
 from onefold.core.versioned_names import VersionedNames
 from onefold.messages.table_created import table_message
 from onefold.refresh.plan import ViewPlan
-from onefold.refresh.stored_settings import (
-    SettingChange,
-    read_settings_comment,
-    setting_changes,
-    settings_comment,
-    view_settings,
-)
+from onefold.refresh.stored_settings import read_settings_comment, setting_changes, settings_comment, view_settings
 from onefold.refresh.tables_read import covered_versions
 from onefold.refresh.write import plan_refresh
 from onefold.schema.table_rules import TableRules

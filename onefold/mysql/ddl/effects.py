@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations, product
 
-from onefold.mysql.ddl.statements import Effect, statement_effects
+from onefold.mysql.ddl.statements import TableEffect, statement_effects
 from onefold.mysql.ddl.tokens import ANSI_QUOTES, NO_BACKSLASH_ESCAPES, PLAIN, Grammar, Word, conditional_marks, words
 from onefold.mysql.ddl.word_sequence import TableRef
 
-__all__ = ["Effect", "all_effects", "effects"]
+__all__ = ["TableEffect", "all_effects", "effects"]
 
 _MAX_CHARACTERS = 1_000_000
 """The part of a statement that is read: as a rule only values follow."""
@@ -26,7 +26,7 @@ _WIDE_BLANK = re.compile(r"[^\S \t\n\v\f\r]")
 _OWN_MODE = re.compile(r"\bstatement\b.*\bsql_mode\b", re.IGNORECASE | re.DOTALL)
 
 
-def effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[Effect, ...]:
+def effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[TableEffect, ...]:
     """Return the effects of a statement on stored rows.
 
     The result is empty only for a statement that is proven to leave stored rows alone: `ADD COLUMN` of a column that may be
@@ -41,14 +41,14 @@ def effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[Effect,
 
     Examples:
         >>> effects("TRUNCATE orders", "shop")
-        (Effect(kind='truncated', database='shop', table='orders', alterations=(), new_name=None, is_replaced=False),)
+        (TableEffect(kind='truncated', database='shop', table='orders', alterations=(), new_name=None, is_replaced=False),)
         >>> effects("ALTER TABLE orders ADD COLUMN note TEXT", "shop")
         ()
     """
     return tuple(one for one in all_effects(text, database, grammar) if one.kind != "structure")
 
 
-def all_effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[Effect, ...]:
+def all_effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[TableEffect, ...]:
     """Return the effects of a statement, including an `ALTER TABLE` that leaves stored rows alone (`structure`).
 
     Args:
@@ -58,7 +58,7 @@ def all_effects(text: str, database: str, grammar: Grammar = PLAIN) -> tuple[Eff
     """
     every = list(readings(text, grammar))
     if not every:
-        return (Effect("rows", ""),)
+        return (TableEffect("rows", ""),)
     found = [effect for reading in every for effect in statement_effects(reading, database)]
     return tuple(dict.fromkeys(_lower(one) if grammar.lower_names else one for one in found))
 
@@ -95,7 +95,7 @@ def _grammars(text: str, grammar: Grammar) -> Iterable[Grammar]:
     return [Grammar(mode, grammar.lower_names) for mode in modes]
 
 
-def _lower(effect: Effect) -> Effect:
+def _lower(effect: TableEffect) -> TableEffect:
     new = effect.new_name and lower_table(effect.new_name)
     return replace(effect, database=effect.database.lower(), table=effect.table and effect.table.lower(), new_name=new)
 

@@ -14,11 +14,11 @@ from onefold.mysql.ddl.alterations import Alteration, ColumnAdded, IndexAltered
 from onefold.mysql.ddl.tokens import Word
 from onefold.mysql.ddl.word_sequence import TableRef, index_behind, key_at, rename_pairs, skip, table_name, table_names
 
-EffectKind = Literal["rows", "truncated", "dropped", "created", "renamed", "replaced", "structure", "altered"]
+TableEffectKind = Literal["rows", "truncated", "dropped", "created", "renamed", "replaced", "structure", "altered"]
 
 
 @dataclass(frozen=True)
-class Effect:
+class TableEffect:
     """What happened to a table.
 
     Its rows changed (`rows`), it was emptied, it is gone, it is new, it has another name from now on (`renamed`), another
@@ -27,7 +27,7 @@ class Effect:
     tables of any database.
     """
 
-    kind: EffectKind
+    kind: TableEffectKind
     database: str
     table: str | None = None
     alterations: tuple[Alteration, ...] = ()
@@ -38,7 +38,7 @@ class Effect:
     """Whether another table has taken the former name in the same statement, of `renamed`."""
 
 
-Effects = Iterator[Effect]
+Effects = Iterator[TableEffect]
 
 # Statements no form of which changes a stored row of a table. MariaDB logs `# Dum` in place of an event without effect.
 _HARMLESS = frozenset({
@@ -79,19 +79,19 @@ def _is_harmless(words: Sequence[Word]) -> bool:
     return first in _HARMLESS
 
 
-def _on_tables(kind: EffectKind, names: Sequence[TableRef], database: str) -> Effects:
+def _on_tables(kind: TableEffectKind, names: Sequence[TableRef], database: str) -> Effects:
     """Yield an effect on each table. Without a table, any table of the database may have changed."""
     if not names:
-        yield Effect("rows", database)
+        yield TableEffect("rows", database)
     for of, table in names:
-        yield Effect(kind, of, table)
+        yield TableEffect(kind, of, table)
 
 
 def _on_any_table(words: Sequence[Word], at: int, name: TableRef | None, database: str) -> Effects:
     """Yield the effects of a statement on several tables: all of the session's database, and of databases before a dot."""
     qualifiers = {words[index].text for index in range(at, len(words) - 1) if words[index + 1].key == "."}
     for of in dict.fromkeys([database, *([name[0]] if name else []), *sorted(qualifiers)]):
-        yield Effect("rows", of)
+        yield TableEffect("rows", of)
 
 
 def _is_object(words: Sequence[Word], at: int, kinds: frozenset[str]) -> bool:
@@ -113,7 +113,7 @@ def _set(words: Sequence[Word], database: str) -> Effects:
     if key_at(words, 1) == "STATEMENT":
         for effect in statement_effects(words[index_behind(words, "FOR") :] or words[1:], database):
             # The statement may set the mode in which values that do not fit are errors.
-            yield Effect("rows", effect.database, effect.table) if effect.kind == "altered" else effect
+            yield TableEffect("rows", effect.database, effect.table) if effect.kind == "altered" else effect
     elif any(word.key == "(" for word in words):
         yield from _on_any_table(words, 0, None, database)
 
@@ -129,33 +129,33 @@ def _analyze(words: Sequence[Word], database: str) -> Effects:
 def _alter(words: Sequence[Word], database: str) -> Effects:
     name, rest = altered_table(words, database)
     if name is None and rest:
-        yield Effect("rows", database)
+        yield TableEffect("rows", database)
     elif name is None:
         # MariaDB's ALTER DATABASE ... UPGRADE DATA DIRECTORY NAME renames the database.
         if not _is_object(words, 1, _OTHER_OBJECTS) or any(word.key == "UPGRADE" for word in words):
-            yield Effect("rows", "")
+            yield TableEffect("rows", "")
     else:
         yield from _altered_table(name, words, rest, database)
 
 
 def _altered_table(name: TableRef, words: Sequence[Word], rest: Sequence[Word], database: str) -> Effects:
     for of, table in exchanged(rest):
-        yield Effect("rows", of or database, table)
+        yield TableEffect("rows", of or database, table)
     if new := new_name(rest):
         target = (new[0] or name[0], new[1])
-        yield Effect("renamed", *name, new_name=target)
-        yield Effect("replaced", *target)
+        yield TableEffect("renamed", *name, new_name=target)
+        yield TableEffect("replaced", *target)
     else:
         ignores = any(word.key == "IGNORE" for word in words[: len(words) - len(rest)])
         yield _altered(name, alterations(rest), ignores)
 
 
-def _altered(name: TableRef, found: tuple[Alteration, ...] | None, ignores: bool) -> Effect:
+def _altered(name: TableRef, found: tuple[Alteration, ...] | None, ignores: bool) -> TableEffect:
     """Return the effect of ALTER TABLE. MariaDB's ALTER IGNORE cuts off values, and drops rows with equal unique keys."""
     is_harmless = found is not None and all(isinstance(one, ColumnAdded) for one in found)
     if found is None or (ignores and not is_harmless):
-        return Effect("rows", *name)
-    return Effect("structure" if is_harmless else "altered", *name, alterations=found)
+        return TableEffect("rows", *name)
+    return TableEffect("structure" if is_harmless else "altered", *name, alterations=found)
 
 
 def _create(words: Sequence[Word], database: str) -> Effects:
@@ -165,7 +165,7 @@ def _create(words: Sequence[Word], database: str) -> Effects:
     if kind == "UNIQUE":  # an index that may become the key of the rows
         yield from _on_index(words, database)
     elif kind in ("DATABASE", "SCHEMA") and replaces:
-        yield Effect("dropped", words[at + 1].text if len(words) > at + 1 else "")
+        yield TableEffect("dropped", words[at + 1].text if len(words) > at + 1 else "")
     elif kind == "TABLE":
         name, at = table_name(words, skip(words, at + 1, "IF", "NOT", "EXISTS"), database)
         rows = replaces or _is_filled(words[at:])
@@ -190,7 +190,7 @@ def _drop(words: Sequence[Word], database: str) -> Effects:
     if kind in ("TABLE", "TABLES"):
         yield from _on_tables("dropped", table_names(words, at, database)[0], database)
     elif kind in ("DATABASE", "SCHEMA"):
-        yield Effect("dropped", words[at].text if at < len(words) else "")
+        yield TableEffect("dropped", words[at].text if at < len(words) else "")
     elif kind == "INDEX":  # it may have been the key of the rows
         primary = at < len(words) and words[at].text.upper() == "PRIMARY"
         yield from _on_tables("rows", _indexed(words, database), database) if primary else _on_index(words, database)
@@ -206,9 +206,9 @@ def _on_index(words: Sequence[Word], database: str) -> Effects:
     """Yield the effect of CREATE UNIQUE INDEX or DROP INDEX."""
     names = _indexed(words, database)
     if not names:
-        yield Effect("rows", database)
+        yield TableEffect("rows", database)
     for name in names:
-        yield Effect("altered", *name, alterations=(IndexAltered(),))
+        yield TableEffect("altered", *name, alterations=(IndexAltered(),))
 
 
 def _rename(words: Sequence[Word], database: str) -> Effects:
@@ -219,14 +219,14 @@ def _rename(words: Sequence[Word], database: str) -> Effects:
         return
     pairs = rename_pairs(words, skip(words, 2, "IF", "EXISTS"), database)
     if pairs is None:
-        yield Effect("rows", database)
+        yield TableEffect("rows", database)
         return
     targets = {new for _, new in pairs}
     for old, new in pairs:
         # `t TO _t_old, _t_new TO t` leaves a table of the name.
-        yield Effect("renamed", *old, new_name=new, is_replaced=old in targets)
+        yield TableEffect("renamed", *old, new_name=new, is_replaced=old in targets)
     for _, new in pairs:
-        yield Effect("replaced", *new)
+        yield TableEffect("replaced", *new)
 
 
 def _truncate(words: Sequence[Word], database: str) -> Effects:
@@ -244,7 +244,7 @@ def _update(words: Sequence[Word], database: str) -> Effects:
     """Read UPDATE of one table. In an UPDATE of several tables, any of them may have changed."""
     name, at = table_name(words, skip(words, 1, "LOW_PRIORITY", "IGNORE"), database)
     if name and key_at(words, at) == "SET":
-        yield Effect("rows", *name)
+        yield TableEffect("rows", *name)
     else:
         yield from _on_any_table(words, at, name, database)
 
@@ -254,7 +254,7 @@ def _delete(words: Sequence[Word], database: str) -> Effects:
     if key_at(words, at) == "FROM":
         name, behind = table_name(words, at + 1, database)
         if name and key_at(words, behind) in ("", "WHERE", "ORDER", "LIMIT", "RETURNING"):
-            yield Effect("rows", *name)
+            yield TableEffect("rows", *name)
             return
     yield from _on_any_table(words, at, None, database)
 

@@ -1,0 +1,41 @@
+"""Identifiers of the ledger's entries: digests of what changed, so that a message that comes twice names one change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from onefold.core.names import TableId
+
+
+def version_change_id(base: TableId, version_before: str, version_after: str, tenant: str = "") -> str:
+    """Return the identifier of the change from one version of a table to the next: 32 hexadecimal digits.
+
+    Args:
+        base: the base name of the versioned tables, with project and dataset.
+        version_before: the version before the change; empty for the first version of a table.
+        version_after: the version after the change.
+        tenant: the database whose table changed; empty for the change itself, which all tenants share.
+
+    Examples:
+        >>> shop = TableId("p", "shop", "customer")
+        >>> len(version_change_id(shop, "abc", "def"))
+        32
+        >>> version_change_id(shop, "abc", "def") == version_change_id(shop, "abc", "def", "shop_1")
+        False
+    """
+    return digest("version", str(base.project or ""), base.dataset or "", base.table, version_before, version_after, tenant)
+
+
+def digest(kind: str, *parts: str) -> str:
+    """Return 32 hexadecimal digits for some texts: equal for equal texts only.
+
+    Args:
+        kind: the kind of the entry, so that entries of two kinds never have one identifier.
+        parts: what the entry is about.
+
+    Examples:
+        >>> digest("view", "ab", "c") == digest("view", "a", "bc")
+        False
+    """
+    return hashlib.sha256(json.dumps([kind, *parts]).encode()).hexdigest()[:32]
