@@ -106,6 +106,7 @@ EXAMPLES = {
     "schema import": (
         "onefold schema import iglu-central --registry gs://b/registry",
         "onefold schema import https://example.com/api --vendor com.acme --dry-run",
+        "onefold schema import http://iglucentral.com --registry gs://b/registry --uris used.txt",
     ),
     "schema adopt": (
         "onefold schema adopt com.acme/click/jsonschema/1 --table events.click",

@@ -122,12 +122,13 @@ def warn_of_unusable(source: SchemaSource | Registry) -> None:
         say("yellow", f"Warning: {name} cannot be used, and is left out: {reason}")
 
 
-def open_published(context: click.Context, address: str) -> tuple[SchemaSource, Listing]:
+def open_published(context: click.Context, address: str, named: Listing | None = None) -> tuple[SchemaSource, Listing]:
     """Return a registry of others, and what it lists, in its order of addition as far as that is known.
 
     Args:
         context: holds the path of `--config`.
         address: as of the option `--registry`.
+        named: the schemas that are read of it; None for all that it lists.
 
     Raises:
         InvalidInput: the registry cannot be listed, or the address is the file of several registries.
@@ -143,7 +144,10 @@ def open_published(context: click.Context, address: str) -> tuple[SchemaSource, 
         raise InvalidInput(f"{address} names several registries: import each of them by its address")
     source = open_source(address, objects_at(address, _api_key(context, read_settings(context))))
     files = listed_files_at(address) if isinstance(source, StaticSource) else None
-    return source, list_tree(address, files) if files else list_source(source)
+    if named and isinstance(source, StaticSource) and not files:
+        return source, named
+    listing = list_tree(address, files) if files else list_source(source)
+    return source, listing.of_named(named) if named else listing
 
 
 def _api_key(context: click.Context, settings: Settings) -> str | None:

@@ -13,6 +13,7 @@ from support.cli import Run
 from support.fake_gcs import ObjectStore
 from support.registries import document, folder_store, schema
 from support.rest import HttpRequest, serving
+from support.web_registry import web_registry
 
 KEYS = [f"com.acme/ad_click/jsonschema/{version}" for version in ("1-0-0", "1-0-1", "1-1-0")]
 TWICE = json.dumps(document(name="twice"))[:-1] + ', "type": "object"}'
@@ -155,3 +156,53 @@ def test_static_files_that_nobody_lists_are_an_error(run: Run, tmp_path: Path) -
     with serving(lambda _: (404, {})) as address:
         refused = run("schema", "import", address, "--registry", tmp_path / "registry")
     assert (refused.code, "without an index schemas cannot be listed" in refused.err) == (1, True)
+
+
+URIS = """# what our events name
+iglu:com.acme/ad_click/jsonschema/1-1-0   # the newest
+iglu:com.acme/ad_click/jsonschema/1-0-1
+
+iglu:com.acme/ad_click/jsonschema/1-0-0
+iglu:com.acme/ad_click/jsonschema/1-0-0
+iglu:com.acme/gone/jsonschema/1-0-0
+com.acme/ad_click
+"""
+VERSIONS = tuple(schema(version) for version in ("1-0-0", "1-0-1", "1-1-0"))
+MISSING = "Warning: left out iglu:com.acme/gone/jsonschema/1-0-0: the registry does not have it"
+
+
+@pytest.mark.parametrize("is_piped", [True, False])
+def test_static_files_that_nobody_lists_are_asked_for_the_uris_of_a_file(run: Run, tmp_path: Path, is_piped: bool) -> None:
+    (tmp_path / "uris.txt").write_text(URIS)
+    named, stdin = ("-", URIS) if is_piped else (tmp_path / "uris.txt", "")
+    with web_registry(*VERSIONS, schema(name="never")) as web:
+        done = run("schema", "import", web.address, "--registry", tmp_path / "mine", "--uris", named, stdin=stdin)
+        assert not web.asked_for(schema(name="never").key)
+    assert (done.code, done.out.splitlines()[-1][:50]) == (2, "3 schemas added, 0 unchanged, 2 left out; 0 claim ")
+    assert MISSING in done.err
+    assert "Warning: left out line 8, 'com.acme/ad_click': " in done.err
+    index = json.loads((tmp_path / "mine" / "schemas" / "index.json").read_text())
+    assert [one["schema"] for one in index["schemas"]] == [one.key.uri for one in VERSIONS]
+    assert [one["order"] for one in index["schemas"]] == ["version"] * 3
+
+
+def test_uris_take_a_part_of_a_source_that_has_an_order_and_keep_it(run: Run, tmp_path: Path) -> None:
+    for one in (VERSIONS[0], VERSIONS[2], VERSIONS[1], schema(name="other")):
+        folder_store(tmp_path / "source").add(one)
+    (tmp_path / "uris.txt").write_text(URIS)
+    words = ("schema", "import", tmp_path / "source", "--registry", tmp_path / "mine", "--uris", tmp_path / "uris.txt")
+    done = run(*words, "--json")
+    assert [one["schema"][-5:] for one in done.results if one["outcome"] == "added"] == ["1-0-0", "1-1-0", "1-0-1"]
+    assert {one["order"] for one in done.results if one["outcome"] == "added"} == {"addition"}
+    assert [one["schema"] for one in done.results if one["outcome"] == "left out"] == [
+        "line 8, 'com.acme/ad_click'", "iglu:com.acme/gone/jsonschema/1-0-0",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "told"), [(b"# nothing\n", "got none"), (b"\xff\xfe", "expected text in UTF-8")])
+def test_a_file_without_uris_is_an_error(run: Run, tmp_path: Path, content: bytes, told: str) -> None:
+    (tmp_path / "uris.txt").write_bytes(content)
+    folder_store(tmp_path / "source").add(VERSIONS[0])
+    words = ("schema", "import", tmp_path / "source", "--registry", tmp_path / "mine", "--uris", tmp_path / "uris.txt")
+    refused = run(*words)
+    assert (refused.code, "--uris: " in refused.err, told in refused.err) == (1, True, True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, Rejected
-from onefold.core.text import shown_list
+from onefold.core.text import shortened, shown_list
 from onefold.events.registry.index import INDEX_PATH
 from onefold.events.registry.json_schema import FORMAT, JsonSchema, other_format
 from onefold.events.registry.lookup import find_each
@@ -14,6 +14,8 @@ from onefold.events.registry.reader import SchemaReader
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.registry.sources import SchemaSource, StaticSource
 from onefold.ports.objects import ListedFiles
+
+NOT_THERE = "the registry does not have it: correct its URI, or restore it there"
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,44 @@ class Listing:
             raise NotFound(f"the registry has no schemas of {shown_list(missing)}: it has {shown_list(sorted(known))}")
         others = {path: why for path, why in (self.others or {}).items() if path.split("/")[0] in vendors}
         return Listing(tuple(key for key in self.keys if key.vendor in vendors), self.by_version, others)
+
+    def of_named(self, named: Listing) -> Listing:
+        """Return the part that a list of URIs names, in the order of the registry; what the registry has not is named."""
+        wanted = set(named.keys)
+        unknown = {key.uri: NOT_THERE for key in named.keys if key not in set(self.keys)}
+        return Listing(
+            tuple(key for key in self.keys if key in wanted), self.by_version & wanted, {**(named.others or {}), **unknown}
+        )
+
+
+def parse_uris(text: str) -> Listing:
+    r"""Return the schemas that a list of URIs names, by model, revision and addition: the list tells no order of addition.
+
+    A line that is not a URI is named, and stops nothing else.
+
+    Args:
+        text: one URI a line, `iglu:com.acme/ad_click/jsonschema/1-0-0`; what follows a `#` is a comment.
+
+    Raises:
+        InvalidInput: there is no URI in it.
+
+    Examples:
+        >>> found = parse_uris("# clicks\niglu:a/b/jsonschema/1-1-0\niglu:a/b/jsonschema/1-0-2\nclick")
+        >>> [key.uri for key in found.keys], list(found.others)
+        (['iglu:a/b/jsonschema/1-0-2', 'iglu:a/b/jsonschema/1-1-0'], ["line 4, 'click'"])
+    """
+    keys: set[SchemaKey] = set()
+    others: dict[str, str] = {}
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+        if not (uri := line.partition("#")[0].strip()):
+            continue
+        try:
+            keys.add(SchemaKey.parse(uri))
+        except InvalidName as error:
+            others[f"line {number}, {shortened(uri)}"] = shown_list(error.problems, joint="; ")
+    if not keys and not others:
+        raise InvalidInput("expected URIs of schemas, one a line, as iglu:com.acme/ad_click/jsonschema/1-0-0; got none")
+    return Listing(tuple(sorted(keys)), frozenset(keys), others)
 
 
 def list_source(source: SchemaSource) -> Listing:
@@ -138,6 +178,6 @@ def _reader(source: SchemaSource) -> Callable[[SchemaKey], JsonSchema | str]:
             found = source.find_in(index, key) if index and isinstance(source, SchemaReader) else source.find(key)
         except (InvalidInput, Rejected) as error:
             return str(error).replace("\n", "; ")
-        return found or "the registry lists it, and does not have it: restore it there"
+        return found or NOT_THERE
 
     return read
