@@ -465,9 +465,18 @@ variable "shreds" {
     condition = alltrue([
       for shred in values(var.shreds) : (shred.registry == null || length(shred.registries) == 0) && alltrue([
         for place in shred.registries : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*/?$", place)) && !strcontains(place, "..")
-      ]) && length(distinct(shred.registries)) == length(shred.registries)
+      ])
     ])
-    error_message = "shreds: registries must be folders such as gs://bucket/folder, each once, without `..`; registry must not be given besides."
+    error_message = "shreds: registries must be folders such as gs://bucket/folder, without `..`; registry must not be given besides."
+  }
+  # What a job refuses at its start: one address with and without a slash is twice the same.
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : length(distinct([for place in shred.registries : trimsuffix(place, "/")])) == length(shred.registries)])
+    error_message = "shreds: registries must be named once each, with or without a slash at the end."
+  }
+  validation {
+    condition     = alltrue([for shred in values(var.shreds) : length(shred.registries) < 2 || !anytrue([for place in shred.registries : endswith(trimsuffix(place, "/"), ".json")])])
+    error_message = "shreds: registries must be either folders or one resolver's file, which is the whole list: name the others in the file."
   }
   validation {
     condition     = alltrue([for shred in values(var.shreds) : can(regex(local.cron, shred.schedule))])

@@ -1,7 +1,7 @@
 # Loads without a person: names, policies and the call that starts a job, as values. Nothing of it exists without `shred`.
 locals {
   automatic = var.shred == null ? 0 : 1
-  shred     = coalesce(var.shred, { events = [], registries = [], input = "", format = "", unknown = "", bad_percent = 0, duplicates_window = 0, schedule = "", minutes = 0, vcpus = 0, event_seconds = null })
+  shred     = coalesce(var.shred, { events = [], registries = [], resolver_buckets = [], input = "", format = "", unknown = "", bad_percent = 0, duplicates_window = 0, schedule = "", minutes = 0, vcpus = 0, event_seconds = null })
 
   names = {
     shredder  = "onefold-shredder"
@@ -31,7 +31,7 @@ locals {
   events = [for place in local.shred.events : trimprefix(trimsuffix(replace(place, "//[^/]*[*?].*$/", ""), "/"), "s3://")]
   places = distinct(concat(
     local.events,
-    [for place in concat(local.shred.registries, [local.code]) : trimprefix(trimsuffix(place, "/"), "s3://") if startswith(place, "s3://")],
+    [for place in concat(local.shred.registries, local.shred.resolver_buckets, [local.code]) : trimprefix(trimsuffix(place, "/"), "s3://") if startswith(place, "s3://")],
   ))
   read = [
     for place in local.places : {

@@ -107,8 +107,10 @@ variable "schema" {
 variable "shred" {
   description = "What the shredder reads on a schedule, and the registries of its schemas in their order; by default nothing runs by itself."
   type = object({
-    events            = list(string)
-    registries        = list(string)
+    events     = list(string)
+    registries = list(string)
+    # The buckets that a resolver's file names: the plan cannot read the file, and the job needs the right to read them.
+    resolver_buckets  = optional(list(string), [])
     input             = optional(string, "enriched-tsv")
     format            = optional(string, "csv")
     unknown           = optional(string, "bad_event")
@@ -130,6 +132,19 @@ variable "shred" {
     condition     = var.shred == null || try(length(var.shred.registries) > 0 && alltrue([for place in var.shred.registries : can(regex("^(s3://[a-z0-9][a-z0-9.-]+|https?://\\S+)", place))]), false)
     error_message = "shred.registries must name buckets, such as s3://acme-registry, https://HOST/PATH, or a resolver's file in a bucket."
   }
+  # What the job refuses at its start: one address with and without a slash is twice the same.
+  validation {
+    condition     = var.shred == null || try(length(distinct([for place in var.shred.registries : replace(place, "/\\/+$/", "")])) == length(var.shred.registries), false)
+    error_message = "shred.registries must be named once each, with or without a slash at the end."
+  }
+  validation {
+    condition     = try(length(var.shred.registries) < 2, true) || !anytrue([for place in try(var.shred.registries, []) : endswith(trimsuffix(place, "/"), ".json")])
+    error_message = "shred.registries must be either registries or one resolver's file, which is the whole list: name the others in the file."
+  }
+  validation {
+    condition     = alltrue([for place in try(var.shred.resolver_buckets, []) : can(regex("^s3://[a-z0-9][a-z0-9.-]+(/[^\\s*?]+)?$", place))]) && (length(try(var.shred.resolver_buckets, [])) == 0 || anytrue([for place in try(var.shred.registries, []) : endswith(trimsuffix(place, "/"), ".json")]))
+    error_message = "shred.resolver_buckets must be the buckets or folders, such as s3://acme-registry, that the resolver's file of shred.registries names."
+  }
   validation {
     condition     = var.shred == null || contains(["self-describing", "enriched-tsv", "enriched-json"], try(var.shred.input, ""))
     error_message = "shred.input must be self-describing, enriched-tsv or enriched-json."
@@ -149,6 +164,11 @@ variable "shred" {
   validation {
     condition     = var.shred == null || contains(range(366), try(var.shred.duplicates_window, -1))
     error_message = "shred.duplicates_window must be a whole number from 0 to 365."
+  }
+  # Events are compared with the files of the runs of the window, which have to be there.
+  validation {
+    condition     = var.days == 0 || var.days >= try(var.shred.duplicates_window, 0)
+    error_message = "shred.duplicates_window must be at most `days`, after which the files of the runs are deleted: raise days, or choose a shorter window."
   }
   validation {
     condition     = var.shred == null || can(regex("^(rate|cron)\\(.+\\)$", try(var.shred.schedule, "")))

@@ -630,6 +630,39 @@ run "a_shred_that_names_a_registry_twice" {
   expect_failures = [var.shreds]
 }
 
+run "a_shred_that_names_a_registry_with_and_without_a_slash" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registries = ["gs://schemas", "gs://schemas/"] } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_with_a_resolvers_file_beside_a_folder" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registries = ["gs://schemas", "gs://pipeline/resolver.json"] } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
+run "a_shred_with_two_resolvers_files" {
+  command = plan
+
+  variables {
+    datasets = ["shop"]
+    shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registries = ["gs://pipeline/a.json", "gs://pipeline/b.json"] } }
+  }
+
+  expect_failures = [var.shreds]
+}
+
 run "a_registry_of_another_warehouse_and_too_deep_a_folder_of_batches" {
   command = plan
 

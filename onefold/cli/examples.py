@@ -105,8 +105,7 @@ EXAMPLES = {
     "schema export": ("onefold schema export --into backup", "onefold schema export com.acme --into backup"),
     "schema import": (
         "onefold schema import iglu-central --registry gs://b/registry",
-        "onefold schema import https://example.com/api --vendor com.acme --dry-run",
-        "onefold schema import http://iglucentral.com --registry gs://b/registry --uris used.txt",
+        "onefold schema import http://iglucentral.com --uris used.txt --dry-run",
     ),
     "schema adopt": (
         "onefold schema adopt com.acme/click/jsonschema/1 --table events.click",

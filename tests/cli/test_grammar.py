@@ -261,7 +261,7 @@ TWO_MEANINGS = {
 @pytest.mark.parametrize("name", LEAVES)
 def test_every_command_has_two_examples_that_are_parsed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for file in ("click.json", "schemas", "a.csv", "b.csv", "truth.jsonl", "p"):
+    for file in ("click.json", "schemas", "a.csv", "b.csv", "truth.jsonl", "p", "used.txt"):
         Path(file).write_text("")
     Path("work").mkdir()
     first, second = EXAMPLES[name]

@@ -182,7 +182,7 @@ def test_static_files_that_nobody_lists_are_asked_for_the_uris_of_a_file(run: Ru
     assert MISSING in done.err
     assert "Warning: left out line 8, 'com.acme/ad_click': " in done.err
     index = json.loads((tmp_path / "mine" / "schemas" / "index.json").read_text())
-    assert [one["schema"] for one in index["schemas"]] == [one.key.uri for one in VERSIONS]
+    assert [one["key"] for one in index["schemas"]] == [one.key.path for one in VERSIONS]
     assert [one["order"] for one in index["schemas"]] == ["version"] * 3
 
 

@@ -16,6 +16,7 @@ from onefold.batches.allow_list import AllowList
 from onefold.batches.batch import plan_batch
 from onefold.batches.request import parse_batch_request
 from onefold.batches.shred_arguments import ShredArguments
+from onefold.events.registry.resolver import is_resolver, listed
 from onefold.settings.batches import batch_problems, read_batch_settings
 
 BATCH = "serviceAccount:onefold-batch@my-project.iam.gserviceaccount.com"
@@ -46,6 +47,7 @@ def test_batches_read_events_and_schemas_and_write_runs(shreds_plan: Plan) -> No
         ("central", "", READ, BATCH),
         ("pipeline", "Objects of gs://pipeline/resolver.json", READ, BATCH),
         ("shredded", "Objects of gs://shredded/more", WRITE, BATCH),
+        ("shredded", "Objects of gs://shredded/list", WRITE, BATCH),
         ("shredded", "Objects of gs://shredded/web", WRITE, BATCH),
         ("shredded", "Objects of gs://shredded/app", WRITE, BATCH),
     }
@@ -79,8 +81,10 @@ def test_a_batch_writes_runs_below_its_outputs_and_nowhere_else(shreds_plan: Pla
 def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) -> None:
     found = shreds_plan.scheduled("shred")
     requests = {name: parse_batch_request(base64.b64decode(job["pubsub_target"][0]["data"])) for name, job in found.items()}
-    web, app, more = (ShredArguments.parse(requests[name].words) for name in ("web", "app", "more"))
-    assert more.registry == ("gs://schemas/own", "gs://central", "gs://pipeline/resolver.json")
+    web, app, more, one = (ShredArguments.parse(requests[name].words) for name in ("web", "app", "more", "list"))
+    assert (more.registry, one.registry) == (("gs://schemas/own", "gs://central"), ("gs://pipeline/resolver.json",))
+    assert all(listed(arguments.registry).registries for arguments in (web, app, more))  # the job takes what the plan takes
+    assert is_resolver(one.registry[0])
     assert (web.events, web.registry) == (
         ("gs://lake/good/2026-*/*.gz", "gs://lake/recovered/"),
         ("gs://my-project-onefold-registry",),
@@ -98,6 +102,7 @@ def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) ->
         "web": "5 * * * *",
         "app": "*/30 * * * *",
         "more": "5 * * * *",
+        "list": "5 * * * *",
     }
     variables = shreds_plan.of("google_cloudfunctions2_function")
     environment = variables['function["launch_batch"]']["service_config"][0]["environment_variables"]
