@@ -143,19 +143,6 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
         shred = f'{{ events = ["{events}"], registries = ["s3://acme-registry"], event_seconds = 60 }}'
         said = run(values, "plan", "-input=false", "-no-color", **{**GIVEN, "shred": shred}).stderr
         assert "shred.event_seconds must go with events outside of the runs" in said
-    for name, shred, told in (
-        ("0", 'registries = ["s3://a-b", "s3://a-b/"]', "shred.registries must be named once each"),
-        ("0", 'registries = ["s3://a-b", "s3://a-b/r.json"]', "shred.registries must be either registries or one"),
-        ("0", 'registries = ["s3://a-b/q.json", "s3://a-b/r.json"]', "shred.registries must be either registries or one"),
-        ("0", 'registries = ["s3://a-b"], resolver_buckets = ["s3://a-c"]', "shred.resolver_buckets must be"),
-        ("0", 'registries = ["s3://a-b/r.json"], resolver_buckets = ["a-c"]', "shred.resolver_buckets must be"),
-        ("6", 'registries = ["s3://a-b"], duplicates_window = 7', "shred.duplicates_window must be at most `days`"),
-        ("7", 'registries = ["s3://a-b/r.json"], resolver_buckets = ["s3://a-c"], duplicates_window = 7', None),
-    ):
-        given = {**GIVEN, "days": name, "shred": f'{{ events = ["s3://acme/good"], {shred} }}'}
-        said = run(values, "plan", "-input=false", "-no-color", **given)
-        assert bool(said.returncode) is bool(told), said.stderr
-        assert (told or "") in " ".join(said.stderr.replace("│", " ").split()), said.stderr
     accepted = run(values, "plan", "-input=false", "-no-color", **GIVEN)
     assert not accepted.returncode, accepted.stderr
 

@@ -267,29 +267,3 @@ def test_the_number_of_each_resource_follows_from_the_variables(values: Path, sh
     counts = value(values, f"{{ {given} }}", shred=shred, alert_email="data@acme.com", budget="300")
     assert counts.keys() == found.keys()
     assert (min(counts.values()), max(counts.values()) > 1) == (made, made == 1), counts
-
-
-def test_the_job_reads_the_buckets_that_a_resolvers_file_names(values: Path) -> None:
-    shred = (
-        '{ events = ["s3://acme-collector/good"], registries = ["s3://acme-pipeline/resolver.json"], '
-        'resolver_buckets = ["s3://acme-iglu", "s3://acme-more/central/"] }'
-    )
-    reads = [one for one in policies(values, shred=shred)["job"] if one["Action"] in ("s3:GetObject", "s3:ListBucket")]
-    assert reads == [
-        listed("acme-collector", "good", "good/*"),
-        listed("acme-pipeline", "resolver.json", "resolver.json/*"),
-        listed("acme-iglu", "*"),
-        listed("acme-more", "central", "central/*"),
-        listed(BUCKET, "code", "code/*"),
-        allow(
-            "s3:GetObject",
-            [
-                *(f"arn:aws:s3:::acme-collector/good{end}" for end in ("", "/*")),
-                *(f"arn:aws:s3:::acme-pipeline/resolver.json{end}" for end in ("", "/*")),
-                "arn:aws:s3:::acme-iglu/*",
-                *(f"arn:aws:s3:::acme-more/central{end}" for end in ("", "/*")),
-                *(f"arn:aws:s3:::{BUCKET}/code{end}" for end in ("", "/*")),
-            ],
-            "ReadInputs",
-        ),
-    ]
