@@ -1,0 +1,122 @@
+"""Entries of the ledger from the versions of a table: a pure function, so that each message gives the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from onefold.changes.effects import ReadView, Shown, effects_of
+from onefold.changes.entry import Entry, Origin
+from onefold.changes.ids import version_change_id
+from onefold.core.names import TableId
+from onefold.schema.diff import compare
+from onefold.schema.versions import Version
+
+
+@dataclass(frozen=True)
+class ToldChange:
+    """What a message tells of a new version.
+
+    Attributes:
+        origin: who tells it.
+        tenant: the database whose table changed; empty where that is unknown.
+        statement: the statement of the source, with `?` in the place of each literal.
+        changed_at: the time of the change at the source.
+        version_before: the version of that table before; empty where it is the one before in the warehouse.
+    """
+
+    origin: Origin
+    tenant: str = ""
+    statement: str = ""
+    changed_at: datetime | None = None
+    version_before: str = ""
+
+
+def version_entries(
+    base: TableId,
+    versions: Sequence[Version],
+    missing: Collection[str],
+    views: Sequence[ReadView],
+    recorded_at: datetime,
+    told: tuple[str, ToldChange] | None = None,
+) -> Iterator[Entry]:
+    """Yield an entry for each version that is new, and for the one that a message tells of.
+
+    Args:
+        base: the base name of the versioned tables.
+        versions: the versions of the table, in order (`active_versions`).
+        missing: the versions that are new: those that the stored view does not read.
+        views: the views of the table that exist.
+        recorded_at: the present time.
+        told: the version that a message names and what it tells of it; None where it tells nothing.
+
+    Examples:
+        >>> from datetime import UTC
+        >>> from onefold.schema.columns import Column
+        >>> from onefold.schema.types import parse_type
+        >>> old = Version("abc", (Column("id", parse_type("INT64")),))
+        >>> new = Version("def", (*old.columns, Column("zip", parse_type("STRING"))))
+        >>> shop = TableId("p", "shop", "customer")
+        >>> (entry,) = version_entries(shop, [old, new], {"def"}, [], datetime(2026, 1, 1, tzinfo=UTC))
+        >>> entry.version_before, entry.version_after, [str(one) for one in entry.operations]
+        ('abc', 'def', ['added zip STRING'])
+    """
+    wanted = {*missing, *([told[0]] if told else [])}
+    shown: dict[int, list[Shown]] = {}
+    for index, version in enumerate(versions):
+        if version.id in wanted:
+            entry = _entry(base, versions, index, recorded_at)
+            if told and told[0] == version.id:
+                entry = _told_entry(base, entry, versions[: index + 1], told[1])
+            if index and views:
+                before, after = (shown.get(count) or _shown(views, versions[:count]) for count in (index, index + 1))
+                shown = {index + 1: after}
+                entry = _with_effects(entry, views, before, after)
+            yield entry
+
+
+def _shown(views: Sequence[ReadView], versions: Sequence[Version]) -> list[Shown]:
+    return [view.shown(versions) for view in views]
+
+
+def _entry(base: TableId, versions: Sequence[Version], index: int, recorded_at: datetime) -> Entry:
+    before = versions[index - 1] if index else Version("", ())
+    after = versions[index]
+    id_ = version_change_id(base, before.id, after.id)
+    return Entry(
+        id=id_,
+        recorded_at=recorded_at,
+        origin="discovered",
+        dataset=base.dataset or "",
+        table=base.table,
+        operations=compare(before.columns, after.columns),
+        version_before=before.id,
+        version_after=after.id,
+        change=id_,
+    )
+
+
+def _told_entry(base: TableId, entry: Entry, versions: Sequence[Version], told: ToldChange) -> Entry:
+    """Return an entry with what a message tells: the tenant's table may have had an earlier version than the last one."""
+    former = next((version for version in versions[:-1] if version.id == told.version_before), None)
+    before = former.id if former else entry.version_before
+    return replace(
+        entry,
+        id=version_change_id(base, before, entry.version_after, told.tenant) if told.tenant else entry.id,
+        origin=told.origin,
+        tenant=told.tenant,
+        statement=told.statement,
+        changed_at=told.changed_at,
+        version_before=before,
+        operations=compare(former.columns, versions[-1].columns) if former else entry.operations,
+    )
+
+
+def _with_effects(entry: Entry, views: Sequence[ReadView], before: Sequence[Shown], after: Sequence[Shown]) -> Entry:
+    found = [
+        effect
+        for view, old, new in zip(views, before, after, strict=True)
+        for effect in effects_of(view.name, old, new, entry.operations)
+    ]
+    return replace(entry, effects=tuple(found))
