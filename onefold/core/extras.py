@@ -21,6 +21,7 @@ EXTRAS = {
     "botocore": "aws",
     "googleapiclient": "access",
     "orjson": "shred",
+    "sqlglot": "readers",
     "pyspark": "spark",
     "py4j": "spark",
     "onefold_lab": "lab",

@@ -10,7 +10,7 @@ from onefold.adapters.bigquery.tables import BigQueryTables
 from onefold.core.names import quote, quote_text
 from onefold.ports.usage import JOB_LABEL, LoggedJobs, StoredBytes
 
-_NAMES = "`"
+NAMES = "`"
 """Separates names in one text: no name of a table has it."""
 
 
@@ -29,7 +29,7 @@ class BigQueryUsage(BigQueryTables):
         with translated(f"the log of jobs of {self.project}"):
             location = str(self._call(self._client.get_dataset, f"{self.project}.{first}").location)
             rows = self._in_region(location, jobs_query(self.project, location, datasets, days))
-        return tuple(LoggedJobs(**{**row, "read": frozenset((row["read"] or "").split(_NAMES)) - {""}}) for row in rows)
+        return tuple(LoggedJobs(**{**row, "read": frozenset((row["read"] or "").split(NAMES)) - {""}}) for row in rows)
 
     def _in_region(self, location: str, query: str) -> list[dict[str, Any]]:
         """Run a query of a region's metadata there: its text does not tell the service which region it is."""
@@ -47,7 +47,7 @@ def stored_query(project: str, location: str, dataset: str) -> str:
         "SELECT s.table_name, s.total_rows AS `rows`, s.active_logical_bytes AS active, "
         "s.long_term_logical_bytes AS long_term, s.active_physical_bytes + s.fail_safe_physical_bytes AS active_physical, "
         "s.long_term_physical_bytes AS long_term_physical, s.creation_time AS created\n"
-        f"FROM {_region(project, location)}.TABLE_STORAGE AS s\n"
+        f"FROM {region_schema(project, location)}.TABLE_STORAGE AS s\n"
         f"WHERE s.table_schema = {quote_text(dataset)} AND NOT s.deleted"
     )
 
@@ -67,11 +67,11 @@ def jobs_query(project: str, location: str, datasets: Collection[str], days: int
         "SUM(IF(j.is_reserved, 0, j.billed)) AS billed\nFROM (\n"
         "  SELECT j.job_type AS kind, IFNULL(j.statement_type, '') AS statement, "
         f"IFNULL(CONCAT({written}.dataset_id, '.', {written}.table_id), '') AS written, "
-        f"(SELECT STRING_AGG(DISTINCT {name}, '{_NAMES}' ORDER BY {name}) FROM UNNEST(j.referenced_tables) AS r "
+        f"(SELECT STRING_AGG(DISTINCT {name}, '{NAMES}' ORDER BY {name}) FROM UNNEST(j.referenced_tables) AS r "
         f"WHERE r.dataset_id IN ({named})) AS `read`, "
         f"EXISTS (SELECT 1 FROM UNNEST(j.labels) AS l WHERE l.key = {quote_text(JOB_LABEL)}) AS own, "
         "j.reservation_id IS NOT NULL AS is_reserved, IFNULL(j.total_bytes_billed, 0) AS billed\n"
-        f"  FROM {_region(project, location)}.JOBS AS j\n"
+        f"  FROM {region_schema(project, location)}.JOBS AS j\n"
         f"  WHERE j.creation_time >= TIMESTAMP_SUB(CURRENT_TIMESTAMP(), INTERVAL {days} DAY) AND j.job_type IS NOT NULL\n"
         "    AND IFNULL(j.statement_type, '') != 'SCRIPT'\n"
         f"    AND (j.destination_table.dataset_id IN ({named})\n"
@@ -80,5 +80,6 @@ def jobs_query(project: str, location: str, datasets: Collection[str], days: int
     )
 
 
-def _region(project: str, location: str) -> str:
+def region_schema(project: str, location: str) -> str:
+    """Return the schema with the metadata of a region."""
     return f"{quote(project)}.{quote(f'region-{location.lower()}')}.INFORMATION_SCHEMA"

@@ -9,6 +9,7 @@ from onefold.adapters.bigquery.errors import translated
 from onefold.adapters.bigquery.layouts import BigQueryLayouts
 from onefold.adapters.bigquery.listing import BigQueryListing
 from onefold.adapters.bigquery.queries import BigQueryQueries
+from onefold.adapters.bigquery.query_texts import BigQueryTexts
 from onefold.adapters.bigquery.tables import is_plain_table
 from onefold.adapters.bigquery.usage import BigQueryUsage
 from onefold.adapters.bigquery.versions import united_query, version_row, versions_from_rows, versions_query
@@ -28,7 +29,7 @@ _DATASETS = 100
 """Datasets whose metadata one query reads, by two of the 1,000 tables of a query for each."""
 
 
-class BigQueryWarehouse(BigQueryViews, BigQueryListing, BigQueryLayouts, BigQueryQueries, BigQueryUsage):
+class BigQueryWarehouse(BigQueryViews, BigQueryListing, BigQueryLayouts, BigQueryQueries, BigQueryUsage, BigQueryTexts):
     """`onefold.ports.warehouse.BaseWarehouse` over the REST API."""
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:

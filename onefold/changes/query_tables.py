@@ -1,0 +1,152 @@
+"""The queries of a statement, and the tables that their names stand for.
+
+Each name of a table is replaced by a name of its own, with the former one as its alias: so that case, wildcards, quoted
+paths and default datasets are resolved in one place, by the catalog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from onefold.changes.catalog import Catalog, Named
+from onefold.core.names import fold_case
+from onefold.ports.query_texts import TableKey
+
+_PREFIX = "onefold_named_"
+_WRITES = (exp.Create, exp.Insert, exp.Drop, exp.Alter, exp.TruncateTable, exp.Declare, exp.Transaction)
+_PSEUDO = ("_table_suffix", "_partitiontime", "_partitiondate", "_file_name")
+
+
+@dataclass
+class QueryTables:
+    """The tables of a query, by the names that have replaced theirs."""
+
+    by_name: dict[str, Named] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> frozenset[TableKey]:
+        """All known tables."""
+        return frozenset(table for one in self.by_name.values() for table in one.tables)
+
+    def of(self, table: exp.Table) -> Named:
+        """Return what a table of the query stands for."""
+        return self.by_name.get(table.name, Named())
+
+    def schema(self, catalog: Catalog) -> dict[str, object]:
+        """Return the columns of each known table, for sqlglot: of a wildcard, those of all its tables.
+
+        The types do not matter for what is read.
+        """
+        return {
+            name: dict.fromkeys([*(column for table in one.tables for column in catalog.columns[table]), *_PSEUDO], "JSON")
+            for name, one in self.by_name.items()
+            if one.tables
+        }
+
+
+def queries_of(statement: exp.Expr) -> tuple[list[exp.Expr], bool]:
+    """Return the queries of a statement, and whether these are all that it reads.
+
+    Examples:
+        >>> import sqlglot
+        >>> queries, is_whole = queries_of(sqlglot.parse_one("CREATE TABLE d.t AS SELECT 1 AS a", read="bigquery"))
+        >>> [one.sql() for one in queries], is_whole
+        (['SELECT 1 AS a'], True)
+    """
+    if isinstance(statement, exp.Query):
+        return [statement], True
+    if isinstance(statement, exp.Merge):
+        return _of_merge(statement), True
+    inner = statement.args.get("expression")
+    if isinstance(statement, exp.Create | exp.Insert) and isinstance(inner, exp.Query):
+        return [inner], True
+    if isinstance(statement, exp.Command):
+        return [], False
+    if isinstance(statement, _WRITES) and not any(statement.find_all(exp.Query)):
+        return [], True
+    return [_everything(statement)] if any(statement.find_all(exp.Table)) else [], False
+
+
+def _of_merge(merge: exp.Merge) -> list[exp.Expr]:
+    """Return a merge as the query that reads the same: its source, with its conditions and values."""
+    target, source = merge.this, merge.args["using"]
+    written = {id(column) for when in merge.args["whens"].expressions for column in _written(when)}
+    values = [one for part in (merge.args["on"], merge.args["whens"]) for one in part.find_all(exp.Column)]
+    read = [one.copy() for one in values if id(one) not in written]
+    query = exp.select(*(read or [exp.Literal.number(1)])).from_(target.copy()).join(source.copy(), join_type="cross")
+    whole = any(isinstance(one.args.get("then"), exp.Insert) and not one.args["then"].args.get("expression")
+                for one in merge.args["whens"].expressions)  # fmt: skip
+    return [query.select(exp.Column(this=exp.Star(), table=exp.to_identifier(source.alias_or_name)))] if whole else [query]
+
+
+def _written(when: exp.Expr) -> list[exp.Expr]:
+    """Return the columns that a clause of a merge writes and does not read."""
+    then = when.args.get("then")
+    if isinstance(then, exp.Update):
+        return [one.this for one in then.expressions if isinstance(one, exp.EQ)]
+    into = then.this if isinstance(then, exp.Insert) else None
+    return list(into.expressions) if isinstance(into, exp.Tuple | exp.Schema) else []
+
+
+def _everything(statement: exp.Expr) -> exp.Expr:
+    """Return a query of every column of the tables that a statement names: what it reads of them cannot be told."""
+    tables = {table.sql("bigquery"): table for table in statement.find_all(exp.Table) if table.name}
+    query = exp.select("*")
+    for number, table in enumerate(tables.values()):
+        named = exp.alias_(exp.Table(this=table.this.copy(), db=table.args.get("db"), catalog=table.args.get("catalog")),
+                           f"t{number}", table=True)  # fmt: skip
+        query = query.join(named, join_type="cross") if number else query.from_(named)
+    return query
+
+
+def name_tables(query: exp.Expr, catalog: Catalog, referenced: Collection[TableKey] = ()) -> QueryTables:
+    """Give each table of a query a name of its own, in the query itself, and return what these names stand for.
+
+    Args:
+        query: the query, which is changed.
+        catalog: the tables that there are.
+        referenced: the tables that the job has referenced.
+    """
+    found = QueryTables()
+    tables = [table for table in query.find_all(exp.Table) if isinstance(table.this, exp.Identifier | exp.Dot)]
+    ctes = {fold_case(cte.alias) for cte in query.find_all(exp.CTE)}
+    aliases = {fold_case(table.alias_or_name): table for table in tables}
+    for table in tables:
+        parts = _parts(table)
+        if len(parts) == 1 and fold_case(parts[0]) in ctes:
+            continue
+        above = aliases.get(fold_case(parts[0])) if len(parts) > 1 else None
+        if above is not None and above is not table:
+            _to_path(table, parts, above.alias_or_name)
+        else:
+            project, dataset, name = ("", "", *parts)[-3:] if len(parts) < 3 else (parts[-3], parts[-2], parts[-1])
+            _rename(table, parts[-1], catalog.find(project, dataset, name, referenced), found)
+    return found
+
+
+def _parts(table: exp.Table) -> list[str]:
+    """Return the parts of a name: `p.d.t` may be one quoted name, and a project may have dots or hyphens."""
+    text = ".".join(part.name for part in table.parts)
+    *project, dataset, name = ["", *text.split(".")] if "." not in text else text.split(".")
+    return [".".join(project), dataset, name] if project else [one for one in (dataset, name) if one]
+
+
+def _to_path(table: exp.Table, parts: list[str], above: str) -> None:
+    """Replace a path into a column, as `t.items`, by UNNEST of the column."""
+    column = exp.column(parts[1], table=above)
+    alias = table.args.get("alias")
+    name = alias.name if alias is not None else parts[-1]
+    table.replace(exp.Unnest(expressions=[column], alias=exp.TableAlias(columns=[exp.to_identifier(name)])))
+
+
+def _rename(table: exp.Table, name: str, named: Named, found: QueryTables) -> None:
+    own = f"{_PREFIX}{len(found.by_name)}"
+    found.by_name[own] = named
+    if table.args.get("alias") is None:
+        table.set("alias", exp.TableAlias(this=exp.to_identifier(name.rstrip("*") or name, quoted=True)))
+    table.set("this", exp.to_identifier(own))
+    table.set("db", None)
+    table.set("catalog", None)

@@ -1,0 +1,232 @@
+"""The columns that a query reads, from its text and the columns of the tables that it names.
+
+sqlglot parses the text and resolves its names. Where it cannot be told whether a column is read, the column is read `maybe`:
+too much is said, and never too little.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.pushdown_projections import pushdown_projections
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, traverse_scope
+from sqlglot.schema import MappingSchema
+
+from onefold.changes.catalog import Catalog, Named
+from onefold.changes.query_tables import QueryTables, name_tables, queries_of
+from onefold.ports.query_texts import TableKey
+
+DIALECT = "bigquery"
+_WORD = re.compile(r"\w+")
+# It logs texts that it does not understand, with their literals.
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+
+
+@dataclass(frozen=True, order=True)
+class ColumnRead:
+    """A column that a query reads.
+
+    Attributes:
+        dataset: the dataset of the table or view.
+        table: its name.
+        column: the column, as the table spells it.
+        certain: False where the query reads it perhaps.
+    """
+
+    dataset: str
+    table: str
+    column: str
+    certain: bool = True
+
+
+@dataclass(frozen=True)
+class QueryReads:
+    """What a text reads.
+
+    Attributes:
+        columns: each column once; certain where any use of it is.
+        tables: the tables and views that the text names, and those behind views.
+        parsed: False where the text could not be understood: every column of its tables is read, perhaps.
+    """
+
+    columns: frozenset[ColumnRead] = frozenset()
+    tables: frozenset[TableKey] = frozenset()
+    parsed: bool = True
+
+
+@dataclass
+class _Found:
+    """Collects what is read: whether for certain, by column. Of a statement that is not a query nothing is certain."""
+
+    catalog: Catalog
+    is_certain: bool = True
+    columns: dict[tuple[TableKey, str], bool] = field(default_factory=dict)
+    tables: set[TableKey] = field(default_factory=set)
+
+    def add(self, table: TableKey, column: str, *, certain: bool) -> None:
+        if spelled := self.catalog.spelled(table, column):
+            certain = certain and self.is_certain
+            self.columns[table, spelled] = certain or self.columns.get((table, spelled), False)
+
+    def add_named(self, named: Named, columns: Iterable[str], *, certain: bool = True) -> None:
+        for column in columns:
+            for table in named.tables:
+                self.add(table, column, certain=certain and named.certain)
+
+    def add_all(self, tables: Iterable[TableKey], *, certain: bool = False) -> None:
+        for table in tables:
+            for column in self.catalog.columns.get(table, ()):
+                self.add(table, column, certain=certain)
+
+    def add_mentioned(self, text: str) -> None:
+        """Add the tables whose names are among the words of a text that could not be understood."""
+        words = set(_WORD.findall(text))
+        mentioned = [table for table in self.catalog.columns if set(table) <= words]
+        self.tables.update(mentioned)
+        self.add_all(mentioned)
+
+    def result(self, *, parsed: bool) -> QueryReads:
+        columns = frozenset(ColumnRead(*table, column, certain) for (table, column), certain in self.columns.items())
+        return QueryReads(columns, frozenset(self.tables), parsed)
+
+
+def columns_read(text: str, catalog: Catalog, referenced: Collection[TableKey] = ()) -> QueryReads:
+    """Return the columns that a query, or a script, reads: of the tables that it names, and of those behind views.
+
+    Args:
+        text: the text in GoogleSQL.
+        catalog: the tables that it may name.
+        referenced: the tables that BigQuery says the job has referenced, where there is a job.
+
+    Examples:
+        >>> shop = Catalog("p", {("shop", "t"): ("id", "Name", "at")})
+        >>> [one.column for one in sorted(columns_read("SELECT NAME FROM shop.t WHERE id > 7", shop).columns)]
+        ['Name', 'id']
+    """
+    found = _Found(catalog)
+    parsed = _read_text(found, text, referenced, pruned=False)
+    _add_behind_views(found)
+    # A routine reads tables that no text names, and so does a text that could not be understood.
+    if not parsed or not any(table in catalog.views or _may_be_view(table, referenced) for table in found.tables):
+        found.add_all(set(referenced) - found.tables)
+        found.tables.update(table for table in referenced if table in catalog.columns)
+    return found.result(parsed=parsed)
+
+
+def _may_be_view(table: TableKey, referenced: Collection[TableKey]) -> bool:
+    """Return whether a table that a text names is a view: BigQuery lists what is behind a view in its place."""
+    return table not in referenced
+
+
+def _read_text(found: _Found, text: str, referenced: Collection[TableKey], *, pruned: bool) -> bool:
+    """Collect what a text reads. Returns False where some of it could not be understood."""
+    try:
+        statements = sqlglot.parse(text, read=DIALECT)
+    except (SqlglotError, RecursionError):
+        found.add_mentioned(text)
+        return False
+    understood = [_read_statement(found, one, referenced, pruned=pruned) for one in statements if one is not None]
+    return all(understood)
+
+
+def _read_statement(found: _Found, statement: exp.Expr, referenced: Collection[TableKey], *, pruned: bool) -> bool:
+    queries, is_whole = queries_of(statement)
+    if isinstance(statement, exp.Command):
+        found.add_mentioned(statement.sql(DIALECT))
+    found.is_certain = is_whole
+    for query in queries:
+        named = name_tables(query, found.catalog, referenced)
+        found.tables.update(named.tables)
+        try:
+            _read_query(found, query, named, pruned=pruned)
+        except (SqlglotError, RecursionError):
+            found.add_all(named.tables)
+            is_whole = False
+    found.is_certain = True
+    return is_whole
+
+
+def _read_query(found: _Found, query: exp.Expr, named: QueryTables, *, pruned: bool) -> None:
+    schema = MappingSchema(named.schema(found.catalog), dialect=DIALECT)
+    by_alias = {id(column) for column in query.find_all(exp.Column) if column.table}
+    qualified = qualify(
+        query, dialect=DIALECT, schema=schema, validate_qualify_columns=False, quote_identifiers=False, identify=False,
+    )  # fmt: skip
+    if pruned:
+        qualified = _pruned(qualified, schema)
+    doubtful: set[int] = set()
+    for scope in traverse_scope(qualified):
+        sources = {name: named.of(source) for name, source in scope.sources.items() if isinstance(source, exp.Table)}
+        if any(not one.tables for one in sources.values()):
+            # A table of the subquery that nothing is known of may have a column of this name.
+            doubtful.update(id(column) for column in scope.external_columns if id(column) not in by_alias)
+        _read_scope(found, scope, sources, named, doubtful)
+
+
+def _pruned(query: exp.Expr, schema: MappingSchema) -> exp.Expr:
+    """Return a query without the columns of subqueries that nothing uses: also what only a column that is gone had used."""
+    while True:
+        before = query.sql(DIALECT)
+        query = pushdown_projections(query, schema=schema, dialect=DIALECT)
+        if query.sql(DIALECT) == before:
+            return query
+
+
+def _read_scope(
+    found: _Found, scope: Scope, sources: Mapping[str, Named], named: QueryTables, doubtful: Collection[int]
+) -> None:
+    for column in scope.columns:
+        source = sources.get(column.table)
+        if source is not None and (source.tables or not scope.is_subquery):
+            found.add_named(source, [column.name], certain=id(column) not in doubtful)
+        elif not column.table or source is not None:
+            # Of an unknown table, or of one around the query.
+            for one in _in_reach(scope, named):
+                found.add_named(one, [column.name], certain=False)
+    for node in scope.find_all(exp.TableColumn, exp.Star):
+        _read_whole(found, node, sources)
+
+
+def _in_reach(scope: Scope | None, named: QueryTables) -> Iterator[Named]:
+    """Yield the tables to which an unresolved column of a query may belong: its own, and those of the queries around it."""
+    while scope is not None:
+        yield from (named.of(source) for source in scope.sources.values() if isinstance(source, exp.Table))
+        scope = scope.parent
+
+
+def _read_whole(found: _Found, node: exp.Expr, sources: Mapping[str, Named]) -> None:
+    """Collect the columns of a row that is read as a whole, as `TO_JSON_STRING(t)`. COUNT(*) reads no column."""
+    if isinstance(node, exp.TableColumn):
+        chosen = [sources[node.name]] if node.name in sources else []
+    else:
+        chosen = [] if isinstance(node.parent, exp.Count) else list(sources.values())
+    for one in chosen:
+        found.add_all(one.tables, certain=one.certain and isinstance(node, exp.TableColumn))
+
+
+def _add_behind_views(found: _Found) -> None:
+    """Collect what is behind the views that the text names: only what their chosen columns, filters and joins need."""
+    done: set[TableKey] = set()
+    while todo := sorted(found.tables & found.catalog.views.keys() - done):
+        for view in todo:
+            done.add(view)
+            used = {column for table, column in found.columns if table == view}
+            behind = _behind(found.catalog, view, tuple(sorted(used)))
+            found.tables |= behind.tables
+            for one in behind.columns:
+                found.add((one.dataset, one.table), one.column, certain=one.certain)
+
+
+def _behind(catalog: Catalog, view: TableKey, columns: Sequence[str]) -> QueryReads:
+    """Return what some columns of a view read. What a view reads for a column that nobody uses does not count."""
+    chosen = ", ".join(f"`{column}`" for column in columns) or "1"
+    found = _Found(catalog)
+    parsed = _read_text(found, f"SELECT {chosen} FROM (\n{catalog.views[view]}\n)", (), pruned=True)
+    return found.result(parsed=parsed)
