@@ -18,6 +18,12 @@ MAX_VARCHAR = 65_535
 MAX_CHAR = 4_096
 MAX_COLUMNS = 1_600
 MAX_NAME_BYTES = 127
+SYSTEM_COLUMNS = frozenset({"ctid", "oid", "tableoid", "xmin", "xmax", "cmin", "cmax", "insertxid", "deletexid"})
+"""Columns that each table has already: a column of this name is refused ("conflicts with a system column name").
+
+Source: PostgreSQL 8.0, "System Columns", of which Redshift's engine is made, https://www.postgresql.org/docs/8.0/ddl-system-columns.html;
+`insertxid` and `deletexid`, of Redshift alone: Redshift Research Project, "Static and Dynamic Column Ordinals in System
+Tables", https://www.redshiftresearchproject.org/slblog/2022-08.html."""
 FIXED_ENCODINGS = frozenset({"bytedict", "runlength", "text255", "text32k"})
 """A VARCHAR column with one of these encodings cannot be made longer ("ALTER TABLE", ALTER COLUMN TYPE)."""
 

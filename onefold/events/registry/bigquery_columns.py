@@ -28,7 +28,7 @@ from onefold.schema.types import STRING, Array, Field, Scalar, Struct, Type
 # BigQuery, "Specify nested and repeated columns": 15 levels; "Schema restrictions": names and their prefixes. 2026-11.
 _MAX_LEVELS = 15
 _MAX_NAME = 300
-_RESERVED = re.compile(r"(?i)[0-9]|_table_|_file_|_partition|_row_timestamp|__root__|_colidentifier")
+_RESERVED = re.compile(r"(?i)[0-9]|_table_|_file_|_partition|_row_timestamp|__root__|_colidentifier|_change_")
 
 
 @dataclass(frozen=True)

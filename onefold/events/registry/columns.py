@@ -11,7 +11,7 @@ from onefold.events.registry.leaves import LeafChange, Path, SchemaLeaf, column_
 from onefold.events.registry.schema_key import ModelKey, SchemaVer
 from onefold.events.registry.subschemas import Json
 from onefold.schema.json_types import compact_json, json_types
-from onefold.schema.redshift import MAX_NAME_BYTES, RedshiftType, merged_type, recovery_table, redshift_type
+from onefold.schema.redshift import MAX_NAME_BYTES, SYSTEM_COLUMNS, RedshiftType, merged_type, recovery_table, redshift_type
 
 ENVELOPE = (
     "schema_vendor", "schema_name", "schema_format", "schema_version", "root_id", "root_tstamp", "ref_root", "ref_tree",
@@ -143,7 +143,7 @@ class _Builder:
         self._merged = merged
         self._columns: list[ModelColumn] = []
         self._places: dict[Path, int] = {}
-        self._names = set(ENVELOPE)
+        self._names = {*ENVELOPE, *SYSTEM_COLUMNS}
         self._version: SchemaVer | None = None
         self._json: Json | None = None
         self._recovered: list[RecoveryTable] = []

@@ -46,8 +46,11 @@ class RegistryCopy:
         return self.asked_at.get(model, self.listed_at)
 
     def listed(self, found: Registry, now: datetime) -> RegistryCopy:
-        """Return the copy of a registry that was read as a whole."""
-        return RegistryCopy(self.registry, found.models, now, {}, found.unusable, found.adopted)
+        """Return the copy of a registry that was read as a whole. A model with an unreadable version stays as it was."""
+        models = {**found.models, **{model: self.models[model] for model in found.unreadable if self.models.get(model)}}
+        usable = {schema.key.uri for model in found.unreadable for schema in models.get(model, ())}
+        unusable = {uri: why for uri, why in found.unusable.items() if uri not in usable}
+        return RegistryCopy(self.registry, models, now, {}, unusable, found.adopted)
 
     def with_models(self, asked: frozenset[ModelKey], found: Registry, now: datetime) -> RegistryCopy:
         """Return the copy with what a registry has answered that cannot be listed.

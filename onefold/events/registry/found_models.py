@@ -14,20 +14,20 @@ Found = JsonSchema | UnusableSchema
 
 
 def registry_of(found: Mapping[ModelKey, Mapping[SchemaKey, Found]], place: str) -> Registry:
-    """Return the models by the numbers of their versions.
+    """Return the models, their versions in the given order.
 
     What cannot be used is left out by name. A model with a version that is no JSON is left out as a whole: the version may
     be there, and without it columns could get another order.
 
     Args:
-        found: the versions of each model.
+        found: the versions of each model, in the order of addition.
         place: the address of the registry.
     """
     unreadable = {model: why for model, some in found.items() if (why := _why_unreadable(model, some))}
     models: dict[ModelKey, tuple[JsonSchema, ...]] = {}
     unusable: dict[str, str] = {}
     for model, some in found.items():
-        usable = tuple(one for _, one in sorted(some.items()) if isinstance(one, JsonSchema))
+        usable = tuple(one for one in some.values() if isinstance(one, JsonSchema))
         if model in unreadable:
             unusable |= {key.uri: unreadable[model] for key in some}
         elif usable:

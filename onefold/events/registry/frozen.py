@@ -139,7 +139,11 @@ class _Answers:
             return
         if found is not None:
             self.is_certain = True
-            self._keep(self.copy.listed(found, self._now))
+            copy = self.copy.listed(found, self._now)
+            if found.unreadable:  # what could not be read is not known: the next run asks for all again
+                self.copy = copy
+            else:
+                self._keep(copy)
         elif self.copy.listed_at:  # it could be listed, and cannot any more
             self.copy = replace(self.copy, listed_at=None, unusable={})  # the order of its versions stays
 

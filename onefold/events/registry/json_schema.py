@@ -172,7 +172,9 @@ def _pattern_violations(path: str, pattern: str) -> Iterator[Violation]:
 def _name_violations(path: str, name: str) -> Iterator[Violation]:
     if not name or any(character < " " for character in name):
         place = path + pointer("properties", name)
-        yield Violation(place, "a column cannot have this name", "use a name without control characters")
+        yield Violation(
+            place, "a column cannot have this name", "use a name of at least one character, and no control characters"
+        )
 
 
 def parse_key(text: str) -> SchemaKey:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
-from onefold.core.errors import InvalidInput, Rejected
-from onefold.core.text import cut
+from onefold.core.errors import InvalidInput, Rejected, TryAgain
+from onefold.core.text import cut, shortened
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
 from onefold.events.registry.json_text import is_json
 from onefold.events.registry.schema_key import SchemaKey
@@ -39,6 +39,16 @@ def find_each(find: Callable[[Key], Found], keys: Sequence[Key]) -> list[Found]:
     """Return what `find` returns for each key; a store that takes long is asked for some at the same time."""
     with ThreadPoolExecutor(READERS) as pool:
         return list(pool.map(find, keys))
+
+
+def check_answer(place: str, data: bytes) -> None:
+    """Check that a web server answers with JSON where it is known to have some, as a list.
+
+    Raises:
+        TryAgain: it is no JSON: a proxy may answer with a page, and status 200, in place of a server that is down.
+    """
+    if place.startswith("http") and not is_json(data):
+        raise TryAgain(f"{place} is answered with what is no JSON: {shortened(data.decode(errors='replace'))}")
 
 
 def found_schema(objects: ObjectFinder, place: str, key: SchemaKey) -> JsonSchema | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from onefold.core.errors import Rejected, SchemaInvalid
 from onefold.events.registry.index import INDEX_PATH, Index, IndexEntry, digest_of, parse_index, schema_path
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
-from onefold.events.registry.lookup import find_each
+from onefold.events.registry.lookup import check_answer, find_each
 from onefold.events.registry.schema_key import ModelKey, SchemaKey
 from onefold.ports.objects import NEW, ObjectFinder
 
@@ -134,6 +134,8 @@ class SchemaReader:
         """
         place = self.place(INDEX_PATH)
         found = self._objects.find(place)
+        if found:
+            check_answer(place, found.data)
         return State(parse_index(found.data, place), found.generation) if found else State(Index(), NEW)
 
     def _read(self, entry: IndexEntry, index: Index) -> JsonSchema:
@@ -142,6 +144,8 @@ class SchemaReader:
         if text is None:
             found = self._objects.find(place)
             text = found.data if found else None
+            if found:
+                check_answer(place, found.data)
         if text is None:
             raise Rejected(f"{place} is missing, and the index has it: restore it, schemas are never deleted")
         try:

@@ -23,6 +23,7 @@ _FRAGMENT = re.compile(r"#(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})
 _PUBLISHED = re.compile(r"https?://[^/?#]+/(?:[^?#]*/)?schemas/(?P<path>[^?#]+)")
 """Where a web server has a schema. The key alone identifies it: the registries are asked for the key, and no server is."""
 _WITHIN = "refer to a schema below #/definitions"
+_WITHIN_OR_OTHER = "refer to a schema below #/definitions, or to iglu:VENDOR/NAME/jsonschema/VERSION"
 _OTHERS = "add it first, or refer to a schema below #/definitions"
 
 Find = Callable[[SchemaKey], "JsonSchema | None"]
@@ -59,7 +60,8 @@ def local_violations(root: Json, path: str, reference: object) -> Iterator[Viola
     """
     place = path + "/$ref"
     if not isinstance(reference, str) or not _can_lead_somewhere(reference):
-        yield Violation(place, f"{shortened(str(reference))} is not in this schema", _WITHIN)
+        problem = f"{shortened(str(reference))} is neither in this schema nor the URI of one in a registry"
+        yield Violation(place, problem, _WITHIN_OR_OTHER)
     elif not reference.startswith("#"):
         return
     elif not isinstance(_pointed({"": root}, "", reference)[1], dict):

@@ -21,8 +21,11 @@ _RULES = {
     "vendor": (_VENDOR, "parts of letters, digits, _ and -, joined by dots, as in com.acme"),
     "name": (_NAME, "letters, digits, _ and -, as in ad_click"),
     "format": (_NAME, "letters, digits, _ and -, as in jsonschema"),
-    "model": (_MODEL, "a whole number from 1, as in 1"),
-    "version": (_VERSION, "MODEL-REVISION-ADDITION as whole numbers without leading zeros, MODEL from 1, as in 1-0-2"),
+    "model": (_MODEL, "a whole number from 1, of 9 digits at most, as in 1"),
+    "version": (
+        _VERSION,
+        "MODEL-REVISION-ADDITION as whole numbers of 9 digits at most without leading zeros, MODEL from 1, as in 1-0-2",
+    ),
 }
 
 # Look-arounds keep these linear in the length of a name.

@@ -14,7 +14,7 @@ from onefold.core.text import shortened, shown_list
 from onefold.events.registry.found_models import Found, registry_of
 from onefold.events.registry.index import INDEX_PATH, schema_path
 from onefold.events.registry.json_schema import JsonSchema
-from onefold.events.registry.lookup import READERS, UnusableSchema, find_each, found_schema, usable_of
+from onefold.events.registry.lookup import READERS, UnusableSchema, check_answer, find_each, found_schema, usable_of
 from onefold.events.registry.reader import SchemaReader
 from onefold.events.registry.registry import Registry, certain_order, check_no_order, in_order
 from onefold.events.registry.schema_key import URI_PREFIX, ModelKey, SchemaKey, SchemaVer, part_problems
@@ -68,9 +68,12 @@ class ServerSource:
 
         Raises:
             Rejected: the answer is not a list of schemas.
+            TryAgain: it is no JSON, as the page that a proxy answers in place of a server that is down.
         """
         place = f"{self._address}/{path}?repr=uri"
         answer = self._objects.find(place)
+        if answer:
+            check_answer(place, answer.data)
         try:
             listed = json.loads(answer.data) if answer else []
             return tuple(dict.fromkeys(SchemaKey.parse(uri) for uri in listed))
@@ -154,7 +157,7 @@ class StaticSource:
         for key in keys:
             if key not in found and (one := usable_of(self, key)) is not None:
                 found[key] = one
-        return found
+        return dict(sorted(found.items(), key=lambda one: one[0]))
 
     def _schemas(self, model: ModelKey) -> Iterator[JsonSchema]:
         for _, found in self._numbered(model):
@@ -232,7 +235,7 @@ def read_model(source: SchemaSource, model: ModelKey, place: str) -> Registry:
 
 
 def read_all(source: SchemaSource, place: str) -> Registry:
-    """Return all schemas of a registry. What it lists and cannot be used is left out by name.
+    """Return all schemas of a registry in the order of its list. What it lists and cannot be used is left out by name.
 
     Args:
         source: the registry.
@@ -247,12 +250,11 @@ def read_all(source: SchemaSource, place: str) -> Registry:
     missing = [str(key) for key, schema in zip(keys, found, strict=True) if schema is None]
     if missing:
         raise NotFound(f"{place} lists {shown_list(missing)}, and does not have them: restore them")
-    models: dict[ModelKey, list[JsonSchema]] = {}
-    for schema in found:
-        if isinstance(schema, JsonSchema):
-            models.setdefault(schema.key.model_key, []).append(schema)
-    unusable = {key.uri: str(why) for key, why in zip(keys, found, strict=True) if isinstance(why, UnusableSchema)}
-    return Registry({model: tuple(schemas) for model, schemas in models.items()}, place, unusable)
+    models: defaultdict[ModelKey, dict[SchemaKey, Found]] = defaultdict(dict)
+    for key, one in zip(keys, found, strict=True):
+        if one is not None:
+            models[key.model_key][key] = one
+    return registry_of(models, place)
 
 
 def _all_of(source: SchemaSource, keys: Sequence[SchemaKey]) -> Sequence[Found | None]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.redshift_runs import ENVELOPE
 from support.redshift_scene import TABLE, RedshiftScene, Row, together
 from support.redshift_server import SCHEMA
-from support.schemas import histories
+from support.schemas import fields, histories, versions
 from support.seeding import examples
 from support.shredded_runs import click_table
 from support.sweeps import sweep
@@ -35,6 +35,20 @@ def test_a_run_creates_its_table_and_loads_its_rows_once(redshift_scene: Redshif
     assert states(redshift_scene.load()) == ["loaded"]
     assert redshift_scene.load() == []
     assert redshift_scene.rows("id") == [("a", 1), ("b", None)]
+
+
+SYSTEM = ("cmax", "cmin", "ctid", "deletexid", "insertxid", "oid", "tableoid", "xmax", "xmin")
+
+
+def test_properties_with_the_names_of_system_columns_are_loaded(redshift_scene: RedshiftScene) -> None:
+    schema = fields(**dict.fromkeys((*SYSTEM, "OID"), "string"), nested=fields(oid="string"))
+    columns = [(one.name, str(one.type)) for one in table_of(versions(schema)).columns]
+    names = [name for name, _ in columns]
+    assert not set(names) & set(SYSTEM)
+    assert [name.rpartition("_")[0] for name in names if "." not in name] == sorted(["oid", *SYSTEM])
+    redshift_scene.shred(0, "1-0-0", columns, {"id_": "a", **{name: name for name in names}})
+    assert states(redshift_scene.load()) == ["loaded"]
+    assert redshift_scene.rows(*names) == [("a", *names)]
 
 
 def test_a_load_of_other_rows_than_the_manifest_lists_is_undone_and_the_other_tables_are_loaded(

@@ -115,6 +115,16 @@ def test_names_are_those_that_bigquery_allows() -> None:
     assert [name[:8] for name in types(fields(rootId="string"))] == ["root_id_"]
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["_TABLE_x", "_FILE_x", "_PARTITIONTIME", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER", "_CHANGE_TYPE"],
+)
+def test_no_column_or_field_begins_as_bigquery_reserves_it(name: str) -> None:
+    """BigQuery, "Schema restrictions", the prefixes that names of columns may not have."""
+    assert list(types(fields(**{name: "string"}))) == [f"_{name.lower()}"]
+    assert list(types(fields(a=fields(**{name: "string"}))).values()) == [f"STRUCT<_{name.lower()} STRING>"]
+
+
 def test_what_is_nested_deeper_than_bigquery_allows_is_text() -> None:
     schema = fields(x="string")
     for _ in range(20):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from onefold.core.errors import InvalidName, SchemaInvalid
 from onefold.events.registry.json_schema import parse_key, parse_schema
+from onefold.events.registry.schema_key import ModelKey
 
 SELF = {"vendor": "com.acme", "name": "ad_click", "format": "jsonschema", "version": "1-0-0"}
 
@@ -176,3 +177,20 @@ def test_only_the_format_jsonschema_has_columns() -> None:
     assert parse_key("iglu:com.acme/ad_click/jsonschema/1-0-0").name == "ad_click"
     with pytest.raises(InvalidName, match="avro"):
         parse_key("iglu:com.acme/ad_click/avro/1-0-0")
+
+
+@pytest.mark.parametrize(
+    ("schema", "place", "told"),
+    [
+        (described(properties={"": {}}), "/properties/", "a name of at least one character"),
+        (described(properties={"a": {"$ref": "http://a.com/b#"}}), "/properties/a/$ref", "the URI of one in a registry"),
+        ({"self": {**SELF, "version": f"{10**21 - 1}-0-0"}}, "/self/version", "9 digits at most"),
+    ],
+)
+def test_a_violation_says_what_to_do_about_its_own_cause(schema: Any, place: str, told: str) -> None:
+    assert told in violations(schema)[place]
+
+
+def test_a_model_of_too_many_digits_is_told_their_number() -> None:
+    with pytest.raises(InvalidName, match="9 digits at most"):
+        ModelKey.parse(f"com.acme/a/jsonschema/{10**21 - 1}")

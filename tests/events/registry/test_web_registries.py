@@ -236,3 +236,64 @@ def test_a_version_that_a_run_has_used_stays_where_the_registry_does_not_answer_
     runs.run(A.key)
     web.schemas.remove(Z)
     assert versions(runs.run(B.key)) == ["1-0-0", "1-0-1", "1-0-2"]
+
+
+PAGE = b"<html>maintenance</html>"
+
+
+def test_a_list_that_is_a_page_is_that_of_a_server_that_is_down(
+    runs: Runs, web: WebRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.central = f"{web.address}/api"
+    answer = web.answer
+    monkeypatch.setattr(web, "answer", lambda path: PAGE if "?repr=uri" in path else answer(path))
+    with pytest.raises(TryAgain, match="is answered with what is no JSON"):
+        runs.run(VIEW.key)
+    monkeypatch.undo()
+    first = runs.run(VIEW.key)
+    monkeypatch.setattr(web, "answer", lambda _: PAGE)
+    page = runs.run(VIEW.key)
+    assert (page.models, list(page.stale)) == (first.models, [runs.central])
+    monkeypatch.undo()
+    web.schemas.append(NEWER)
+    assert NEWER.key in runs.run(NEWER.key).origins
+
+
+@pytest.mark.parametrize("page_at", ["index.json", "view/jsonschema/1-0-0"])
+def test_a_page_in_place_of_an_index_or_of_what_it_lists_is_that_of_a_server_that_is_down(
+    runs: Runs, web: WebRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page_at: str
+) -> None:
+    for one in (VIEW, NEWER):  # the index itself has the text of the last one
+        folder_store(tmp_path / "central").add(one)
+
+    def file_at(path: str) -> bytes | None:
+        file = tmp_path / "central" / path.strip("/")
+        return file.read_bytes() if file.is_file() else None
+
+    monkeypatch.setattr(web, "answer", file_at)
+    first = runs.run(VIEW.key)
+    assert first.origins[VIEW.key] == web.address
+    monkeypatch.setattr(web, "answer", lambda path: PAGE if path.endswith(page_at) else file_at(path))
+    page = runs.run(VIEW.key)
+    assert (page.models, list(page.stale)) == (first.models, [web.address])
+
+
+def test_a_page_in_place_of_a_schema_that_a_server_lists_leaves_its_model_to_the_copy(
+    runs: Runs, web: WebRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.central = f"{web.address}/api"
+    web.schemas += [A, Z]
+    answer = web.answer
+    monkeypatch.setattr(web, "answer", lambda path: PAGE if path.endswith("order/jsonschema/1-0-0") else answer(path))
+    never = runs.run(VIEW.key)
+    assert (versions(never), sorted(never.unusable)) == ([], [A.key.uri, Z.key.uri])
+    assert VIEW.key in never.origins
+    assert runs.central not in runs.copies
+    monkeypatch.undo()
+    assert versions(runs.run()) == ["1-0-0", "1-0-1"]
+    web.schemas.append(B)
+    monkeypatch.setattr(web, "answer", lambda path: PAGE if path.endswith("order/jsonschema/1-0-0") else answer(path))
+    found = runs.run()
+    assert (versions(found), list(found.unusable)) == (["1-0-0", "1-0-1"], [B.key.uri])
+    monkeypatch.undo()
+    assert versions(runs.run()) == ["1-0-0", "1-0-1", "1-0-2"]
