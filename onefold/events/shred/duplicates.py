@@ -82,6 +82,23 @@ def key_reader(form: InputForm) -> KeyReader:
     return lambda record: read(original_of(record))
 
 
+def id_reader(form: InputForm) -> Callable[[str], str | None]:
+    """Return the function that reads the id of a record: of a good event, the one in its key; anything of another record."""
+    read = _id_of_fields if form == "enriched-tsv" else _id_of_json
+    return lambda record: read(original_of(record))
+
+
+def _id_of_fields(record: str) -> str | None:
+    fields = record.split(TAB, FIELDS_TO_ID)
+    return (fields[_NUMBERS[EVENT_ID]] or None) if len(fields) > FIELDS_TO_ID else None
+
+
+def _id_of_json(record: str) -> str | None:
+    found = _read(orjson.loads, record) or _read(json.loads, record)  # which differ in what they take for JSON
+    id_ = found.get(EVENT_ID) if isinstance(found, dict) else None
+    return id_ if isinstance(id_, str) and id_ else None
+
+
 def _key_of_fields(record: str) -> EventKey | None:
     if record.count(TAB) == len(EVENT_FIELDS) - 1:  # the other fields are read where a fingerprint is computed only
         id_, given = record.split(TAB, FIELDS_TO_ID)[-2], _given(record.rsplit(TAB, _AFTER_FINGERPRINT)[1])

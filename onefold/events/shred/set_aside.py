@@ -11,11 +11,6 @@ from datetime import datetime
 _UNSAFE = (".lz4", ".snappy", ".zst")
 """Forms whose readers take the size of a block from the file, and end the process where the file is not of the form."""
 
-BZIP2, HEAD, TAIL = ".bz2", 4, 11
-"""The ending of files of bzip2, and how many bytes at both ends tell that such a file is whole."""
-_END_OF_BZIP2, _END_BITS, _CHECKSUM_BITS = 0x177245385090, 48, 32
-"""The last mark, after which come a checksum and up to 7 bits of padding (bzip2 1.0.8, compress.c, BZ2_compressBlock)."""
-
 
 @dataclass(frozen=True)
 class StoredFile:
@@ -102,27 +97,3 @@ def problem_of_name(address: str) -> str | None:
 def problems_of_names(files: Mapping[str, StoredFile]) -> dict[str, str]:
     """Return the files whose names tell that they cannot be read, each with the reason."""
     return {address: problem for address in files if (problem := problem_of_name(address))}
-
-
-def problem_of_bzip2(head: bytes, tail: bytes) -> str | None:
-    """Return why a file of bzip2 is not whole; None where it is.
-
-    Hadoop looks for the next block, wherever it may be. So it takes a file without an end, or without a block, for one that
-    has no more rows, and raises nothing.
-
-    Args:
-        head: the first `HEAD` bytes.
-        tail: the last `TAIL` bytes.
-
-    Examples:
-        >>> import bz2
-        >>> whole = bz2.compress(b"event")
-        >>> problem_of_bzip2(whole[:HEAD], whole[-TAIL:])
-        >>> problem_of_bzip2(whole[:HEAD], whole[-TAIL - 1 : -1])
-        'it is no bzip2, or its end is missing: replace the file'
-    """
-    bits = int.from_bytes(tail, "big") >> _CHECKSUM_BITS
-    ends = any((bits >> padding) % 2**_END_BITS == _END_OF_BZIP2 for padding in range(8))
-    if head[:3] == b"BZh" and ends:
-        return None
-    return "it is no bzip2, or its end is missing: replace the file"

@@ -13,11 +13,10 @@ EVENT_IDS = -2
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file of a task: the number of the table, of the task, and of the file among those of both; its rows and bytes."""
+    """A file of a task: the number of the table, the name, the rows and the bytes."""
 
     table: int
-    task: int
-    number: int
+    name: str
     rows: int
     bytes: int
 

@@ -14,8 +14,7 @@ from onefold.events.shred.plan import PlannedTable
 from onefold.events.shred.shredder import Shredded
 from onefold.events.shred.tally import BAD_ROWS, EVENT_IDS, Tally
 from onefold.events.shred.wide import WideRows
-from onefold.spark.shred.blocks import schemas_in
-from onefold.spark.shred.form import FileForm
+from onefold.spark.shred.table_files import schemas_in
 
 
 @dataclass
@@ -25,7 +24,7 @@ class BatchRows:
     Attributes:
         tables: those of the plan.
         wide: makes rows with wide columns, if there are to be such.
-        ids: the rows of the ids of its events, where the run keeps them.
+        ids: the keys of its events, where the run keeps them.
     """
 
     tables: tuple[PlannedTable, ...]
@@ -63,15 +62,11 @@ class BatchRows:
         tally.rows.update({table: len(some) for table, some in self._rows.items()})
         tally.schemas.update(self._schemas())
 
-    def written(self, form: FileForm) -> Mapping[int, list[Any]]:
-        """Return the rows that are written, by the number of the table.
-
-        Args:
-            form: of the files.
-        """
+    def written(self) -> Mapping[int, list[Any]]:
+        """Return the rows that are written, by the number of the table."""
         rows = self._rows_of_tables()
         bad = [*(one.to_json() for one in self._bad), *(one.to_json() for one in self._apart)]
-        others = {BAD_ROWS: [*map(form.bad_row, bad)], EVENT_IDS: self.ids}
+        others = {BAD_ROWS: bad, EVENT_IDS: self.ids}
         return {**rows, **{table: some for table, some in others.items() if some}}
 
     def _rows_of_tables(self) -> Mapping[int, list[Any]]:

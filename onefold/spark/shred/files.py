@@ -1,10 +1,9 @@
-"""The files of a run: where Spark has written them, that each is as its task wrote it, and their places."""
+"""The files of a run: where tasks write them, that each is as its task wrote it, and their places."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -13,21 +12,15 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.text import shown_list
-from onefold.events.shred.csv_values import TAB
 from onefold.events.shred.manifest import ShreddedFile, ShreddedTable
 from onefold.events.shred.plan import PlannedTable, ShredPlan
 from onefold.events.shred.runs import BAD, IDS
 from onefold.events.shred.tally import BAD_ROWS, EVENT_IDS, Tally, WrittenFile
 from onefold.spark.io.filesystem import Folder
-from onefold.spark.shred.form import FileForm, file_form
 
-FOLDER_COLUMNS = ("vendor", "name", "format", "model")
-"""The columns by which Spark writes files into folders: the four parts of the folder of a table."""
-_FILE = re.compile(r"(?P<folder>.+)/part-(?P<task>[0-9]+)-[^/]*\.c(?P<number>[0-9]+)\.txt")
-"""The name that Spark gives to a file: the number of the task, the job, and the number of the file in the task."""
-OWN_FOLDERS = {BAD_ROWS: BAD, EVENT_IDS: IDS}
-"""The folders of what is no table."""
-_BAD_BYTES = 64 << 20
+_STAGED = "_staged"
+"""The folder of what no manifest lists: bad rows and ids, also of attempts that do not count."""
+_OWN_FOLDERS = {BAD_ROWS: f"{_STAGED}/{BAD}", EVENT_IDS: f"{_STAGED}/{IDS}"}
 _ID_BYTES = 256 << 20
 ID, FINGERPRINT, HASH = "event_id", "fingerprint", "id_hash"
 """The columns of the ids. The last one is 8 bytes, and all that most ids are compared by."""
@@ -55,32 +48,13 @@ def check_no_ids_lost(folders: Sequence[str]) -> None:
         )
 
 
-def staged_parts(folder: str) -> tuple[str, ...]:
-    """Return the four parts of the folder into which Spark writes a table.
-
-    What has no vendor gets one whose name has a plus sign, which no vendor's name has, and is moved afterwards.
-
-    Args:
-        folder: that of the table, or of the bad rows.
-
-    Examples:
-        >>> staged_parts("vendor=com.acme/name=ad_click/format=jsonschema/model=1")
-        ('com.acme', 'ad_click', 'jsonschema', '1')
-        >>> staged_parts("events")
-        ('+events', '+', '+', '+')
-    """
-    if "/" not in folder:
-        return (f"+{folder}", *"+" * (len(FOLDER_COLUMNS) - 1))
-    return tuple(part.partition("=")[2] for part in folder.split("/"))
-
-
-def staged_folder(folder: str) -> str:
-    """Return where Spark writes a table, below the folder of the run."""
-    return "/".join(f"{name}={value}" for name, value in zip(FOLDER_COLUMNS, staged_parts(folder), strict=True))
+def folder_of(plan: ShredPlan, number: int) -> str:
+    """Return the folder, below that of the run, into which tasks write what has a number: a table, bad rows, or ids."""
+    return _OWN_FOLDERS.get(number) or plan.tables[number].folder
 
 
 def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tally) -> tuple[ShreddedTable, ...]:
-    """Move events and bad rows to their folders, give files of Parquet their names, and return the tables with rows.
+    """Move bad rows and ids to their folders, and return the tables with rows.
 
     Args:
         spark: the session.
@@ -91,41 +65,32 @@ def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tall
     Raises:
         TryAgain: a file is missing, or is not as its task wrote it.
     """
-    names, form = _names(run, plan, tally.files), file_form(plan.form)
-    if names[BAD_ROWS]:
-        _place_bad(spark, run, form, sum(one.bytes for one in tally.files if one.table == BAD_ROWS))
-    if names[EVENT_IDS]:
-        _place_ids(spark, run, form, sum(one.bytes for one in tally.files if one.table == EVENT_IDS))
-    moved = [folder for number, table in enumerate(plan.tables) if names[number] and "/" not in (folder := table.folder)]
-    for folder in moved:
-        run.make(folder)
-    _rename(run, dict(_new_names(plan, names, form)))
-    for folder in moved:
-        run.remove(_top(folder))
+    _check_files(run, plan, tally.files)
+    files: defaultdict[int, list[WrittenFile]] = defaultdict(list)
+    for file in sorted(tally.files, key=lambda one: one.name):
+        files[file.table].append(file)
+    if bad := files[BAD_ROWS]:
+        run.make(BAD)
+        _rename(run, {f"{_OWN_FOLDERS[BAD_ROWS]}/{one.name}": f"{BAD}/{one.name}" for one in bad})
+    if files[EVENT_IDS]:
+        _place_ids(spark, run, files[EVENT_IDS])
+    if files[BAD_ROWS] or files[EVENT_IDS]:
+        run.remove(_STAGED)
     tables = {number: plan.tables[number] for number in sorted(tally.rows)}
     wide = tuple(table.column for table in tables.values() if table.column)
     if 0 in tables:
         tables[0] = replace(tables[0], columns=(*tables[0].columns, *wide))
-    return tuple(_shredded(table, names[number], form) for number, table in tables.items() if not table.column)
+    return tuple(_shredded(table, files[number]) for number, table in tables.items() if not table.column)
 
 
-def _new_names(plan: ShredPlan, names: Mapping[int, Mapping[str, WrittenFile]], form: FileForm) -> Iterator[tuple[str, str]]:
-    """Yield the path of each file that has to move or to get another name, and its new path."""
-    for number, files in names.items():
-        if number not in OWN_FOLDERS:
-            folder = plan.tables[number].folder
-            pairs = ((f"{staged_folder(folder)}/{name}", f"{folder}/{form.file_name(name)}") for name in files)
-            yield from (pair for pair in pairs if pair[0] != pair[1])
-
-
-def _shredded(table: PlannedTable, files: Mapping[str, WrittenFile], form: FileForm) -> ShreddedTable:
-    listed = tuple(ShreddedFile(form.file_name(name), file.rows, file.bytes) for name, file in sorted(files.items()))
+def _shredded(table: PlannedTable, files: Iterable[WrittenFile]) -> ShreddedTable:
+    listed = tuple(ShreddedFile(file.name, file.rows, file.bytes) for file in files)
     own = (table.name, table.base, table.version, table.uri, table.columns, table.folder)
     return ShreddedTable(*own, listed, table.adopted)
 
 
-def _names(run: Folder, plan: ShredPlan, written: Iterable[WrittenFile]) -> Mapping[int, dict[str, WrittenFile]]:
-    """Return the names of the files of each table.
+def _check_files(run: Folder, plan: ShredPlan, written: Iterable[WrittenFile]) -> None:
+    """Check that the files are there as the tasks wrote them.
 
     Args:
         run: the folder of the run.
@@ -135,62 +100,32 @@ def _names(run: Folder, plan: ShredPlan, written: Iterable[WrittenFile]) -> Mapp
     Raises:
         TryAgain: a file is missing, or has another size.
     """
-    found = {_identity(entry.path): (entry.path, entry.size) for entry in run.files() if _FILE.fullmatch(entry.path)}
-    names: defaultdict[int, dict[str, WrittenFile]] = defaultdict(dict)
+    sizes = {entry.path: entry.size for entry in run.files()}
     for file in written:
-        folder = staged_folder(OWN_FOLDERS.get(file.table) or plan.tables[file.table].folder)
-        path, size = found.get((folder, file.task, file.number), ("", -1))
-        if size != file.bytes:
+        path = f"{folder_of(plan, file.table)}/{file.name}"
+        if (size := sizes.get(path)) != file.bytes:
+            found = "none" if size is None else f"one with {size:,}"
             raise TryAgain(
-                f"{run.uri}/{folder}: expected a file of task {file.task} with {file.bytes:,} bytes, got {path or 'none'}: "
-                "something else writes there; start the job again"
+                f"{run.uri}/{path}: expected a file with {file.bytes:,} bytes, got {found}: something else writes there; "
+                "start the job again"
             )
-        names[file.table][path.rpartition("/")[2]] = file
-    return names
 
 
-def _identity(path: str) -> tuple[str, int, int]:
-    match = _FILE.fullmatch(path)
-    return (match["folder"], int(match["task"]), int(match["number"])) if match else ("", 0, 0)
-
-
-def _place_bad(spark: SparkSession, run: Folder, form: FileForm, size: int) -> None:
-    """Write the bad rows as lines of JSON, and remove what they were read from.
+def _place_ids(spark: SparkSession, run: Folder, files: Sequence[WrittenFile]) -> None:
+    """Write the ids of the events as few files of Parquet, whatever the format of the rows.
 
     Args:
         spark: the session.
         run: the folder of the run.
-        form: in which bad rows were written.
-        size: their bytes.
+        files: those of the ids that tasks have written.
     """
-    staged = spark.read.format("text" if form.name == "csv" else "parquet").load(f"{run.uri}/{staged_folder(BAD)}")
-    lines = staged.select("value").coalesce(max(1, size // _BAD_BYTES))
-    lines.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").text(f"{run.uri}/{BAD}")
-    run.remove(_top(BAD))
-    texts = [entry.path for entry in Folder(spark, f"{run.uri}/{BAD}").files() if entry.path.endswith(".txt")]
-    _rename(run, {f"{BAD}/{name}": f"{BAD}/{name.removesuffix('.txt')}.json" for name in texts})
-
-
-def _place_ids(spark: SparkSession, run: Folder, form: FileForm, size: int) -> None:
-    """Write the ids of the events as few files of Parquet, whatever the format of the rows, and remove what they were.
-
-    Args:
-        spark: the session.
-        run: the folder of the run.
-        form: in which the ids were written.
-        size: their bytes.
-    """
-    staged = spark.read.format("text" if form.name == "csv" else "parquet").load(f"{run.uri}/{staged_folder(IDS)}")
-    if form.name == "csv":
-        parts = F.split("value", TAB)
-        staged = staged.select(parts[0].alias(ID), parts[1].alias(FINGERPRINT))
+    staged = spark.read.parquet(*(f"{run.uri}/{_OWN_FOLDERS[EVENT_IDS]}/{one.name}" for one in files))
     rows = (
         staged.select(ID, FINGERPRINT, hash_of(F.col(ID)).alias(HASH))
-        .coalesce(max(1, size // _ID_BYTES))
+        .coalesce(max(1, sum(one.bytes for one in files) // _ID_BYTES))
         .write.option("compression", "zstd")
     )
     rows.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(f"{run.uri}/{IDS}")
-    run.remove(_top(IDS))
 
 
 def _rename(run: Folder, names: Mapping[str, str]) -> None:
@@ -198,7 +133,3 @@ def _rename(run: Folder, names: Mapping[str, str]) -> None:
     rename: Callable[[tuple[str, str]], None] = lambda pair: run.rename(*pair)  # noqa: E731
     with ThreadPoolExecutor(_RENAMES) as pool:
         list(pool.map(rename, names.items()))
-
-
-def _top(folder: str) -> str:
-    return staged_folder(folder).partition("/")[0]

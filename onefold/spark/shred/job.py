@@ -29,13 +29,13 @@ from onefold.events.shred.tally import EVENT_IDS, Tally
 from onefold.events.shred.used_schemas import used_schemas
 from onefold.events.shred.wide import plan_wide, target_of
 from onefold.spark.shred.files import placed_tables
-from onefold.spark.shred.form import file_form
+from onefold.spark.shred.form import compression_of
 from onefold.spark.shred.named_schemas import named_schemas
 from onefold.spark.shred.output import Output
 from onefold.spark.shred.places import find_events, plain_address
-from onefold.spark.shred.quarantine import DamagedFile, problems_of_ends, with_readable
+from onefold.spark.shred.quarantine import DamagedFiles, with_readable
 from onefold.spark.shred.registry import FolderCopies
-from onefold.spark.shred.write import count_records, write_run
+from onefold.spark.shred.write import write_run
 
 ReadRegistry = Callable[[Wanted, Copies], Registry]
 """Reads the registries. Takes what collects the schemas that the events name, and the copies of earlier runs."""
@@ -105,7 +105,6 @@ class _Job:
         """Shred files, but for those that cannot be read, which are set aside; return the report."""
         removed = () if self.arguments.dry_run else self._without_abandoned()
         named = problems_of_names(files)
-        named |= problems_of_ends(self.spark, not_taken(files, named))
         work = self._count if self.arguments.dry_run else self._write
         written, read, damaged = with_readable(not_taken(files, named), work)
         unreadable = dict(sorted({**named, **damaged}.items()))
@@ -126,7 +125,7 @@ class _Job:
         return tuple(removed)
 
     def _count(self, files: Mapping[str, StoredFile]) -> _Written:
-        return _Written(count_records(self.spark, self.plan, files, self._earlier()))
+        return _Written(write_run(self.spark, self.plan, files, None, self._earlier()))
 
     def _write(self, files: Mapping[str, StoredFile]) -> _Written:
         run = self.output.start(self.started)
@@ -134,7 +133,7 @@ class _Job:
         try:
             plan = replace(self.plan, run=runs_address(folder.qualified()))
             tally = write_run(self.spark, plan, files, folder, self._earlier())
-        except DamagedFile:
+        except DamagedFiles:
             self.output.remove(run)
             raise
         return _Written(tally, run, placed_tables(self.spark, folder, self.plan, tally))
@@ -170,7 +169,7 @@ class _Job:
         manifest = RunManifest(
             run=run,
             format=self.plan.form.format,
-            compression=file_form(self.plan.form).compression,
+            compression=compression_of(self.plan.form),
             registry=",".join(plain_address(address) for address in self.arguments.registry),
             inputs=tuple(files),
             schemas=used_schemas(self.registry, tally.schemas),

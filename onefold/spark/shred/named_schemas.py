@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StringType, StructField, StructType
 
 from onefold.batches.shred_arguments import ShredArguments
 from onefold.events.registry.registry import Registry
@@ -18,13 +16,11 @@ from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.runs import not_taken
 from onefold.events.shred.set_aside import StoredFile, problems_of_names
 from onefold.events.shred.shredder import reader_of
-from onefold.spark.io.arrow import map_in_arrow
-from onefold.spark.shred.quarantine import problems_of_ends, with_readable
-from onefold.spark.shred.records import texts_of
-from onefold.spark.shred.write import read_records, unread_file_named
-
-_URI = "uri"
-_RESULT = StructType([StructField(_URI, StringType())])
+from onefold.spark.shred.places import hadoop_address
+from onefold.spark.shred.quarantine import with_readable
+from onefold.spark.shred.records import read_records
+from onefold.spark.shred.stores import Stores, open_stores
+from onefold.spark.shred.tasks import ReadTask, run_tasks, tasks_of
 
 
 @dataclass(frozen=True)
@@ -32,13 +28,14 @@ class _Collector:
     """Collects in a task. The plan has no schemas; it says the form of the records."""
 
     plan: ShredPlan
+    stores: Stores
 
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(self, task: ReadTask) -> set[str]:
         reader = reader_of(self.plan)
         found: set[str] = set()
-        for batch in batches:
-            found |= schemas_named_by(reader, filter(None, texts_of(batch.column(0))))
-        yield pa.RecordBatch.from_arrays([pa.array(sorted(found), pa.string())], names=[_URI])
+        for records in read_records(self.stores, task.parts):
+            found |= schemas_named_by(reader, records)
+        return found
 
 
 def named_schemas(
@@ -56,13 +53,11 @@ def named_schemas(
         InvalidInput: a file cannot be read, and not because of its content.
     """
     named = problems_of_names(files)
-    named |= problems_of_ends(spark, not_taken(files, named))
     form = plan_shred(Registry({}, ""), arguments.file_format, arguments.input, started)
     found, _, _ = with_readable(not_taken(files, named), lambda some: _collect(spark, form, some))
     return found or frozenset()
 
 
 def _collect(spark: SparkSession, form: ShredPlan, files: Mapping[str, StoredFile]) -> frozenset[SchemaKey]:
-    with unread_file_named(spark, files):
-        rows = map_in_arrow(read_records(spark, files), _Collector(form).run, _RESULT).distinct().collect()
-    return keys_of(row[_URI] for row in rows)
+    collector = _Collector(form, open_stores(spark, [*map(hadoop_address, files)]))
+    return keys_of(frozenset[str]().union(*run_tasks(spark, tasks_of(spark, files), collector.run)))

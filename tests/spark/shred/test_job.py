@@ -17,7 +17,6 @@ from onefold.core.errors import InvalidInput
 from onefold.events.registry.copies import Copies
 from onefold.events.registry.frozen import Wanted
 from onefold.events.registry.registry import Registry
-from onefold.spark.shred import blocks
 from onefold.spark.shred.job import shred
 from onefold.spark.shred.output import InputsTaken
 from onefold.spark.shred.registry import read_registry
@@ -143,15 +142,15 @@ def test_a_dry_run_counts_and_writes_nothing(spark: SparkSession, scene: ShredSc
 
 
 @pytest.mark.parametrize("format_", ["csv", "parquet"])
-def test_many_blocks_and_files_keep_all_rows(
+def test_many_batches_and_files_keep_all_rows(
     spark: SparkSession, scene: ShredScene, format_: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The workers run in processes of their own, so small sizes are set in the functions that they get."""
-    monkeypatch.setattr("onefold.spark.shred.write.BATCH_RECORDS", 50)
-    scene.write("a.txt", map(click, range(1_000)))
+    """The workers run in processes of their own, so small sizes are set in what they get."""
+    monkeypatch.setattr("onefold.spark.shred.write.READ_BYTES", 50_000)
+    scene.write("a.txt", map(click, range(5_000)))
     scene.shred(spark, format=format_)
     (manifest,) = scene.manifests()
-    assert sorted(int(row["id"]) for row in scene.rows(manifest, "com_acme_ad_click_1")) == list(range(1_000))
+    assert sorted(int(row["id"]) for row in scene.rows(manifest, "com_acme_ad_click_1")) == list(range(5_000))
 
 
 def test_many_tables_with_few_rows_are_written_in_one_pass(spark: SparkSession, scene: ShredScene) -> None:
@@ -233,14 +232,6 @@ def test_files_of_failed_tasks_are_not_in_the_manifest(
     (manifest,) = scene.manifests()
     assert [len(table.files) for table in manifest.tables] == [1]
     assert [row["id"] for row in scene.rows(manifest, "com_acme_ad_click_1")] == ["1"]
-
-
-def test_the_next_block_of_lines_begins_where_one_is_large_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "TEXT_BLOCK", 4)
-    found = blocks.TextBlocks()
-    yielded = [*found.add(1, ["a", "b"]), *found.add(2, ["x"]), *found.add(1, ["c", "d"]), *found.rest()]
-    assert [(one.table, one.number, one.rows, one.data) for one in yielded] == [(1, 0, 4, b"a\nb\nc\nd"), (2, 0, 1, b"x")]
-    assert next(iter(found.add(1, ["long one"]))).number == 1
 
 
 @pytest.mark.parametrize("format_", ["csv", "parquet"])
