@@ -25,8 +25,10 @@ SAMPLES = 9
 # The functions' environment (functions/requirements.txt) has none of these, which Google's client imports where they are.
 ABSENT = "import sys; sys.modules.update(dict.fromkeys(['pyarrow', 'numpy', 'pandas']))\n"
 BARE = ABSENT + "import flask, functions_framework\n@functions_framework.http\ndef bare(request): return ''"
-OURS = ABSENT + f"sys.path.insert(0, {str(FUNCTIONS)!r}); import functions_framework, main; main.refresh_view"
-FIRST_MESSAGE = OURS + "; import onefold.adapters.bigquery.warehouse, onefold.adapters.pubsub"
+SERVED = "import flask; flask.Flask('refresh_view').app_context().push(); "
+"""As the framework imports the function that it serves."""
+OURS = ABSENT + SERVED + f"sys.path.insert(0, {str(FUNCTIONS)!r}); import functions_framework, main; main.refresh_view"
+FIRST_MESSAGE = OURS + "; import onefold.adapters.bigquery.warehouse, onefold.adapters.pubsub_rest, onefold.views.handler"
 FIRST_ROWS = (
     OURS.replace("refresh_view", "sink_records")
     + "; import onefold.adapters.bigquery.warehouse, onefold.adapters.bigquery.storage_write, onefold.adapters.pubsub"

@@ -24,9 +24,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from support.capture_receiver import receiving
 from support.fake_bigquery import FakeBigQuery
 from support.rest import PROJECT
+from support.rest_topics import rest_topics
 
 from benchmarks.render import history
 from benchmarks.report import add_options, machine, markdown, publish, versions
@@ -97,11 +97,11 @@ def serve_fakes(pipe: Connection, case: Case) -> None:
     fake.create_table("small_v_abc", "id INT64")
     server = _Server(fake)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    with receiving() as receiver:
+    with rest_topics() as topics:
         own = {"ONEFOLD_PROJECT": PROJECT, "ONEFOLD_TOPIC_SCHEMA_CHANGES": "schema-changes"}
         found = {
             "BIGQUERY_EMULATOR_HOST": f"127.0.0.1:{server.server_port}",
-            "PUBSUB_EMULATOR_HOST": receiver.pubsub_address,
+            "PUBSUB_EMULATOR_HOST": topics.address,
         }
         pipe.send({**own, **found})
         pipe.recv()

@@ -20,17 +20,16 @@ sys.path.insert(0, str(ROOT))
 
 import functions_framework  # noqa: E402
 
-import onefold.adapters.connect  # noqa: E402
-
 
 def main(version: str, tables: list[str]) -> None:
+    source = str(ROOT / "functions" / "main.py")
+    application = functions_framework.create_app(target="refresh_view", source=source)  # type: ignore[no-untyped-call]
+    import onefold.adapters.connect
     from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
     from onefold_lab.stand_ins.warehouse import emulator_client
 
     # Use the adapter of production: with the address of an emulator, `connect` would choose that of the emulator.
     onefold.adapters.connect.connect = lambda project: BigQueryWarehouse(emulator_client(project))
-    source = str(ROOT / "functions" / "main.py")
-    application = functions_framework.create_app(target="refresh_view", source=source)  # type: ignore[no-untyped-call]
 
     def send(table: str, version: str) -> None:
         message = {"dataset": "shop", "table": {"name": table, "version": version}}

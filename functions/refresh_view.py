@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import functools
 import os
+from typing import TYPE_CHECKING
 
 import flask
 import functions_framework
-from http_entry import answer, check, is_served
+from http_entry import answer, check, is_served, keep_grpc_out
 
 from onefold.settings.environment import Settings, load_settings
-from onefold.views.handler import TableCreatedHandler
+
+if TYPE_CHECKING:
+    from onefold.views.handler import TableCreatedHandler
 
 
 @functools.cache
 def receiver() -> TableCreatedHandler:
     """Return the handler of messages, one per instance of the function.
 
-    Clients are made at the first request, whose answer tells why they cannot be made.
+    The handler and its clients are made at the first request, whose answer tells why they cannot be made.
     """
     from onefold.adapters.connect import connect
-    from onefold.adapters.pubsub import PubSub
+    from onefold.adapters.pubsub_rest import RestPublisher
+    from onefold.views.handler import TableCreatedHandler
 
     settings = load_settings(os.environ)
     warehouse = connect(settings.project)
-    return TableCreatedHandler(settings, warehouse, PubSub(warehouse.project))
+    return TableCreatedHandler(settings, warehouse, RestPublisher(warehouse.project))
 
 
 @functions_framework.http
@@ -44,4 +48,5 @@ def check_settings() -> Settings | None:
 
 
 if is_served("refresh_view"):
+    keep_grpc_out()
     check_settings()

@@ -22,6 +22,8 @@ PORTS = 3
 """BigQuery, Dataproc and topics, from the first port on."""
 FUNCTIONS = {"table-created": "refresh_view", "change-records": "sink_records", "batch-requests": "launch_batch"}
 """The function of each topic."""
+_OVER_REST = frozenset({"refresh_view"})
+"""Functions that publish over REST, as jobs do."""
 SHOWN = ("schema-changes", "dead-letter")
 """Topics without a function: their messages are shown."""
 _PREFIX = "ONEFOLD_"
@@ -61,7 +63,8 @@ def local_stack(
         topics = {name: PushTopic(name) for name in SHOWN}
         for topic, target in FUNCTIONS.items():
             log = stack.enter_context((folder / f"{target}.log").open("w+b"))
-            url = stack.enter_context(function_server(target, {**settings, **hosts}, log))
+            known = {**settings, **hosts, **({PUBSUB: jobs[PUBSUB]} if target in _OVER_REST else {})}
+            url = stack.enter_context(function_server(target, known, log))
             topics[topic] = PushTopic(topic, url)
         stack.enter_context(topics_server(topics, port + 2, show, rest_port))
         show(f"The logs of the functions are in {folder}.")

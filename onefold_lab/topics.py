@@ -1,9 +1,9 @@
 """A stand-in for Pub/Sub: topics in memory, each with a push subscription of one local function.
 
-Clients reach it over gRPC, through PUBSUB_EMULATOR_HOST, and Spark jobs over REST. A published message is confirmed at once,
-and delivered until its function accepts it; other messages do not wait for it. It serves the methods `Publish` and
-`GetTopic`, and no others: no pulling, no attributes, no ordering keys, no rights, no new topics. Messages that are not
-delivered yet are lost at its end.
+Clients reach it over gRPC, through PUBSUB_EMULATOR_HOST, and Spark jobs and the function `refresh_view` over REST. A
+published message is confirmed at once, and delivered until its function accepts it; other messages do not wait for it. It
+serves the methods `Publish` and `GetTopic`, and no others: no pulling, no attributes, no ordering keys, no rights, no new
+topics. Messages that are not delivered yet are lost at its end.
 """
 
 from __future__ import annotations

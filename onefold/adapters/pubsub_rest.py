@@ -1,11 +1,11 @@
-"""Messages published over Pub/Sub's REST API: the runtime of batches lacks Pub/Sub's client."""
+"""Messages published over Pub/Sub's REST API: batches lack Pub/Sub's client, and a function starts faster without it."""
 
 from __future__ import annotations
 
 import base64
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -20,6 +20,8 @@ _TIMEOUT = 30
 """Seconds."""
 _LOCAL_TIMEOUT = 600
 """Seconds of the stand-in, which shares a laptop with all else."""
+_MOST_MESSAGES, _MOST_BYTES = 1_000, 9_000_000
+"""Of a request, whose limits are 1,000 messages and 10 MB (https://cloud.google.com/pubsub/quotas, 2025-11)."""
 _REFUSED = (401, 403)
 _PASSING = (408, 429)
 """HTTP: request timeout, too many requests. Like every status from 500 on, they may pass."""
@@ -30,22 +32,32 @@ class RestPublisher:
 
     def __init__(self, project: str) -> None:
         self._project = project
+        self._credentials: Any = None
 
     def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
-        """Publish messages, and return their identifiers.
+        """Publish messages, and return their identifiers. After an error, those of earlier requests have been published.
 
         Raises:
             Rejected: there are no credentials, or Pub/Sub rejects the request.
             TryAgain: an error that may pass. `_refuse` raises the errors that Pub/Sub's answer means.
+        """
+        path = topic if topic.startswith("projects/") else f"projects/{self._project}/topics/{topic}"
+        return [id_ for group in _requests(messages) for id_ in self._publish(path, group)]
+
+    def _publish(self, path: str, messages: list[dict[str, Any]]) -> list[str]:
+        """Publish the messages of one request, and return their identifiers.
+
+        Raises:
+            Rejected: as `publish`.
+            TryAgain: as `publish`.
         """
         import requests
         from google.auth import exceptions as auth
 
         from onefold.adapters.google_errors import no_credentials
 
-        path = topic if topic.startswith("projects/") else f"projects/{self._project}/topics/{topic}"
         try:
-            answer = self._post(path, {"messages": [_as_json(message) for message in messages]})
+            answer = self._post(path, {"messages": messages})
         except auth.DefaultCredentialsError as error:
             raise Rejected(no_credentials(error)) from error
         except (auth.GoogleAuthError, requests.RequestException) as error:
@@ -62,9 +74,25 @@ class RestPublisher:
         import google.auth
         from google.auth.transport.requests import AuthorizedSession
 
-        credentials, _ = google.auth.default(scopes=[_SCOPE])
+        if self._credentials is None:
+            self._credentials, _ = google.auth.default(scopes=[_SCOPE])
         url = f"https://pubsub.googleapis.com/v1/{path}:publish"
-        return AuthorizedSession(credentials).post(url, json=body, timeout=_TIMEOUT)  # type: ignore[no-untyped-call]
+        return AuthorizedSession(self._credentials).post(url, json=body, timeout=_TIMEOUT)  # type: ignore[no-untyped-call]
+
+
+def _requests(messages: Iterable[Message]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the messages in groups of which each fits one request; none for no message."""
+    group: list[dict[str, Any]] = []
+    size = 0
+    for message in map(_as_json, messages):
+        length = len(json.dumps(message))
+        if group and (len(group) == _MOST_MESSAGES or size + length > _MOST_BYTES):
+            yield group
+            group, size = [], 0
+        group.append(message)
+        size += length
+    if group:
+        yield group
 
 
 def _as_json(message: Message) -> dict[str, Any]:

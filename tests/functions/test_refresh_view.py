@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import functions_framework
+import grpc  # noqa: F401 other tests of this process need it, and the function keeps it out where it is not loaded
 import pytest
 import refresh_view
 from support.fake_bigquery import FakeBigQuery

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import functions_framework
+import grpc  # noqa: F401 other tests of this process need it, and the function keeps it out where it is not loaded
 import pytest
 import refresh_view
 from support.bigquery_emulator import EmulatedDataset

@@ -19,6 +19,8 @@ class Topics:
     """The value for PUBSUB_EMULATOR_HOST."""
     status: int = 200
     published: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    requests: list[int] = field(default_factory=list)
+    """The number of messages of each request."""
 
     def contents(self, topic: str) -> list[bytes]:
         """The data of the messages of a topic, by the last part of its name."""
@@ -29,6 +31,7 @@ class Topics:
         if self.status != 200:
             return error(self.status, "", "that\ncannot be")
         messages = request.json["messages"]
+        self.requests.append(len(messages))
         self.published += [(request.path, message) for message in messages]
         return 200, {"messageIds": [str(number) for number, _ in enumerate(messages)]}
 
