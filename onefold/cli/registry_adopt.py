@@ -11,7 +11,15 @@ import yaml
 
 from onefold.cli.common import CHANGES, OK, as_json, open_warehouse, project, read_settings
 from onefold.cli.output import echo_json
-from onefold.cli.registry_options import address_of, objects_of, open_registry, order_option, parse_order, reads_registry
+from onefold.cli.registry_options import (
+    address_of,
+    listed_models,
+    objects_of,
+    open_registry,
+    order_option,
+    parse_order,
+    reads_registry,
+)
 from onefold.cli.warehouse import near_table
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import TableId
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
     from onefold.events.registry.column_mapping import TableColumn
     from onefold.events.registry.json_schema import JsonSchema
     from onefold.events.registry.legacy_table import Adoption, LegacyTable
+    from onefold.events.registry.schema_key import ModelKey
     from onefold.settings.registry import Warehouse
 
 _EVENTS = "events"
@@ -84,10 +93,10 @@ def adopt(
     """
     from onefold.events.registry.legacy_table import LegacyTable
 
-    versions = None if model == _EVENTS else _versions(context, model, registry, order)
+    versions, models = (None, []) if model == _EVENTS else _versions(context, model, registry, order)
     found = _read_columns(columns, table) if columns else _read_table(context, project, table)
     legacy = LegacyTable(table, found, _read_mapping(mapping) if mapping else {}, misfits, missing)
-    adoption = _adoption(versions, "redshift" if columns else "bigquery", legacy)
+    adoption = _adoption(versions, "redshift" if columns else "bigquery", legacy, models)
     differences = adoption.differences
     if as_json:
         echo_json([one.as_dict() for one in differences])
@@ -102,16 +111,21 @@ def adopt(
     return CHANGES if any(one.severity > Severity.INFO for one in differences) else OK
 
 
-def _versions(context: click.Context, model: str, registry: str | None, order: str | None) -> tuple[JsonSchema, ...]:
-    """Return the versions of a model in the order of their addition."""
+def _versions(
+    context: click.Context, model: str, registry: str | None, order: str | None
+) -> tuple[tuple[JsonSchema, ...], list[ModelKey]]:
+    """Return the versions of a model in the order of their addition, and all models of the registry."""
     from onefold.events.registry.schema_key import ModelKey
     from onefold.events.registry.sources import read_model
 
     key, versions = ModelKey.parse(model), parse_order(order)
-    return read_model(open_registry(context, registry, versions), key, registry or "the registry").versions(key)
+    source = open_registry(context, registry, versions)
+    return read_model(source, key, registry or "the registry").versions(key), listed_models(source)
 
 
-def _adoption(versions: tuple[JsonSchema, ...] | None, warehouse: Warehouse, legacy: LegacyTable) -> Adoption:
+def _adoption(
+    versions: tuple[JsonSchema, ...] | None, warehouse: Warehouse, legacy: LegacyTable, models: list[ModelKey]
+) -> Adoption:
     """Return how a table can be adopted for the rows of a model; without versions, for those of the events.
 
     Raises:
@@ -125,7 +139,7 @@ def _adoption(versions: tuple[JsonSchema, ...] | None, warehouse: Warehouse, leg
         return adopt_events(warehouse, legacy)
     if legacy.missing != "add":
         raise click.UsageError("--missing leave_out is for the events: the data of a model is never left out.")
-    return adopt(versions, warehouse, legacy)
+    return adopt(versions, warehouse, legacy, models)
 
 
 def _record(context: click.Context, registry: str | None, adoption: Adoption) -> None:

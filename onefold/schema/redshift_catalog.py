@@ -71,6 +71,22 @@ def parse_type(text: str) -> RedshiftType:
     raise InvalidType(f"{text!r} is not a type of Redshift")
 
 
+def known_type(text: str) -> RedshiftType:
+    """Return the type that a text names, of those of which columns are read from the catalog.
+
+    Raises:
+        InvalidType: the text is not a type, or one that `catalog_type` never returns.
+
+    Examples:
+        >>> str(known_type("DECIMAL(18,2)"))
+        'DECIMAL(18,2)'
+    """
+    found = parse_type(text)
+    if found.name.partition("(")[0] not in {*_NAMES.values(), "VARCHAR", "CHAR", "DECIMAL"}:
+        raise InvalidType(f"{text!r} is not a type of Redshift")
+    return found
+
+
 def grown_type(existing: str, new: str) -> str | None:
     """Return the type that a column gets when values of another type come; None where Redshift cannot do it in place.
 

@@ -282,3 +282,17 @@ def test_a_table_of_bigquery_is_read_itself(
     )
     assert "does not exist (did you mean seen_current?)" in run(*words, f"{dataset.name}.sen_current").err
     assert run(*words, "no_dataset").code == 1
+
+
+def test_the_table_of_another_model_is_refused_with_its_name_and_with_all_else(run: Run, registry: Path) -> None:
+    other = {"vendor": "com.acme", "name": "page_view", "format": "jsonschema", "version": "1-0-0"}
+    folder_store(registry).add(parse_schema({**SCHEMA, "self": other}))
+    file = registry / "columns.json"
+    taken = [{**row, "table_name": "com_acme_page_view_1"} for row in rows({**TABLE, "root_id": {"data_type": "bigint"}})]
+    file.write_text(json.dumps(taken), "utf-8")
+    words = ("schema", "adopt", MODEL, "--columns", file, "--registry", registry, "--record", "--table")
+    done = run(*words, "atomic.com_acme_page_view_1")
+    assert done.code == 2
+    assert "CRITICAL: atomic.com_acme_page_view_1 is the table of com.acme/page_view/jsonschema/1 by its name" in done.out
+    assert "CRITICAL root_id: " in done.out
+    assert not (registry / ADOPTED_PATH).exists()

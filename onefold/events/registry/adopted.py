@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from onefold.core.errors import InvalidInput, OnefoldError, SchemaConflict
+from onefold.core.errors import InvalidInput, InvalidType, OnefoldError, SchemaConflict
 from onefold.core.names import fold_case
 from onefold.core.text import reason_of, shown_list
 from onefold.events.registry.column_mapping import MappedColumn, TableColumn, map_columns
@@ -20,7 +20,9 @@ from onefold.events.registry.schema_key import ModelKey
 from onefold.ports.event_tables import MANIFEST_TABLE
 from onefold.ports.kept_entities import UNKNOWN_ENTITIES
 from onefold.ports.objects import NEW, ObjectFinder, ObjectWriter
+from onefold.schema.redshift_catalog import known_type
 from onefold.schema.redshift_fit import held_type
+from onefold.schema.types import parse_landed_type
 from onefold.settings.registry import WAREHOUSES, Warehouse
 
 ADOPTED_PATH = "settings/adopted_tables.json"
@@ -172,6 +174,8 @@ def parse_adopted(data: str | bytes, place: str) -> tuple[AdoptedTable, ...]:
     for number, row in enumerate(rows):
         try:
             tables.append(_table(row))
+        except InvalidInput as error:
+            problems += [f"{place}: tables[{number}] is not an adopted table ({one}): {advice}" for one in error.problems]
         except (TypeError, KeyError, AttributeError, ValueError, OnefoldError) as error:
             problems.append(f"{place}: tables[{number}] is not an adopted table ({reason_of(error)}): {advice}")
     problems += [f"{place}: {problem}: {advice}" for problem in _conflicts(tables)]
@@ -218,20 +222,41 @@ def _hides_envelope(key: str, name: str) -> bool:
 
 
 def _table(row: Mapping[str, Any]) -> AdoptedTable:
+    """Return the adopted table of a row.
+
+    Raises:
+        InvalidInput: values are not what they have to be; the error lists all problems.
+        TypeError, KeyError, AttributeError, ValueError, OnefoldError: the row has another form.
+    """
     columns = tuple(TableColumn(**column) for column in row["columns"])
     model = None if row["model"] == OF_EVENTS else ModelKey.parse(row["model"])
     table = AdoptedTable(**{**row, "model": model, "columns": columns, "names": dict(row["names"])})
-    texts = [table.table, *table.names, *table.names.values(), *(text for one in columns for text in (one.name, one.type))]
-    is_known = table.warehouse in WAREHOUSES and table.misfits in MISFITS and table.missing in MISSING
-    if not is_known or not columns:
-        raise ValueError(f"{table.warehouse}, {table.misfits}, {table.missing}, {len(columns)} columns")
-    if not all(isinstance(text, str) and text for text in texts):
-        raise ValueError("a name or a type is no text")
-    if not all(isinstance(flag, bool) for one in columns for flag in (one.nullable, one.has_default)):
-        raise ValueError("nullable or has_default is neither true nor false")
-    if gone := sorted(set(map(fold_case, table.names.values())) - {fold_case(one.name) for one in columns}):
-        raise ValueError(f"the table has no column {shown_list(gone)}")
+    if problems := [*_value_problems(table), *_type_problems(table)]:
+        raise InvalidInput(problems)
     return table
+
+
+def _value_problems(table: AdoptedTable) -> Iterator[str]:
+    is_known = table.warehouse in WAREHOUSES and table.misfits in MISFITS and table.missing in MISSING
+    if not is_known or not table.columns:
+        yield f"{table.warehouse}, {table.misfits}, {table.missing}, {len(table.columns)} columns"
+    texts = [table.table, *table.names, *table.names.values(), *(one.name for one in table.columns)]
+    if not all(isinstance(text, str) and text for text in texts):
+        yield "a name is no text"
+    elif gone := sorted(set(map(fold_case, table.names.values())) - {fold_case(one.name) for one in table.columns}):
+        yield f"the table has no column {shown_list(gone)}"
+    if not all(isinstance(flag, bool) for one in table.columns for flag in (one.nullable, one.has_default)):
+        yield "nullable or has_default is neither true nor false"
+
+
+def _type_problems(table: AdoptedTable) -> Iterator[str]:
+    """Yield the columns whose types are none of the warehouse: rows would be written for a table that cannot be."""
+    parse: Callable[[str], object] = known_type if table.warehouse == "redshift" else parse_landed_type
+    for column in table.columns:
+        try:
+            parse(column.type if isinstance(column.type, str) else "")
+        except InvalidType as error:
+            yield f"column {column.name}: {error}"
 
 
 def _read(address: str, objects: ObjectFinder) -> tuple[AdoptedTables, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from onefold.core.names import fold_case
@@ -15,6 +15,7 @@ from onefold.events.registry.ddl import bigquery_columns, build_table, named_typ
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.leaves import leaves
 from onefold.events.registry.schema_key import ModelKey, snake
+from onefold.events.registry.table_names import table_names
 from onefold.schema.diff import Severity
 from onefold.schema.growth import grown as bigquery_grown
 from onefold.schema.redshift import FIXED_ENCODINGS, varchar
@@ -39,7 +40,7 @@ class ColumnDifference:
     """A difference between a table and what the registry would make.
 
     Attributes:
-        column: the column of the table, or the one that is missing.
+        column: the column of the table, or the one that is missing; empty where the table as a whole differs.
         severity: INFO: every row can be loaded; WARNING: the loader adds a column, or some values do not fit; CRITICAL: the
             table cannot be adopted.
         problem: what differs.
@@ -52,7 +53,7 @@ class ColumnDifference:
     remedy: str
 
     def __str__(self) -> str:
-        return f"{self.severity.name} {self.column}: {self.problem}: {self.remedy}"
+        return f"{f'{self.severity.name} {self.column}'.rstrip()}: {self.problem}: {self.remedy}"
 
     def as_dict(self) -> dict[str, str]:
         return {"column": self.column, "severity": self.severity.name, "problem": self.problem, "remedy": self.remedy}
@@ -90,13 +91,16 @@ class LegacyTable:
     missing: Missing = "add"
 
 
-def adopt(versions: Sequence[JsonSchema], warehouse: Warehouse, legacy: LegacyTable) -> Adoption:
+def adopt(
+    versions: Sequence[JsonSchema], warehouse: Warehouse, legacy: LegacyTable, models: Iterable[ModelKey] = ()
+) -> Adoption:
     """Return how a table can be adopted for the rows of a model.
 
     Args:
         versions: all versions of the model, in the order of their addition.
         warehouse: where the table is.
         legacy: the table.
+        models: all models of the registry, in the order of their addition.
 
     Raises:
         InvalidInput: the given names do not fit to the columns; the error lists all problems.
@@ -109,12 +113,22 @@ def adopt(versions: Sequence[JsonSchema], warehouse: Warehouse, legacy: LegacyTa
     adopted = AdoptedTable(table.key, warehouse, legacy.name, legacy.columns, names, legacy.misfits)
     rule = _in_bigquery if isinstance(table, BigQueryTable) else _in_redshift(table, legacy.misfits)
     differences = [
+        *_of_another_model(table.key, legacy.name, models),
         *_of_envelope(table, legacy.columns),
         *(found for one in adopted.mapped(wanted) for found in _of_column(one, rule)),
         *_not_null(adopted, table, versions),
         *unknown_columns(adopted, wanted),
     ]
     return Adoption(adopted, tuple(differences))
+
+
+def _of_another_model(key: ModelKey, table: str, models: Iterable[ModelKey]) -> Iterator[ColumnDifference]:
+    """Yield that a table is the one that the registry gives to another model: its rows would be among the own ones."""
+    name = fold_case(table.rpartition(".")[2])
+    for other, names in table_names(models).items():
+        if other != key and fold_case(names.table) == name:
+            problem = f"{table} is the table of {other} by its name"
+            yield ColumnDifference("", Severity.CRITICAL, problem, f"adopt it for {other}, or rename it")
 
 
 _Rule = Callable[[str, TableColumn, str], ColumnDifference | None]

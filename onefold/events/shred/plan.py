@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from onefold.core.errors import LimitExceeded, SchemaConflict, SchemaInvalid
+from onefold.core.names import fold_case
 from onefold.core.shred_options import FileFormat, InputForm, Unknown, Warehouse, implied_warehouse
 from onefold.core.text import shown_list
 from onefold.events.registry.adopted import AdoptedTable
@@ -187,7 +188,7 @@ class _Planner:
         made = _planned(table, PlannedTable(adopted.name, base, version, table.uri, (), version), table.columns)
         try:
             columns = adopted.columns_for(made.columns)
-            if adopted.name in self._names - {table.name}:
+            if fold_case(adopted.name) in self._names - {table.name}:
                 raise SchemaConflict(f"{adopted.name} was adopted, and is the table of another model: adopt another one")
         except SchemaConflict as error:
             self._refuse(versions[-1:], "; ".join(error.problems))
@@ -195,7 +196,7 @@ class _Planner:
                 before = build_table(earlier, adopted.warehouse, table.other_name or None)
                 self._add_adopted(before, base, earlier, adopted)
             return
-        self._names.add(adopted.name)
+        self._names.add(fold_case(adopted.name))
         self._place(versions, replace(made, columns=columns, required=adopted.required, adopted=adopted.state))
         if isinstance(table, ModelTable) and adopted.misfits == "recovery_table":
             for schema in versions:

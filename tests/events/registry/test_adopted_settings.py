@@ -44,12 +44,34 @@ def column(**changed: Any) -> list[dict[str, Any]]:
         ({"names": {"user_id": "uid"}}, "the table has no column uid"),
         ({"columns": []}, "0 columns"),
         ({"misfits": "truncate"}, "truncate"),
+        ({"columns": column(type="FOO")}, "column id: 'FOO' is not a type of Redshift"),
+        ({"columns": column(type="INT); DROP TABLE x; --")}, "is not a type of Redshift"),
+        ({"columns": column(type=7)}, "column id: '' is not a type of Redshift"),
+        ({"warehouse": "bigquery", "columns": column(type="STRUCT<a INT64")}, "column id: type 'STRUCT<a INT64'"),
     ],
 )
 def test_a_value_that_cannot_be_read_is_named(changed: dict[str, Any], said: str) -> None:
     (problem,) = problems(table(), **changed)
     assert problem.startswith("settings: tables[0] is not an adopted table")
     assert said in problem
+
+
+def test_all_wrong_values_of_all_tables_are_named_at_once() -> None:
+    document = json.loads(adopted_text([table(), table(VIEW, "atomic.views")]))
+    document["tables"][0].update(columns=[*column(type="FOO"), *column(name="x", type="BAR", nullable=1)], misfits="none")
+    document["tables"][1].update(names={"user_id": "uid"})
+    with pytest.raises(InvalidInput) as refused:
+        parse_adopted(json.dumps(document), "settings")
+    said = ("redshift, none, add", "nullable or has_default", "'FOO'", "'BAR'", "no column uid")
+    assert len(refused.value.problems) == len(said)
+    assert all(one in problem for one, problem in zip(said, refused.value.problems, strict=True))
+
+
+@pytest.mark.parametrize("type_", ["SUPER", "VARCHAR(10)", "CHAR(36)", "DECIMAL(18,2)", "DOUBLE PRECISION", "TIMESTAMPTZ"])
+def test_every_type_that_is_read_from_the_catalog_of_redshift_is_taken(type_: str) -> None:
+    document = json.loads(adopted_text([table()]))
+    document["tables"][0].update(columns=column(type=type_))
+    assert [one.type for one in parse_adopted(json.dumps(document), "settings")[0].columns] == [type_]
 
 
 def test_a_key_that_is_given_twice_is_no_setting() -> None:
