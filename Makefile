@@ -36,7 +36,7 @@ test: install  ## the tests, or a part of them (T=tests/merge): every module on 
 	$(PYTEST) -m "not long" $(OPTIONS)
 
 test-fast: install  ## the tests that start no server, no Spark and no other program, for the loop while one writes
-	TEST_PROFILE=fast $(BIN)/pytest -n 2 --dist loadfile -m "not (emulator or mysql or postgres or spark or judge or terraform or process or slow or long)" $(OPTIONS)
+	TEST_PROFILE=fast $(BIN)/pytest -n 2 --dist loadfile -m "not (emulator or mysql or postgres or browser or spark or judge or terraform or process or slow or long)" $(OPTIONS)
 
 test-long: install  ## the long tests: kills, fuzzing, whole histories, property tests with more examples
 	$(PYTEST) -m long $(OPTIONS)

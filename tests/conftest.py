@@ -30,6 +30,7 @@ from support.access_apis import access_servers, apis  # noqa: E402, F401
 
 # The emulator of BigQuery and the command line.
 from support.bigquery_emulator import dataset, emulator_host, emulator_storage  # noqa: E402, F401
+from support.browser import browser, visit  # noqa: E402, F401
 from support.cli import run  # noqa: E402, F401
 
 # How many tests ran.

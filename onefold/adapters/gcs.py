@@ -28,6 +28,11 @@ _NO_GENERATION = 1
 """Generations are numbers of 16 digits."""
 
 
+def _content_type(address: str) -> str:
+    """Return the type by which a browser knows what an object is: pages are read by people, all else by programs."""
+    return "text/html; charset=utf-8" if address.endswith(".html") else "application/json"
+
+
 class GcsObjects:
     """The objects of Cloud Storage, by their addresses, gs://BUCKET/NAME. The client is created at the first use."""
 
@@ -137,7 +142,7 @@ class GcsObjects:
         blob = self._blob(address)
         with CLOUD_STORAGE.translated(address):
             blob.upload_from_string(
-                data, "application/json", if_generation_match=generation, timeout=_TIMEOUT, retry=None, checksum="crc32c"
+                data, _content_type(address), if_generation_match=generation, timeout=_TIMEOUT, retry=None, checksum="crc32c"
             )
             return int(blob.generation or NEW)
 

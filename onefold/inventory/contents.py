@@ -30,10 +30,12 @@ class LastCheck:
     Attributes:
         at: when it was.
         outcome: its result in a word, the worst one where the table has rows of several databases.
+        repaired: the rows that all checks in the log have repaired.
     """
 
     at: datetime
     outcome: str
+    repaired: int = 0
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,8 @@ def loads_query(log: TableId) -> str:
 def checks_query(log: TableId) -> str:
     """Return the query for the last check of each table of each database."""
     return (
-        f"SELECT c.table_name, c.database_name, c.outcome, MAX(c.{CHECKED_AT}) AS checked_at\nFROM {log.quoted} AS c\n"
+        f"SELECT c.table_name, c.database_name, c.outcome, MAX(c.{CHECKED_AT}) AS checked_at, "
+        f"SUM(c.rows_fixed) AS rows_fixed\nFROM {log.quoted} AS c\n"
         "GROUP BY c.table_name, c.database_name, c.outcome"
     )
 
@@ -190,12 +193,15 @@ def _last_checks(rows: list[dict[str, Any]]) -> dict[str, LastCheck]:
     """Return the last check of each table: the newest of each database, and the worst of these."""
     newest: dict[tuple[str, str], LastCheck] = {}
     for row in sorted(rows, key=lambda row: row["checked_at"]):
-        newest[row["table_name"], row["database_name"]] = LastCheck(row["checked_at"], row["outcome"])
+        subject = row["table_name"], row["database_name"]
+        before = newest[subject].repaired if subject in newest else 0
+        newest[subject] = LastCheck(row["checked_at"], row["outcome"], before + int(row.get("rows_fixed") or 0))
     found: dict[str, LastCheck] = {}
     for (table, _), check in newest.items():
-        known = found.get(table_name(table), check)
+        name = table_name(table)
+        known = found.get(name, LastCheck(check.at, check.outcome))
         worst = min(known.outcome, check.outcome, key=_WORST.index)
-        found[table_name(table)] = LastCheck(max(known.at, check.at), worst)
+        found[name] = LastCheck(max(known.at, check.at), worst, known.repaired + check.repaired)
     return found
 
 

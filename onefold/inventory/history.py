@@ -97,7 +97,7 @@ def version_histories(
         sizes: of the tables of the dataset, by name.
     """
     former: Schema | None = None
-    for version in _ordered(found):
+    for version in ordered(found):
         now, before = version.schema, former or Schema()
         added = tuple(column.name for column in now if before.get(column.name) is None) if former else ()
         removed = tuple(column.name for column in before if now.get(column.name) is None)
@@ -137,7 +137,8 @@ def column_histories(found: Sequence[Version], rules: TableRules, view: BuiltVie
         yield ColumnHistory(column.name, kept, missing, str(in_view.type) if in_view else None, tuple(losses.get(name, ())))
 
 
-def _ordered(found: Sequence[Version]) -> list[Version]:
+def ordered(found: Sequence[Version]) -> list[Version]:
+    """Return all versions in the order of their creation, retired ones too."""
     oldest = datetime.min.replace(tzinfo=UTC)
     return sorted(found, key=lambda version: (version.created or oldest, version.id))
 

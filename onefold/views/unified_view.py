@@ -19,18 +19,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from onefold.core.errors import LimitExceeded
-from onefold.core.names import TableId, fold_case, leaf_name, quote, quote_text
+from onefold.core.names import TableId, fold_case, leaf_name, quote
 from onefold.merge.change_tables import tells_landing
 from onefold.refresh.built_view import BuiltView, Form, Leaf
 from onefold.refresh.stored_settings import settings_comment
 from onefold.refresh.tables_read import COVERS
 from onefold.schema.bigquery import MAX_TEXT
-from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
-from onefold.schema.target_types import landed_type
 from onefold.schema.types import Type
 from onefold.schema.versions import Version, casts, check_known_types, fold, table_of
+from onefold.schema.view_items import null_item, shown_item, version_item
 from onefold.views.windows import ALL_ROWS, Windows
 
 _UNION_BY_NAME = "\n  FULL OUTER UNION ALL BY NAME\n"
@@ -109,7 +108,7 @@ class _Writer:
         self._windows = windows
         self._targets = Schema(columns)
         self._items: dict[tuple[str, Type], str] = {}
-        self._nulls = {column: f"{typed_null(column.type)} AS {quote(column.name)}" for column in columns}
+        self._nulls = {column: null_item(column) for column in columns}
 
     def of_all_rows(self) -> _Writer:
         """Return a writer of the same texts without filters of rows."""
@@ -206,20 +205,13 @@ class _Writer:
         return self._nulls[target]
 
     def _version_item(self, version: Version) -> str:
-        return f"{quote_text(version.id)} AS {quote(self._rules.version_column or '')}"
+        return version_item(version.id, self._rules.version_column or "")
 
     def _item(self, column: Column, target: Column) -> str:
-        """Return the item of a branch for one column, in the type of the view.
-
-        The column is named after the table's alias, because a column may be named like its table.
-        """
+        """Return the item of a branch for one column, in the type of the view."""
         known = self._items.get((column.name, column.type))
         if known is None:
-            source = landed_type(column, self._rules)
-            expression = convert(f"v.{quote(column.name)}", source, target.type, self._rules.time_zone, pinned=True)
-            plain = expression == f"v.{quote(column.name)}" and column.name == target.name
-            known = expression if plain else f"{expression} AS {quote(target.name)}"
-            self._items[column.name, column.type] = known
+            known = self._items[column.name, column.type] = shown_item(column, target, self._rules)
         return known
 
     def _compact_branch(self, version: Version) -> str:

@@ -26,6 +26,7 @@ FIXTURES = {
         "mysql_servers",
     },
     "postgres": {"postgres", "postgres_server"},
+    "browser": {"browser", "visit"},
     "spark": {"spark"},
     "judge": {"judge"},
     "terraform": {"terraform", "older"},

@@ -1,0 +1,135 @@
+"""Columns that a policy hides: a page has their names, and nothing else about them.
+
+A page is read by people who may not read the rows. A column that nobody has decided about is hidden, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from onefold.core.names import fold_case, fold_hidden
+from onefold.schema.column_policy import Action, TablePolicies
+from onefold.schema.columns import Column
+from onefold.schema.treatment import Treatment, landed_types, treat
+from onefold.schema.types import Array, Struct, Type
+from onefold.schema.versions import Version
+
+UNDECIDED = "No policy names this column, so that the clean view masks it until somebody decides."
+_WORDS = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class HiddenColumns:
+    """The columns and fields of a table of which only the names are shown.
+
+    Attributes:
+        columns: the reason for each hidden column, by the name as `fold_hidden` returns it.
+        fields: the paths of hidden fields in columns that are shown, in the same form.
+    """
+
+    columns: dict[str, str] = field(default_factory=dict)
+    fields: frozenset[str] = frozenset()
+
+    def reason(self, name: str) -> str | None:
+        """Return why a column, or the column of a path, is hidden; None where it is shown."""
+        return self.columns.get(fold_hidden(name).partition(".")[0])
+
+    def hides(self, path: str) -> bool:
+        """Return whether a column, or a field in it, is hidden."""
+        return self.reason(path) is not None or fold_hidden(path) in self.fields
+
+    def type_text(self, path: str, type_: Type) -> str:
+        """Return the type of a column as text, without the types of hidden fields.
+
+        Examples:
+            >>> from onefold.schema.types import parse_type
+            >>> hidden = HiddenColumns(fields=frozenset({"address.zip"}))
+            >>> hidden.type_text("address", parse_type("ARRAY<STRUCT<zip STRING, city STRING>>"))
+            'ARRAY<STRUCT<zip hidden, city STRING>>'
+        """
+        if fold_hidden(path) in self.fields:
+            return "hidden"
+        if isinstance(type_, Array):
+            return f"ARRAY<{self.type_text(path, type_.element)}>"
+        if not isinstance(type_, Struct):
+            return str(type_)
+        fields = (f"{one.name} {self.type_text(f'{path}.{one.name}', one.type)}" for one in type_.fields)
+        return f"STRUCT<{', '.join(fields)}>"
+
+    def hides_within(self, column: str) -> bool:
+        """Return whether a column that is shown has a hidden field."""
+        prefix = f"{fold_hidden(column)}."
+        return any(path.startswith(prefix) for path in self.fields)
+
+    def without_hidden(self, text: str, instead: str) -> str:
+        """Return a text, such as a statement, or another one where the text names something hidden.
+
+        Args:
+            text: the text.
+            instead: what is shown in its place.
+
+        Examples:
+            >>> HiddenColumns({"ssn": "a policy"}).without_hidden("ALTER TABLE t MODIFY Ssn CHAR(9)", "hidden")
+            'hidden'
+        """
+        last = {path.rpartition(".")[2] for path in self.fields}
+        names = {*self.columns, *last}
+        folded = fold_hidden(text)
+        words = set(_WORDS.findall(folded))
+        return instead if any(name in words or (not name.isidentifier() and name in folded) for name in names) else text
+
+
+NOTHING_HIDDEN = HiddenColumns()
+
+
+def hidden_columns(columns: Sequence[Column], versions: Sequence[Version], policies: TablePolicies | None) -> HiddenColumns:
+    """Return what the policies of a table hide: whatever the clean view does not show as it is.
+
+    Args:
+        columns: those of the view, or of all versions.
+        versions: all versions, retired ones too.
+        policies: those of the table; None where nothing of it is hidden.
+    """
+    if policies is None:
+        return NOTHING_HIDDEN
+    every = _with_others(columns, versions)
+    schemas = [version.columns for version in versions]
+    treated = [treat(column, landed_types(column.name, schemas) or [column.type], policies) for column in every]
+    hidden = {fold_hidden(one.path): _reason(one) for one in treated if one.action not in (None, Action.CLEAR)}
+    shown = [column for column in every if fold_hidden(column.name) not in hidden]
+    fields = {path for column in shown for path in _hidden_fields(column, schemas, policies)}
+    return HiddenColumns(hidden, frozenset(fields))
+
+
+def _with_others(columns: Iterable[Column], versions: Iterable[Version]) -> list[Column]:
+    """Return some columns, and those of versions that are not among them, each once."""
+    found = {fold_case(column.name): column for column in columns}
+    for version in versions:
+        for column in version.columns:
+            found.setdefault(fold_case(column.name), column)
+    return list(found.values())
+
+
+def _reason(treatment: Treatment) -> str:
+    if treatment.all_waiting:
+        return UNDECIDED
+    done = {Action.DROP: "drops", Action.MASK: "masks", Action.HASH: "hashes"}[treatment.action or Action.MASK]
+    return f"A policy {done} this column in the clean view: only its name is shown here."
+
+
+def _hidden_fields(column: Column, schemas: Collection[Sequence[Column]], policies: TablePolicies) -> Iterable[str]:
+    """Yield the paths of the fields of a column that the policies do not show, in any version."""
+    for type_ in dict.fromkeys([column.type, *landed_types(column.name, list(schemas))]):
+        yield from _fields(column.name, type_, policies)
+
+
+def _fields(path: str, type_: Type, policies: TablePolicies) -> Iterable[str]:
+    if isinstance(type_, Array):
+        yield from _fields(path, type_.element, policies)
+    elif isinstance(type_, Struct):
+        for one in type_.fields:
+            yield from _fields(f"{path}.{one.name}", one.type, policies)
+    elif "." in path and policies.decide(path).action is not Action.CLEAR:
+        yield fold_hidden(path)

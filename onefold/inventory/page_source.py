@@ -1,0 +1,166 @@
+"""What the page of a dataset shows, read from a warehouse: metadata and logs, and no row of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from onefold.changes.page.cells import HeldChange, Picture
+from onefold.changes.page.dataset import (
+    HIDDEN_TEXT,
+    DatasetPage,
+    PageChange,
+    PageCheck,
+    PageReader,
+    PageTable,
+    PageVersion,
+    PageView,
+)
+from onefold.changes.page.hidden import HiddenColumns, hidden_columns
+from onefold.core.errors import NotFound, OnefoldError
+from onefold.core.names import TableId
+from onefold.inventory.contents import Contents, read_contents
+from onefold.inventory.history import ordered
+from onefold.inventory.summary import TableSummary, summaries
+from onefold.merge.change_tables import read_change_versions
+from onefold.ports.listing import StoredSize
+from onefold.schema.column_policy import TablePolicies, UnitedPolicies
+from onefold.schema.columns import Column
+from onefold.schema.versions import Version, active_versions, table_of
+from onefold.settings.environment import Settings
+from onefold.views.table_policies import table_policies
+from onefold.views.unified_kind import UnifiedKind
+
+
+@dataclass(frozen=True)
+class KeptElsewhere:
+    """What is known of tables beside their metadata, by base name; empty where it is not kept.
+
+    Attributes:
+        changes: returns the changes of a table, the newest first, given what its policies hide.
+        readers: who reads a table.
+        held: what contracts hold, by the column as `fold_case` returns it.
+        lag_seconds: how far captures are behind their sources.
+    """
+
+    changes: Callable[[str, HiddenColumns], Sequence[PageChange]] = lambda table, hidden: ()  # noqa: ARG005 none are kept
+    readers: Mapping[str, Sequence[PageReader]] = field(default_factory=dict)
+    held: Mapping[str, Mapping[str, HeldChange]] = field(default_factory=dict)
+    lag_seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+NOTHING_ELSE = KeptElsewhere()
+
+
+def read_page(
+    warehouse: Any, dataset: str, settings: Settings, kept: KeptElsewhere = NOTHING_ELSE, now: datetime | None = None
+) -> DatasetPage:
+    """Read what the page of a dataset shows: the queries of `read_contents`, and a few calls for each table.
+
+    A table that cannot be read has an entry that says why.
+
+    Args:
+        warehouse: a `ListingWarehouse` and a `BaseWarehouse`.
+        dataset: the dataset.
+        settings: those of the installation.
+        kept: what is known beside metadata.
+        now: the present time.
+
+    Raises:
+        NotFound: the dataset does not exist.
+    """
+    time = now or datetime.now(UTC)
+    contents = read_contents(warehouse, dataset, settings)
+    settings = settings.with_plain(dataset, contents.plain)
+    known = list(summaries(warehouse, dataset, contents, settings, now=time))
+    source = _Source(warehouse, settings.with_listed(dataset, contents.labels), contents, kept)
+    return DatasetPage(warehouse.project, dataset, time, tuple(map(source.table, known)), contents.warnings)
+
+
+@dataclass(frozen=True)
+class _Source:
+    warehouse: Any
+    settings: Settings
+    contents: Contents
+    kept: KeptElsewhere
+
+    def table(self, summary: TableSummary) -> PageTable:
+        """Return a table; where it cannot be read, its entry says why."""
+        try:
+            return self._read(summary)
+        except OnefoldError as error:
+            return _entry(summary, (), problems=(*summary.problems, f"it cannot be read: {error}"))
+
+    def _read(self, summary: TableSummary) -> PageTable:
+        base, rules = summary.table, self.settings.rules_for(summary.table)
+        found = ordered(read_change_versions(self.warehouse, base, rules.names))
+        if not found:
+            raise NotFound(f"there is no table {base}")
+        view, problems = self._view(base, found)
+        hidden = hidden_columns(view or (), found, self._policies(summary, found))
+        held = self.kept.held.get(base.table, {})
+        picture = Picture(found, found[-1].columns if not summary.versions else view, rules, hidden, held)
+        texts = (*summary.problems, *problems)
+        return _entry(
+            summary,
+            self._versions(base, found),
+            columns=picture.columns(),
+            problems=tuple(hidden.without_hidden(text, f"a problem is not shown {HIDDEN_TEXT}") for text in texts),
+            changes=tuple(self.kept.changes(base.table, hidden)),
+            readers=tuple(self.kept.readers.get(base.table, ())),
+            lag_seconds=self.kept.lag_seconds.get(base.table),
+        )
+
+    def _view(self, base: TableId, found: Sequence[Version]) -> tuple[Sequence[Column] | None, tuple[str, ...]]:
+        """Return the columns of the unified view as a refresh would write it, or why it cannot be built."""
+        active = active_versions(found, self.settings.rules_for(base))
+        if not active:
+            return (), ()
+        kind = UnifiedKind(self.warehouse, base, self.settings)
+        try:
+            return kind.build(found, active, self.warehouse.get_view(kind.id)).columns, ()
+        except OnefoldError as error:
+            return None, (f"the unified view cannot be built: {error}",)
+
+    def _policies(self, summary: TableSummary, found: Sequence[Version]) -> TablePolicies | None:
+        """Return the policies of a table; None where it has no clean view and no policy names it."""
+        policies = table_policies(self.settings, summary.table, found)
+        has_clean = any(view.kind == "clean" for view in summary.views)
+        return policies if has_clean or _has_rules(policies) else None
+
+    def _versions(self, base: TableId, found: Sequence[Version]) -> tuple[PageVersion, ...]:
+        rules, sizes = self.settings.rules_for(base), self.contents.sizes or {}
+        versions = []
+        for version in found:
+            table = table_of(base, version, rules.names)
+            size = sizes.get(table.table) if table.dataset == base.dataset else None
+            rows, bytes_ = (size.rows, size.size) if isinstance(size, StoredSize) else (None, None)
+            retired = version.id in rules.retired
+            versions.append(PageVersion(version.id, str(table), version.created, rows, bytes_, retired))
+        return tuple(versions)
+
+
+def _has_rules(policies: TablePolicies) -> bool:
+    """Return whether any policy names the table, or one of the tables that it is united of."""
+    united = policies.tables if isinstance(policies, UnitedPolicies) else ()
+    return bool(policies.rules) or any(one.rules for one, _ in united)
+
+
+def _entry(summary: TableSummary, versions: tuple[PageVersion, ...], **more: Any) -> PageTable:
+    check = summary.check
+    return PageTable(
+        **{
+            "name": summary.table.table,
+            "kind": summary.kind,
+            "versions": versions,
+            "columns": (),
+            "views": tuple(PageView(view.kind, str(view.id), view.state, view.reason) for view in summary.views),
+            "check": PageCheck(check.at, check.outcome, check.repaired) if check else None,
+            "landed_at": summary.landed_at,
+            "merged_at": summary.merged_at,
+            "rows": summary.rows,
+            **more,
+        }
+    )

@@ -1,0 +1,149 @@
+"""The cells of the picture: what the unified view does with a column of a version, as a table of sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from onefold.changes.page.cells import CellForm, HeldChange, PageColumn, Picture
+from onefold.changes.page.hidden import HiddenColumns
+from onefold.schema.columns import Column
+from onefold.schema.table_rules import TableRules
+from onefold.schema.types import parse_type
+from onefold.schema.versions import Version, active_versions, fold
+
+
+def columns(**types: str) -> tuple[Column, ...]:
+    return tuple(Column(name, parse_type(type_)) for name, type_ in types.items())
+
+
+A = Version("a", columns(id="INT64", born="DATE"))
+B = Version("b", columns(Id="INT64", born="TIMESTAMP", price="STRING"))
+
+
+def pictured(
+    *versions: Version, rules: TableRules | None = None, without: str = "", **more: object
+) -> dict[str, PageColumn]:
+    chosen = rules or TableRules()
+    view = [column for column in fold(active_versions(versions, chosen), chosen) if column.name != without]
+    found = Picture(versions, view, chosen, **more).columns()  # type: ignore[arg-type]
+    return {column.name: column for column in found}
+
+
+def cell(column: PageColumn, version: int) -> CellForm:
+    return column.forms[column.cells[version]]
+
+
+@pytest.mark.parametrize(
+    ("column", "version", "form"),
+    [
+        ("id", 0, CellForm("same", "INT64", "INT64 here and in the view: shown as it is.", "v.`id`")),
+        (
+            "id",
+            1,
+            CellForm(
+                "renamed",
+                "INT64",
+                "Spelled Id here, and id in the view: names are compared without case.",
+                "v.`Id` AS `id`",
+            ),
+        ),
+        (
+            "born",
+            0,
+            CellForm("cast", "DATE", "DATE becomes TIMESTAMP: every value is kept.", "TIMESTAMP(v.`born`, 'UTC') AS `born`"),
+        ),
+        (
+            "price",
+            0,
+            CellForm(
+                "absent",
+                "",
+                "This version has no such column: its rows show NULL.",
+                "CAST(NULL AS INT64) AS `price`",
+            ),
+        ),
+        (
+            "price",
+            1,
+            CellForm(
+                "lossy",
+                "STRING",
+                "STRING becomes INT64. STRING to INT64: a value that does not fit becomes NULL or is rounded.",
+                "SAFE_CAST(v.`price` AS INT64) AS `price`",
+            ),
+        ),
+    ],
+    ids=["same", "renamed", "cast", "absent", "lossy"],
+)
+def test_a_cell_says_what_the_view_does_by_which_rule_and_by_which_sql(column: str, version: int, form: CellForm) -> None:
+    rules = TableRules(types=(("price", parse_type("INT64")),))
+    assert cell(pictured(A, B, rules=rules)[column], version) == form
+
+
+def test_the_column_of_the_version_is_written_by_the_view_for_each_version() -> None:
+    found = pictured(A, B, rules=TableRules(version_column="v"))["v"]
+    assert [cell(found, place).kind for place in (0, 1)] == ["default", "default"]
+    assert cell(found, 1).sql == "'b' AS `v`"
+    assert found.type == "STRING"
+
+
+def test_of_a_retired_version_no_row_is_read_and_its_columns_are_there_all_the_same() -> None:
+    found = pictured(A, B, rules=TableRules(retired=frozenset({"b"})))
+    assert [cell(found["price"], place).kind for place in (0, 1)] == ["absent", "retired"]
+    assert (found["price"].type, cell(found["price"], 1).type) == ("", "STRING")
+    assert cell(found["born"], 0).kind == "same"
+
+
+def test_columns_are_in_the_order_of_the_view_and_then_those_that_it_does_not_show() -> None:
+    assert list(pictured(A, B, without="born")) == ["id", "price", "born"]
+
+
+def test_a_new_column_that_waits_is_said_with_the_command_that_settles_it() -> None:
+    found = pictured(A, B, without="price", held={"price": HeldChange(is_waiting=True, id="9f")})["price"]
+    assert (found.type, cell(found, 0).kind, cell(found, 1).kind) == ("", "absent", "waiting")
+    assert "`onefold changes accept 9f`" in cell(found, 1).rule
+
+
+def test_a_type_that_waits_says_which_type_the_view_keeps() -> None:
+    rules = TableRules(types=(("born", parse_type("DATE")),))
+    found = pictured(A, B, rules=rules, held={"born": HeldChange(is_waiting=True, id="9f")})["born"]
+    assert [cell(found, place).kind for place in (0, 1)] == ["same", "waiting"]
+    assert cell(found, 1).rule == (
+        "TIMESTAMP here: the view keeps DATE, and shows NULL for what does not fit, until somebody decides: "
+        "`onefold changes accept 9f`."
+    )
+
+
+def test_a_column_that_a_contract_hides_waits_for_nobody() -> None:
+    found = pictured(A, B, without="price", held={"price": HeldChange(is_waiting=False)})["price"]
+    assert cell(found, 1) == CellForm(
+        "hidden", "STRING", "The unified view does not show this column, by the contract of the table."
+    )
+
+
+def test_without_a_view_nobody_knows_what_becomes_of_a_column() -> None:
+    (id_, born, price) = Picture((A, B), None).columns()
+    assert [cell(one, 1).kind for one in (id_, born, price)] == ["unknown", "unknown", "unknown"]
+    assert cell(price, 0).kind == "absent"
+
+
+def test_of_a_hidden_column_there_is_the_name_alone_whether_a_version_has_it_or_not() -> None:
+    hidden = HiddenColumns({"price": "A policy masks it."})
+    found = pictured(A, B, hidden=hidden)["price"]
+    assert found == PageColumn("price", "", (CellForm("hidden", "", "A policy masks it."),), (0, 0))
+
+
+def test_of_a_struct_with_a_hidden_field_neither_sql_nor_losses_are_shown() -> None:
+    struct = Version("a", columns(address="STRUCT<zip INT64, city STRING>"))
+    text = Version("b", columns(address="STRUCT<zip STRING, city STRING>"))
+    rules = TableRules(types=(("address.zip", parse_type("INT64")),))
+    found = pictured(struct, text, rules=rules, hidden=HiddenColumns(fields=frozenset({"address.zip"})))["address"]
+    assert found.type == "STRUCT<zip hidden, city STRING>"
+    assert cell(found, 1).kind == "lossy"
+    assert all((form.sql, "INT64" in form.rule + form.type) == ("", False) for form in found.forms)
+
+
+def test_versions_that_are_alike_share_one_form() -> None:
+    many = [Version(f"v{number}", A.columns) for number in range(900)]
+    (id_, born) = Picture(many, A.columns).columns()
+    assert (len(id_.forms), len(born.forms), id_.cells) == (1, 1, (0,) * 900)

@@ -1,0 +1,119 @@
+"""What a page does not show of columns that a policy hides."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onefold.changes.entry import Effect, Entry, SettingChange
+from onefold.changes.page.dataset import HIDDEN_TEXT
+from onefold.changes.page.from_ledger import page_changes, shown_operations, shown_statement
+from onefold.changes.page.hidden import UNDECIDED, HiddenColumns, hidden_columns
+from onefold.schema.column_policy import Action, PolicyRule, TablePolicies
+from onefold.schema.columns import Column
+from onefold.schema.diff import compare
+from onefold.schema.types import parse_type
+from onefold.schema.versions import Version
+
+
+def policies(**actions: Action) -> TablePolicies:
+    return TablePolicies(tuple(PolicyRule("*", column.replace("__", "."), action) for column, action in actions.items()))
+
+
+def columns(**types: str) -> tuple[Column, ...]:
+    return tuple(Column(name, parse_type(type_)) for name, type_ in types.items())
+
+
+T0 = datetime(2026, 11, 1, tzinfo=UTC)
+CUSTOMER = Version("a", columns(id="INT64", ssn="NUMERIC", note="STRING"))
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        (Action.MASK, "A policy masks this column in the clean view: only its name is shown here."),
+        (Action.DROP, "A policy drops this column in the clean view: only its name is shown here."),
+        (Action.HASH, "A policy hashes this column in the clean view: only its name is shown here."),
+        (Action.CLEAR, None),
+    ],
+)
+def test_a_column_is_hidden_where_the_clean_view_does_not_show_it_as_it_is(action: Action, reason: str | None) -> None:
+    found = hidden_columns(CUSTOMER.columns, [CUSTOMER], policies(id=Action.CLEAR, ssn=action, note=Action.CLEAR))
+    assert (found.reason("SSN"), found.reason("id")) == (reason, None)
+
+
+def test_a_column_that_nobody_decided_about_is_hidden_and_without_policies_nothing_is() -> None:
+    found = hidden_columns(CUSTOMER.columns, [CUSTOMER], policies(id=Action.CLEAR, ssn=Action.CLEAR))
+    assert (found.reason("note"), found.reason("id")) == (UNDECIDED, None)
+    assert not hidden_columns(CUSTOMER.columns, [CUSTOMER], None).hides("note")
+
+
+def test_a_column_that_only_a_retired_version_has_is_hidden_as_well() -> None:
+    old = Version("old", columns(pin="STRING"))
+    found = hidden_columns(CUSTOMER.columns, [old, CUSTOMER], policies(id=Action.CLEAR, ssn=Action.CLEAR, note=Action.CLEAR))
+    assert found.hides("pin")
+
+
+def test_a_field_is_hidden_at_any_depth_and_its_neighbours_are_not() -> None:
+    type_ = "ARRAY<STRUCT<city STRING, door STRUCT<code NUMERIC, floor INT64>>>"
+    one = Version("a", columns(homes=type_))
+    rules = policies(homes__city=Action.CLEAR, homes__door__floor=Action.CLEAR, homes__door__code=Action.MASK)
+    found = hidden_columns(one.columns, [one], rules)
+    assert found.type_text("homes", one.columns[0].type) == (
+        "ARRAY<STRUCT<city STRING, door STRUCT<code hidden, floor INT64>>>"
+    )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["ALTER TABLE c MODIFY ssn NUMERIC(9)", "ALTER TABLE c ADD `SSN` NUMERIC(9)", "ALTER TABLE c CHANGE x Ssn NUMERIC(9)"],
+)
+def test_a_statement_that_names_a_hidden_column_is_not_shown(statement: str) -> None:
+    assert shown_statement(statement, HiddenColumns({"ssn": "a policy"})) == HIDDEN_TEXT
+
+
+def test_a_statement_about_other_columns_is_shown_even_if_a_name_holds_the_hidden_one() -> None:
+    statement = "ALTER TABLE c ADD ssn_note TEXT"
+    assert shown_statement(statement, HiddenColumns({"ssn": "a policy"})) == statement
+
+
+def test_a_hidden_name_that_is_not_one_word_hides_each_statement_with_its_letters() -> None:
+    assert shown_statement("ALTER TABLE c ADD `tax no` INT", HiddenColumns({"tax no": "a policy"})) == HIDDEN_TEXT
+
+
+def test_changes_of_hidden_columns_and_fields_have_no_types() -> None:
+    before = columns(id="INT64", ssn="INT64", home="STRUCT<zip INT64>")
+    after = columns(id="STRING", ssn="NUMERIC", home="STRUCT<zip NUMERIC>")
+    hidden = HiddenColumns({"ssn": "a policy"}, frozenset({"home.zip"}))
+    assert list(shown_operations(compare(before, after), hidden)) == [
+        "retyped id INT64 -> STRING", "retyped ssn", "retyped home.zip",
+    ]  # fmt: skip
+
+
+@given(st.sets(st.sampled_from(["id", "ssn", "note"])))
+def test_what_is_hidden_is_exactly_what_is_not_cleared(cleared: set[str]) -> None:
+    found = hidden_columns(CUSTOMER.columns, [CUSTOMER], policies(**dict.fromkeys(sorted(cleared), Action.CLEAR)))
+    assert {column.name for column in CUSTOMER.columns if not found.hides(column.name)} == cleared
+
+
+def test_an_entry_of_the_ledger_is_shown_without_anything_about_hidden_columns_but_their_names() -> None:
+    before, after = columns(id="INT64", ssn="INT64"), columns(id="STRING", ssn="NUMERIC")
+    effects = (
+        Effect("customer_unified", "cast", "id", "INT64 -> STRING"),
+        Effect("customer_unified", "cast", "ssn", "INT64 -> NUMERIC"),
+        Effect("customer_current", "nothing", ""),
+    )
+    settings = (SettingChange("types.ssn", None, "NUMERIC"), SettingChange("time_zone", None, "Europe/Berlin"))
+    first = Entry("1", T0, "capture", "shop", "customer", compare(before, after), effects, settings=settings, change="c1",
+                  statement="ALTER TABLE customer MODIFY ssn DECIMAL(20)")  # fmt: skip
+    later = Entry("2", T0 + timedelta(days=1), "pull", "shop", "customer", (), changed_at=T0 - timedelta(days=1))
+    changes = page_changes([first, later], HiddenColumns({"ssn": "a policy"}))
+    assert [one.id for one in changes] == ["c1", "2"]
+    assert changes[0].operations == (
+        "retyped id INT64 -> STRING", "retyped ssn", f"types.ssn {HIDDEN_TEXT}", "time_zone: default -> Europe/Berlin",
+    )  # fmt: skip
+    assert changes[0].effects == ("customer_unified: cast id INT64 -> STRING", "customer_unified: cast ssn")
+    assert (changes[0].statement, changes[0].severity) == (HIDDEN_TEXT, "WARNING")
