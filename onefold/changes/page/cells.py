@@ -165,7 +165,7 @@ class _Cells:
     def _not_shown(self, type_: str) -> CellForm:
         held = self.picture.held.get(fold_case(self.target.name))
         if held and held.is_waiting:
-            return CellForm("waiting", type_, f"A new column, which no view shows until somebody decides{_accept(held)}.")
+            return CellForm("waiting", type_, f"A new column, which no view shows until somebody accepts {_change(held)}.")
         why = "by the contract of the table" if held else "as it is now"
         return CellForm("hidden", type_, f"The unified view does not show this column, {why}.")
 
@@ -178,8 +178,8 @@ class _Cells:
         held = self.picture.held.get(fold_case(self.target.name))
         lost = losses(source, target, self.picture.rules.time_zone)
         if held and held.is_waiting:
-            rule = f"{type_} here: the view keeps {shown}, and shows NULL for what does not fit, until somebody decides"
-            return CellForm("waiting", type_, f"{rule}{_accept(held)}.", sql)
+            rule = f"{type_} here: the view keeps {shown}, and shows NULL for what does not fit, until somebody"
+            return CellForm("waiting", type_, f"{rule} accepts {_change(held)}.", sql)
         if lost:
             return CellForm("lossy", type_, f"{type_} becomes {shown}. {self._losses(lost)}", sql)
         return CellForm("cast", type_, f"{type_} becomes {shown}: every value is kept.", sql)
@@ -204,5 +204,5 @@ class _Cells:
         return cut(self.picture.hidden.type_text(self.target.name, read), _MOST_TEXT)
 
 
-def _accept(held: HeldChange) -> str:
-    return f": `onefold changes accept {held.id}`" if held.id else ""
+def _change(held: HeldChange) -> str:
+    return f"the change {held.id}" if held.id else "the change"

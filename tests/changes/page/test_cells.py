@@ -98,10 +98,10 @@ def test_columns_are_in_the_order_of_the_view_and_then_those_that_it_does_not_sh
     assert list(pictured(A, B, without="born")) == ["id", "price", "born"]
 
 
-def test_a_new_column_that_waits_is_said_with_the_command_that_settles_it() -> None:
+def test_a_new_column_that_waits_is_said_with_the_change_that_somebody_has_to_accept() -> None:
     found = pictured(A, B, without="price", held={"price": HeldChange(is_waiting=True, id="9f")})["price"]
     assert (found.type, cell(found, 0).kind, cell(found, 1).kind) == ("", "absent", "waiting")
-    assert "`onefold changes accept 9f`" in cell(found, 1).rule
+    assert cell(found, 1).rule == "A new column, which no view shows until somebody accepts the change 9f."
 
 
 def test_a_type_that_waits_says_which_type_the_view_keeps() -> None:
@@ -109,8 +109,7 @@ def test_a_type_that_waits_says_which_type_the_view_keeps() -> None:
     found = pictured(A, B, rules=rules, held={"born": HeldChange(is_waiting=True, id="9f")})["born"]
     assert [cell(found, place).kind for place in (0, 1)] == ["same", "waiting"]
     assert cell(found, 1).rule == (
-        "TIMESTAMP here: the view keeps DATE, and shows NULL for what does not fit, until somebody decides: "
-        "`onefold changes accept 9f`."
+        "TIMESTAMP here: the view keeps DATE, and shows NULL for what does not fit, until somebody accepts the change 9f."
     )
 
 

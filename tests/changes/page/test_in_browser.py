@@ -135,7 +135,7 @@ def test_the_keyboard_reaches_every_cell_and_what_it_says(visit: Visitor, page: 
     assert seen.active == "version 0f3ac81d2, 2026-01-05 09:30 UTC, retired"
     seen.press("Control+End", "ArrowLeft")
     assert seen.active.startswith(
-        "waiting: A new column, which no view shows until somebody decides: `onefold changes accept"
+        "waiting: A new column, which no view shows until somebody accepts the change 9d2c41f0a7b35e86"
     )
     seen.press("PageUp", "ArrowLeft", "Enter")
     assert seen.run("document.activeElement.textContent") == "_version in version c0ffee123"
