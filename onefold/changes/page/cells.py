@@ -27,7 +27,7 @@ class HeldChange:
 
     Attributes:
         is_waiting: whether it waits for a person's decision, or stays out by the contract.
-        id: the change, as `onefold changes accept` takes it; empty where there is nothing to accept.
+        id: the change that a person may accept or reject; empty where there is none.
     """
 
     is_waiting: bool
