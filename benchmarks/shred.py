@@ -2,9 +2,10 @@
 
 Run: `python -m benchmarks.shred [--events 400000] [--repeat 3] [--folder DIR]`.
 
-`from_json`: Spark's own parser with a fixed schema, written in the same format. It validates nothing, knows no reasons, and
-has no columns of the envelope. `python`: a loop of one process that parses, validates by the same validator, flattens and
-writes files of the same format. One event in a hundred is invalid. The rows of the loop are compared with those of Onefold.
+`from_json`: Spark's own parser with a fixed schema, mode PERMISSIVE and a column of corrupt records, written in the same
+format. It validates nothing, knows no reasons, and has no columns of the envelope. `python`: a loop of one process that
+parses, validates by the same validator, flattens and writes files of the same format. One event in a hundred is invalid. The
+rows of the loop are compared with those of Onefold.
 
 `of the processors` are the seconds that this process and its descendants have used, which other work on the machine does not
 change. The rounds alternate. The first one warms up Spark and is not counted. Each round reads new copies of the events.

@@ -26,6 +26,7 @@ from onefold.spark.shred.registry import read_registry
 Work = Callable[[Path, Path], int]
 """Shreds a folder of events into a folder, and returns the rows."""
 _BATCH = 50_000
+_CORRUPT = "_corrupt_record"
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,12 @@ class Contest:
         return sum(report.tables.values())
 
     def _from_json(self, events: Path, output: Path) -> int:
-        """A fixed schema, and no validation: a value of another type is NULL, and the row stays."""
-        schema = f"schema STRING, data STRUCT<{', '.join(f'{name} {type_}' for name, type_ in SPARK_TYPES.items())}>"
-        found = self.spark.read.text(str(events)).select(F.from_json("value", schema).alias("event"))
-        rows = found.select("event.schema", "event.data.*")
+        """A fixed schema, and no validation: a value of another type is NULL, and the row has the record, too."""
+        fields = ", ".join(f"{name} {type_}" for name, type_ in SPARK_TYPES.items())
+        schema = f"schema STRING, data STRUCT<{fields}>, {_CORRUPT} STRING"
+        options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+        found = self.spark.read.text(str(events)).select(F.from_json("value", schema, options).alias("event"))
+        rows = found.select("event.schema", "event.data.*", f"event.{_CORRUPT}")
         if self.format == "csv":
             rows.write.csv(str(output), sep="\t", nullValue="\\N", compression="none")
         else:

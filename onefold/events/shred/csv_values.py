@@ -26,14 +26,14 @@ def csv_field(text: str) -> str:
         >>> print(csv_field("6' 1\" tall"), csv_field(r"\N"), csv_field(r"\\N"), csv_field("plain"))
         "6' 1"" tall" \\N \\\N plain
     """
-    if (longer := _unlike_null(text)) is not text:
+    if "\\" in text and (longer := _unlike_null(text)) is not text:
         return longer
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
 def _unlike_null(text: str) -> str:
     """Return a text of backslashes and N with one more backslash, which the table then has, too; any other text as it is."""
-    return "\\" + text if "\\" in text and _LIKE_NULL.fullmatch(text) else text
+    return "\\" + text if _LIKE_NULL.fullmatch(text) else text
 
 
 def csv_converter(type_: str, plain: bool = False) -> Convert:

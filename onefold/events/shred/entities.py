@@ -13,7 +13,8 @@ from onefold.events.shred.values import shown
 
 UNSTRUCT = "unstruct_event"
 """The field with the self-describing event."""
-_KEYS = frozenset({"schema", "data"})
+KEYS = frozenset({"schema", "data"})
+"""The keys of self-describing JSON."""
 _NUL = "a text has a NUL character, which no warehouse holds: remove it"
 
 
@@ -107,6 +108,6 @@ def entity_problems(entity: Any, place: str, others: frozenset[str] = frozenset(
     """
     if not isinstance(entity, dict) or not isinstance(entity.get("schema"), str) or "data" not in entity:
         yield EventProblem("unreadable", f"{place}: expected an object with schema and data, got {shown(entity)}")
-    elif unknown := entity.keys() - _KEYS - others:
-        known, names = shown_list(sorted(_KEYS | others)), shown_list(map(shortened, sorted(unknown)))
+    elif unknown := entity.keys() - KEYS - others:
+        known, names = shown_list(sorted(KEYS | others)), shown_list(map(shortened, sorted(unknown)))
         yield EventProblem("unreadable", f"{place}: expected {known} only, got {names}")

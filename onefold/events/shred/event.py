@@ -72,9 +72,17 @@ def root_maker(format_: FileFormat) -> MakeRoot:
         >>> root_maker("csv")("e1", datetime(2026, 11, 23)).fields, root_maker("parquet")("e1", datetime(1970, 1, 2)).fields
         ('e1\t2026-11-23 00:00:00', ('e1', 86400000000))
     """
-    if format_ == "csv":
-        return lambda id_, time: Root(id_, time, f"{csv_field(id_)}{TAB}{time.isoformat(' ')}")
-    return lambda id_, time: Root(id_, time, (id_, micros(time)))
+    is_csv = format_ == "csv"
+    time_of: Callable[[datetime], Any] = (lambda time: time.isoformat(" ")) if is_csv else micros
+    last, written = datetime.min, time_of(datetime.min)
+
+    def make(id_: str, time: datetime) -> Root:
+        nonlocal last, written
+        if time is not last:  # events without a time of their own all have one
+            last, written = time, time_of(time)
+        return Root(id_, time, f"{csv_field(id_)}{TAB}{written}" if is_csv else (id_, written))
+
+    return make
 
 
 _ID_BYTES = 36

@@ -7,16 +7,12 @@ from typing import Any
 
 from onefold.events.registry.leaves import Path, is_nested, leaves
 from onefold.events.registry.subschemas import Json
-from onefold.events.shred.redshift_values import Convert, surely_fitting
+from onefold.events.shred.compiled_row import ABSENT, RowColumn, compile_row, usual_value
+from onefold.events.shred.redshift_values import Convert
 from onefold.events.shred.row_format import RowFormat
 from onefold.events.shred.values import DoesNotFit
 
 _NOTHING: dict[Any, Any] = {}
-_ABSENT = object()
-"""A key that no object of JSON has."""
-
-_Column = tuple[int, Any, int, Convert]
-"""The place of the object that has the value, its key there, the length up to which a text fits, and the conversion."""
 
 
 class FlatRows:
@@ -50,16 +46,20 @@ class FlatRows:
         self._parents: list[tuple[int, str]] = []
         self._places: dict[Path, int] = {(): 0}
         typed = [(type_, path) for (_, type_), path in zip(columns, paths, strict=True)]
-        self._careful = [self._column(type_, path, unions, plain=not form.is_csv) for type_, path in typed]
-        self._plain = [self._column(type_, path, unions, plain=True) for type_, path in typed]
+        self._careful = self._columns(typed, unions, plain=not form.is_csv)
+        self._careful_row = compile_row(self._parents, self._careful, self._null)
+        self._plain_row = compile_row(self._parents, self._columns(typed, unions, plain=True), self._null)
 
-    def _column(self, type_: str, path: Path, unions: dict[Path, bool], plain: bool) -> _Column:
+    def _columns(self, typed: Sequence[tuple[str, Path]], unions: dict[Path, bool], *, plain: bool) -> list[RowColumn]:
+        return [self._column(type_, path, unions, plain=plain) for type_, path in typed]
+
+    def _column(self, type_: str, path: Path, unions: dict[Path, bool], *, plain: bool) -> RowColumn:
         convert = self._form.converter(type_, plain)
         if path not in unions:
-            return 0, _ABSENT, -1, convert
+            return RowColumn(0, ABSENT, convert)
         place = self._place(path[:-1])
         whole = self._unless_object(convert) if unions[path] else convert
-        return place, path[-1], surely_fitting(type_) if plain else -1, whole
+        return RowColumn(place, path[-1], whole, usual_value(type_, self._form, plain=plain))
 
     def _place(self, path: Path) -> int:
         if path not in self._places:
@@ -77,23 +77,15 @@ class FlatRows:
         Raises:
             DoesNotFit: a column cannot hold its value.
         """
-        gets, null = self._gets(data), self._null
-        fields = [
-            null
-            if (value := gets[place](name)) is None
-            else value
-            if type(value) is str and len(value) <= surely
-            else convert(value)
-            for place, name, surely, convert in (self._plain if plain else self._careful)
-        ]
-        if self._required and any(fields[number] == null for number in self._required):
+        fields = self._plain_row(data) if plain else self._careful_row(data)
+        if self._required and any(fields[number] == self._null for number in self._required):
             raise DoesNotFit("a column is NOT NULL, and has no value")
         return fields
 
     def problems(self, data: Any) -> Iterator[str]:
         """Yield why columns cannot hold their values."""
         gets = self._gets(data)
-        for number, (column, (place, name, _, convert)) in enumerate(zip(self._names, self._careful, strict=True)):
+        for number, (column, (place, name, convert, _)) in enumerate(zip(self._names, self._careful, strict=True)):
             value = gets[place](name)
             try:
                 field = self._null if value is None else convert(value)

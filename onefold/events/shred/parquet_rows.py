@@ -8,14 +8,14 @@ from typing import Any
 from onefold.events.registry.bigquery_table import PropertySource
 from onefold.events.registry.leaves import is_nested
 from onefold.events.registry.subschemas import Json
+from onefold.events.shred.compiled_row import ABSENT, RowColumn, compile_row, usual_value
 from onefold.events.shred.parquet_values import parquet_converter
+from onefold.events.shred.row_format import RowFormat
 from onefold.events.shred.values import DoesNotFit, json_text, shown
 from onefold.schema.types import STRING, Array, Struct, Type, parse_type
 
 Convert = Callable[[Any], Any]
 _NOTHING: dict[Any, Any] = {}
-_ABSENT = object()
-"""A key that no object of JSON has."""
 
 
 class ParquetRows:
@@ -38,15 +38,10 @@ class ParquetRows:
         self._columns = [
             _column(parse_type(type_), source, properties) for (_, type_), source in zip(columns, sources, strict=True)
         ]
-
-    def values(self, data: Any) -> list[Any]:
-        """Return the values of valid data.
-
-        Raises:
-            DoesNotFit: a column cannot hold its value.
-        """
-        get = (data if type(data) is dict else _NOTHING).get
-        return [None if (value := get(name)) is None else convert(value) for name, convert in self._columns]
+        usual = [usual_value(type_, RowFormat("bigquery", "parquet"), plain=True) for _, type_ in columns]
+        made = [RowColumn(0, *column, one) for column, one in zip(self._columns, usual, strict=True)]
+        self.values = compile_row((), made, None)
+        """Returns the values of valid data; raises DoesNotFit where a column cannot hold its value."""
 
     def problems(self, data: Any) -> Iterator[str]:
         """Yield why columns cannot hold their values."""
@@ -70,11 +65,11 @@ def _column(type_: Type, source: PropertySource, properties: Mapping[str, Json])
     """
     schema = properties.get(source.name)
     if schema is None:
-        return _ABSENT, json_text
+        return ABSENT, json_text
     if isinstance(type_, Array):
         return source.name, _array(type_, source, schema)
     if isinstance(type_, Struct):
-        return (source.name, _struct(type_, source, schema)) if is_nested(schema) else (_ABSENT, json_text)
+        return (source.name, _struct(type_, source, schema)) if is_nested(schema) else (ABSENT, json_text)
     convert = parquet_converter(str(type_))
     return source.name, _unless_object(convert) if source.others and is_nested(schema) else convert
 

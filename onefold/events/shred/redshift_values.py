@@ -14,7 +14,7 @@ from onefold.events.shred.values import DoesNotFit, decimal_number, float_number
 BITS = {"SMALLINT": 16, "INT": 32, "BIGINT": 64}
 WITH_SIZE = re.compile(r"(VARCHAR|CHAR|DECIMAL)\(([0-9]+)(?:, ?([0-9]+))?\)")
 
-_MOST_BYTES = 4
+MOST_BYTES = 4
 """The bytes of UTF-8 that a character has at most."""
 _DAY = len("2026-11-23")
 _SINGLE_DIGITS, _LEAST_SINGLE, _MOST_SINGLE = 6, 1e-37, 1e38
@@ -53,7 +53,7 @@ def surely_fitting(type_: str) -> int:
         (2, -1)
     """
     found = WITH_SIZE.fullmatch(type_)
-    return int(found[2]) // _MOST_BYTES if found and found[1] == "VARCHAR" else -1
+    return int(found[2]) // MOST_BYTES if found and found[1] == "VARCHAR" else -1
 
 
 def integer(type_: str) -> Callable[[Any], int]:
@@ -116,7 +116,7 @@ def time(value: Any) -> datetime:
 
 
 def _check_varchar(value: str, length: int) -> None:
-    if len(value) * _MOST_BYTES > length and len(value.encode()) > length:
+    if len(value) * MOST_BYTES > length and len(value.encode()) > length:
         raise DoesNotFit(f"{shown(value)} has {len(value.encode()):,} bytes, and the column holds {length:,}")
 
 

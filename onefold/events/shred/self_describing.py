@@ -8,7 +8,7 @@ from typing import Any
 
 from onefold.core.shred_options import FileFormat
 from onefold.events.shred.bad_rows import BadEvent, EventProblem
-from onefold.events.shred.entities import entity_problems, read_text
+from onefold.events.shred.entities import KEYS, entity_problems, read_text
 from onefold.events.shred.event import EntityData, Event, check_id, root_maker
 from onefold.events.shred.event_fields import EVENT_ID, EVENT_TIME
 from onefold.events.shred.values import DoesNotFit, utc_time
@@ -38,9 +38,12 @@ class SelfDescribingReader:
             BadEvent: the line is not self-describing JSON, or its id or time is not valid.
         """
         found = read_text(record, "the record")
-        if problems := list(entity_problems(found, "the record", _OTHERS)):
+        if self._time and type(found) is dict and found.keys() == KEYS and type(found["schema"]) is str:
+            root = self._root(_digest_id(record), self._time)  # as most lines are
+        elif problems := list(entity_problems(found, "the record", _OTHERS)):
             raise BadEvent(problems)
-        root = self._root(*self._own(found, record))
+        else:
+            root = self._root(*self._own(found, record))
         return Event(root, None, (EntityData(found["schema"], found["data"], RECORD),), "\\" not in record)
 
     def _own(self, found: dict[str, Any], record: str) -> tuple[str, datetime]:

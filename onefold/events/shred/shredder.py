@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from onefold.core.errors import InvalidName
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.shred.bad_entity import BadEntity, parse_bad_entity
-from onefold.events.shred.bad_rows import BadEvent, BadRow, EventProblem, original_of, reasons_of
+from onefold.events.shred.bad_rows import FIRST_KEY, BadEvent, BadRow, EventProblem, original_of, reasons_of
 from onefold.events.shred.duplicates import DUPLICATE, with_id
 from onefold.events.shred.enriched import EnrichedJsonReader, EnrichedTsvReader
 from onefold.events.shred.entities import UNSTRUCT
@@ -44,6 +44,7 @@ class Shredder:
 
     def __init__(self, plan: ShredPlan) -> None:
         self._plan = plan
+        self._is_wide = plan.is_wide
         self._read = reader_of(plan).read
         self._make_root = root_maker(plan.form.format)
         self._unknown_rows = UnknownRows(plan.form, plan.run)
@@ -59,9 +60,11 @@ class Shredder:
             record: one line of input, without its end.
             new_id: the id that the event gets, since another event has its own; None where it keeps its own.
         """
-        original = original_of(record)
-        if entity := parse_bad_entity(original):
-            return self._shred_entity(entity, plain="\\" not in original)
+        original = record
+        if record.startswith(FIRST_KEY):
+            original = original_of(record)
+            if entity := parse_bad_entity(original):
+                return self._shred_entity(entity, plain="\\" not in original)
         try:
             return self._rows(self._read(original) if new_id is None else self._renamed(original, new_id))
         except BadEvent as error:
@@ -101,7 +104,7 @@ class Shredder:
             BadEvent: the event is bad as a whole.
         """
         rows: list[tuple[int, Row]] = [] if event.row is None else [(0, event.row)]
-        problems = list(event.problems)
+        problems = [*event.problems]
         unknown: list[tuple[EntityData, EventProblem]] = []
         for one in event.entities:
             entity = self._entities.get(one.uri) or self._compiled(one.uri)
@@ -133,7 +136,7 @@ class Shredder:
 
     def _place(self, entity: Entity, data: EntityData) -> int:
         """Return the place of the rows of an entity: with wide columns, that of contexts is the next one."""
-        is_context = self._plan.is_wide and not data.place.startswith(UNSTRUCT)
+        is_context = self._is_wide and not data.place.startswith(UNSTRUCT)
         return entity.table + is_context
 
     def _apart(

@@ -40,16 +40,18 @@ class BatchRows:
 
     def add(self, one: Shredded) -> None:
         """Add what a record has become."""
-        for table, row in one.rows:
+        rows, bad, apart, is_event, kept = one
+        for table, row in rows:
             self._rows[table].append(row)
-        if self.wide and one.rows:
-            self._wide_rows.append(self.wide.row(one.rows))
-        if one.bad is not None:
-            self._bad.append(one.bad)
-        self._apart += one.apart
-        self._unknown += one.kept
-        self._events += one.is_event
-        self._retried += not one.is_event and not one.apart
+        if self.wide and rows:
+            self._wide_rows.append(self.wide.row(rows))
+        if bad is not None:
+            self._bad.append(bad)
+        self._events += is_event
+        if apart or kept or not is_event:
+            self._apart += apart
+            self._unknown += kept
+            self._retried += not is_event and not apart
 
     def count(self, tally: Tally) -> None:
         """Add the records and their rows to the counts of a task."""
