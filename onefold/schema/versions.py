@@ -147,7 +147,7 @@ def fold(
             spelling.setdefault(key, column.name)
             landed.setdefault(key, {})[column.type] = None
     targets = {path: type_ for path, type_ in rules.types if "." not in path}
-    joined = (Column(spelling[key], targets.get(key) or _join(types, rules)) for key, types in landed.items())
+    joined = (Column(spelling[key], targets.get(key) or join_types(types, rules)) for key, types in landed.items())
     columns = tuple(with_nested_targets(column, rules) for column in joined)
     if problems := _problems(versions, columns, landed, targets, rules):
         raise SchemaConflict(f"{table}: {problem}" if table else problem for problem in problems)
@@ -183,7 +183,7 @@ def check_known_types(view: TableId, versions: Iterable[Version], rules: TableRu
 
 def _has_common_type(types: Iterable[Type], rules: TableRules) -> bool:
     try:
-        _join(types, rules)
+        join_types(types, rules)
     except SchemaConflict:
         return False
     return True
@@ -234,7 +234,12 @@ def unused_rules(found: Sequence[Version], rules: TableRules) -> list[str]:
     return types + [f"retire: there is no version {id_}" for id_ in sorted(rules.retired - ids)]
 
 
-def _join(types: Iterable[Type], rules: TableRules) -> Type:
+def join_types(types: Iterable[Type], rules: TableRules) -> Type:
+    """Return the least common type by the rules of a table.
+
+    Raises:
+        SchemaConflict: there is none.
+    """
     return classic_type(types) if rules.conversions == "classic" else join_all(types, rules.mixed_numbers == "FLOAT64")
 
 

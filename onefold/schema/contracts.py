@@ -1,0 +1,267 @@
+"""What a view shows of its table under a contract. A pure function of the view as it is, the versions, and the decisions.
+
+What the view shows is what was accepted. So a new column is one that the view does not have, and a changed type is one that
+the type in the view does not hold. No memory of versions is needed, and a message that comes twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from onefold.core.errors import SchemaConflict
+from onefold.core.names import fold_case
+from onefold.schema.columns import Column, Schema
+from onefold.schema.common_type import canonical
+from onefold.schema.contract_rules import Contract, Verdict
+from onefold.schema.diff import SchemaChange, compare
+from onefold.schema.table_rules import TableRules
+from onefold.schema.target_types import landed_type
+from onefold.schema.types import Array, Field, Struct, Type, element_of
+from onefold.schema.versions import Version, join_types
+
+Outcome = Literal["shown", "hidden", "waiting", "accepted", "rejected", "kept"]
+"""What became of a change: one of the decisions that the ledger keeps."""
+_PRECEDENCE: tuple[Outcome, ...] = ("waiting", "rejected", "hidden", "kept", "accepted", "shown")
+
+_Landed = Sequence[tuple[str, Type]]
+"""Versions that have a column or field, each with its type there, in the order of the versions."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A change that the view does not show until somebody decides.
+
+    Attributes:
+        change: the identifier of the change.
+        version: the version that brought it.
+        path: a new column or field, or one with another type.
+        old: the type that the view keeps; None for a new column.
+        new: the type that the column has in the version.
+    """
+
+    change: str
+    version: str
+    path: str
+    old: str | None
+    new: str
+
+    def __str__(self) -> str:
+        what = f"new column {self.path} {self.new}" if self.old is None else f"type of {self.path} {self.old} -> {self.new}"
+        return f"{what} of version {self.version}" if self.version else what
+
+    def as_dict(self) -> dict[str, str | None]:
+        return {"id": self.change, "version": self.version, "path": self.path, "old": self.old, "new": self.new}
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a view shows.
+
+    Attributes:
+        columns: the columns that the view shows, in their order and in the types that it shows.
+        full: the columns that it would show without a contract.
+        waiting: what is not shown until somebody decides.
+    """
+
+    columns: tuple[Column, ...]
+    full: tuple[Column, ...]
+    waiting: tuple[Waiting, ...] = ()
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The names of the columns that are not shown."""
+        return tuple(Schema(self.full).minus(Schema(self.columns).names).names)
+
+    @property
+    def types(self) -> tuple[tuple[Column, Type], ...]:
+        """The columns that are shown in another type than the unified one, as they are shown, each with that type."""
+        full = Schema(self.full)
+        pairs = ((column, found.type) for column in self.columns if (found := full.get(column.name)))
+        return tuple((column, type_) for column, type_ in pairs if column.type != type_)
+
+
+def held(
+    former: Sequence[Column] | None,
+    full: Sequence[Column],
+    versions: Sequence[Version],
+    rules: TableRules,
+    changes: Mapping[str, str],
+    protected: Collection[str] = (),
+) -> Held:
+    """Return what a view shows under the contract of its table.
+
+    Args:
+        former: the columns of the view as it is; None where there is none, so that nobody reads it and all is shown.
+        full: the columns that the view would have without a contract.
+        versions: the versions that it reads, in their order.
+        rules: those of the table, its contract and its decisions among them. A target type that they name is a decision.
+        changes: the identifier of the change that each version brought, by the version.
+        protected: columns that are always shown as they are: of the key, the order, the tenant, and metadata. Another value
+            of them would be another row.
+
+    Examples:
+        >>> from dataclasses import replace
+        >>> from onefold.schema.types import parse_type
+        >>> rules = TableRules(contract=Contract(new_columns="review", types="keep"))
+        >>> old = (Column("id", parse_type("INT64")), Column("n", parse_type("INT64")))
+        >>> new = tuple(Column(name, parse_type("STRING")) for name in ("id", "n", "zip"))
+        >>> found = held(old, new, [Version("a", old), Version("b", new)], rules, {"b": "c1"}, ["id"])
+        >>> [f"{column.name} {column.type}" for column in found.columns], [str(one) for one in found.waiting]
+        (['id STRING', 'n INT64'], ['new column zip STRING of version b'])
+    """
+    if former is None or not rules.contract.holds:
+        return Held(tuple(full), tuple(full))
+    review, before, columns = _Review(rules, changes), Schema(former), []
+    free = {fold_case(name) for name in protected}
+    for column in full:
+        landed = [
+            (version.id, landed_type(found, rules)) for version in versions if (found := version.schema.get(column.name))
+        ]
+        old = before.get(column.name)
+        type_: Type | None = column.type
+        if fold_case(column.name) not in free:
+            type_ = review.shown(column.name, old.type if old else None, column.type, landed)
+        if type_ is not None:
+            columns.append(Column(column.name, type_))
+    return Held(tuple(columns), tuple(full), tuple(review.waiting))
+
+
+def dropped_paths(full: Sequence[Column], versions: Sequence[Version]) -> tuple[str, ...]:
+    """Return the columns and fields that a version has and the newest one lacks.
+
+    Args:
+        full: the columns of the view without a contract.
+        versions: the versions that it reads, in their order; at least one.
+
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> old = tuple(Column(name, parse_type("INT64")) for name in ("id", "fax"))
+        >>> dropped_paths(old, [Version("a", old), Version("b", old[:1])])
+        ('fax',)
+    """
+    known = Schema(column for version in versions for column in version.columns)
+    landed = [column for column in full if known.get(column.name)]
+    return tuple(change.path for change in compare(versions[-1].columns, landed) if change.kind == "added")
+
+
+def decision_of(
+    change: str, operations: Iterable[SchemaChange], contract: Contract, protected: Collection[str] = ()
+) -> Outcome:
+    """Return what a contract makes of a change: of several operations, the one that somebody has to know of most.
+
+    Args:
+        change: the identifier of the change.
+        operations: how the schema of the table changed.
+        contract: that of the table, with the decisions.
+        protected: as for `held`.
+
+    Examples:
+        >>> from onefold.schema.diff import Severity
+        >>> added = SchemaChange("added", "zip", Severity.INFO)
+        >>> decision_of("c1", [added], Contract(new_columns="review")), decision_of("c1", [added], Contract())
+        ('waiting', 'shown')
+    """
+    free = {fold_case(name) for name in protected}
+    found = {
+        _outcome(change, operation, contract)
+        for operation in operations
+        if fold_case(operation.path.partition(".")[0]) not in free
+    }
+    return next((outcome for outcome in _PRECEDENCE if outcome in found), "shown")
+
+
+def _outcome(change: str, operation: SchemaChange, contract: Contract) -> Outcome:
+    rules = {"added": contract.new_columns, "retyped": contract.types}
+    rule, verdict = rules.get(operation.kind, "show"), contract.verdicts.about(change, operation.path)
+    if rule in ("show", "widen", "refuse"):
+        return "shown"
+    if verdict:
+        return "accepted" if verdict == "accept" else "rejected"
+    return "waiting" if rule == "review" else "hidden" if rule == "hide" else "kept"
+
+
+class _Review:
+    """Decides column by column, and notes what waits."""
+
+    def __init__(self, rules: TableRules, changes: Mapping[str, str]) -> None:
+        self._rules, self._contract, self._changes = rules, rules.contract, changes
+        self._targets = {path for path, _ in rules.types}
+        self.waiting: list[Waiting] = []
+
+    def shown(self, path: str, former: Type | None, full: Type, landed: _Landed) -> Type | None:
+        """Return the type in which a column or field is shown; None where it is not shown.
+
+        Args:
+            path: its path.
+            former: its type in the view as it is; None where it is new.
+            full: its type without a contract.
+            landed: its types in the versions.
+        """
+        if self._is_target(path) or not landed or former == full:
+            return full
+        if former is None:
+            return full if self._takes_new(path, full, landed[0]) else None
+        if isinstance(former, Array) and isinstance(full, Array):
+            element = self.shown(path, former.element, full.element, [(id_, element_of(type_)) for id_, type_ in landed])
+            return Array(element) if element else None  # type: ignore[arg-type]  # an element is no array
+        if isinstance(former, Struct) and isinstance(full, Struct):
+            return self._struct(path, former, full, landed)
+        return self._type(path, former, full, landed)
+
+    def _struct(self, path: str, former: Struct, full: Struct, landed: _Landed) -> Struct:
+        fields = []
+        for field in full.fields:
+            old = former.get(field.name)
+            below = [
+                (id_, found.type) for id_, type_ in landed if isinstance(type_, Struct) and (found := type_.get(field.name))
+            ]
+            if type_ := self.shown(f"{path}.{field.name}", old.type if old else None, field.type, below):
+                fields.append(Field(field.name, type_))
+        return Struct(tuple(fields))
+
+    def _takes_new(self, path: str, full: Type, first: tuple[str, Type]) -> bool:
+        if self._contract.new_columns == "show":
+            return True
+        verdict = self._verdict(path, first[0])
+        if not verdict and self._contract.new_columns == "review":
+            self._wait(path, None, first[0], full)
+        return verdict == "accept"
+
+    def _type(self, path: str, former: Type, full: Type, landed: _Landed) -> Type:
+        """Return the former type, widened by what was accepted; the full one where no version has brought the change."""
+        if self._contract.types == "widen":
+            return full
+        wider = [(id_, type_) for id_, type_ in landed if not self._is_held_by(type_, former)]
+        accepted = [type_ for id_, type_ in wider if self._verdict(path, id_) == "accept"]
+        if len(accepted) == len(wider):
+            return full
+        kept = join_types([former, *accepted], self._rules)
+        if canonical(kept) == canonical(full):
+            return full
+        if self._contract.types == "review":
+            for id_, type_ in wider:
+                if not self._verdict(path, id_) and not self._is_held_by(type_, kept):
+                    self._wait(path, former, id_, type_)
+        return kept
+
+    def _is_held_by(self, type_: Type, other: Type) -> bool:
+        """Return whether values of a type leave another type as it is."""
+        try:
+            return canonical(join_types([other, type_], self._rules)) == canonical(other)
+        except SchemaConflict:
+            return False
+
+    def _is_target(self, path: str) -> bool:
+        """Return whether the settings name a type for a column or field, or for a struct that holds it."""
+        parts = fold_case(path).split(".")
+        return any(".".join(parts[:count]) in self._targets for count in range(1, len(parts) + 1))
+
+    def _verdict(self, path: str, version: str) -> Verdict | None:
+        return self._contract.verdicts.about(self._changes.get(version, ""), path)
+
+    def _wait(self, path: str, old: Type | None, version: str, new: Type) -> None:
+        self.waiting.append(
+            Waiting(self._changes.get(version, ""), version, path, None if old is None else str(old), str(new))
+        )
