@@ -11,6 +11,7 @@ from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.refresh.description import describe
 from onefold.refresh.tables_read import ids_read
 from onefold.schema.columns import Column
+from onefold.schema.contracts import Waiting
 from onefold.schema.versions import Cast
 
 RENDERER = 3
@@ -42,6 +43,8 @@ class BuiltView:
     query: its SQL.
     leaves: the leaf views that it reads.
     names: the form of the names of versions.
+    waiting: changes of its table that it does not show until somebody decides.
+    warnings: what people have to know of it besides.
     """
 
     id: TableId
@@ -52,6 +55,8 @@ class BuiltView:
     query: str
     leaves: tuple[Leaf, ...] = ()
     names: VersionedNames = DEFAULT_NAMES
+    waiting: tuple[Waiting, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def tables(self) -> int:

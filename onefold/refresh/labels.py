@@ -9,6 +9,7 @@ from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView
 from onefold.refresh.built_view import RENDERER, BuiltView
 from onefold.refresh.leaves import LEAVES_LABEL, leaves_read
+from onefold.schema.contract_rules import SHOW_ALL
 from onefold.settings.environment import Settings
 
 LABEL = "onefold_rules"
@@ -115,5 +116,6 @@ def fingerprint_of(settings: Settings, base: TableId) -> str:
         rules.mixed_numbers,
         sorted(rules.retired),
         rules.names,
+        *([rules.contract] if rules.contract != SHOW_ALL else []),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

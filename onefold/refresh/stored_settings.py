@@ -60,6 +60,9 @@ def _settings(rules: TableRules) -> Iterator[tuple[str, str | list[str]]]:
     yield from ((f"types.{path}", f"{type_}{units.get(path, '')}") for path, type_ in sorted(rules.types))
     if rules.retired:
         yield "retire", sorted(rules.retired)
+    for name in ("new_columns", "types", "dropped"):
+        if (value := getattr(rules.contract, name)) != getattr(default.contract, name):
+            yield f"contract.{name}", value
     if rules.names.pattern != default.names.pattern:
         yield "version_pattern", rules.names.pattern
     for name in ("include", "exclude"):

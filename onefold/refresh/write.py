@@ -122,7 +122,7 @@ def _plan_view(
     labels = labels_of(view, stored, kind.fingerprint, creations_label(versions, read_at))
     plan = replace(
         _plan_write(kind, view, stored, {**labels, TABLE_LABEL: kind.owner}),
-        warnings=(*unused_rules(found, rules), *unused_order(found, rules), *kind.warnings(view.query)),
+        warnings=(*unused_rules(found, rules), *unused_order(found, rules), *kind.warnings(view.query), *view.warnings),
         versions=tuple(found),
         advice=tuple(mixed_number_columns(versions, rules)),
         settings=kind.setting_changes(stored) if stored else (),

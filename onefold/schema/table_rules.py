@@ -51,6 +51,8 @@ class TableRules:
         rows: what this tool writes: a row for each change, or one row for each key; None without a tool.
         merge_when: when a merge of many tables works on this one; None for always, where there are new rows.
         contract: what the views do about changes of the source.
+        held: the types that columns keep by the contract, by name in lower case, where the unified type cannot give their
+            values back. A value of another type that does not fit is NULL.
         of_united: whether the versions are tables of several datasets, and the version column holds the dataset.
     """
 
@@ -73,6 +75,7 @@ class TableRules:
     of_united: bool = False
     merge_when: MergeWhen | None = None
     contract: Contract = SHOW_ALL
+    held: tuple[tuple[str, Type], ...] = ()
 
     def base_place(self, table: TableId) -> TableId:
         """Return the name of a table in the dataset of its base.

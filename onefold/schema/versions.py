@@ -147,12 +147,13 @@ def fold(
             spelling.setdefault(key, column.name)
             landed.setdefault(key, {})[column.type] = None
     targets = {path: type_ for path, type_ in rules.types if "." not in path}
-    joined = (Column(spelling[key], targets.get(key) or join_types(types, rules)) for key, types in landed.items())
+    kept = {**targets, **dict(rules.held)}
+    joined = (Column(spelling[key], kept.get(key) or join_types(types, rules)) for key, types in landed.items())
     columns = tuple(with_nested_targets(column, rules) for column in joined)
     if problems := _problems(versions, columns, landed, targets, rules):
         raise SchemaConflict(f"{table}: {problem}" if table else problem for problem in problems)
     first = (Column(rules.version_column, STRING),) if rules.version_column else ()
-    return keep_order((*first, *columns), former, targets)
+    return keep_order((*first, *columns), former, kept)
 
 
 def check_known_types(view: TableId, versions: Iterable[Version], rules: TableRules) -> None:

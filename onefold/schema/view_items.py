@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from onefold.core.names import quote, quote_text
+from onefold.core.names import fold_case, quote, quote_text
 from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column
+from onefold.schema.fit import fit_landed
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 
@@ -28,7 +29,11 @@ def shown_item(column: Column, target: Column, rules: TableRules) -> str:
         'v.`Price`'
     """
     name = f"v.{quote(column.name)}"
-    expression = convert(name, landed_type(column, rules), target.type, rules.time_zone, pinned=True)
+    landed, zone = landed_type(column, rules), rules.time_zone
+    is_held = fold_case(target.name) in dict(rules.held)
+    expression = (
+        fit_landed(name, landed, target.type, zone) if is_held else convert(name, landed, target.type, zone, pinned=True)
+    )
     is_plain = expression == name and column.name == target.name
     return expression if is_plain else f"{expression} AS {quote(target.name)}"
 

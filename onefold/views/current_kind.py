@@ -55,12 +55,13 @@ from onefold.views.current_text import (
     remembered_keys,
 )
 from onefold.views.direct_rows import DirectText, check_direct, no_order, with_version
+from onefold.views.under_contract import UnderContract
 from onefold.views.windows import ALL_ROWS
 from onefold.views.within_limits import build_within_limits
 
 
 @dataclass(frozen=True)
-class CurrentKind:
+class CurrentKind(UnderContract):
     """The current view of a table.
 
     Attributes:
@@ -113,8 +114,8 @@ class CurrentKind:
     def read_versions(self) -> tuple[Version, ...]:
         return read_change_versions(self.warehouse, self.base, self.settings.names_in(self.base.dataset))
 
-    def build(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> BuiltView:
-        """Return the view as it has to be.
+    def build_full(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> BuiltView:
+        """Return the view without the contract of the table.
 
         The base and the log are read after the view and the versions: a base that was replaced while that went on may lack
         rows that the former one had, and then the view has to read them from the changes.

@@ -52,7 +52,7 @@ def newest_load_query(changes: str, columns: Sequence[Column]) -> str:
 class NewestLoadKind(CurrentKind):
     """The full view of a table that is loaded full. It needs no key."""
 
-    def build(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> BuiltView:
+    def build_full(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> BuiltView:
         """Return the view as it has to be.
 
         Raises:

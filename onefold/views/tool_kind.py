@@ -36,7 +36,7 @@ class ToolKind(CurrentKind):
     def read_versions(self) -> tuple[Version, ...]:
         return tool_versions(self.warehouse, self.base, self.settings)
 
-    def build(
+    def build_full(
         self,
         found: Sequence[Version],  # noqa: ARG002 the table is read again, with all that its metadata tell
         versions: Sequence[Version],  # noqa: ARG002
@@ -60,12 +60,18 @@ class ToolKind(CurrentKind):
         query = current_query(self.base, read.table, read.found, columns, read.rules)
         return _built(self.id, read, columns, f"{self._settings_comment()}{keys_comment(read.found.key)}{query}", stored)
 
+    def landed(self, versions: Sequence[Version]) -> Sequence[Version]:
+        return _landed(self.warehouse, self.base, self.settings, versions)
+
 
 @dataclass(frozen=True)
 class ToolUnifiedKind(UnifiedKind):
     """The unified view of a table that a tool writes."""
 
     warehouse: BaseWarehouse
+
+    def landed(self, versions: Sequence[Version]) -> Sequence[Version]:
+        return _landed(self.warehouse, self.base, self.settings, versions)
 
     def read_versions(self) -> tuple[Version, ...]:
         return tool_versions(self.warehouse, self.base, self.settings)
@@ -81,7 +87,7 @@ class ToolUnifiedKind(UnifiedKind):
         read = read_tool_table(self.warehouse, self.base, self.settings)
         return read is not None and bool(read.found.variants)
 
-    def build(
+    def build_full(
         self,
         found: Sequence[Version],  # noqa: ARG002
         versions: Sequence[Version],  # noqa: ARG002
@@ -113,7 +119,7 @@ class PartKind(UnifiedKind):
     def read_versions(self) -> tuple[Version, ...]:
         return tuple(Version(part.column, part.columns) for part in self._parts())
 
-    def build(
+    def build_full(
         self,
         found: Sequence[Version],  # noqa: ARG002
         versions: Sequence[Version],
@@ -170,6 +176,14 @@ def _read(warehouse: BaseWarehouse, base: TableId, settings: Settings, keys: Seq
     if read is None:
         raise NotFound(f"there is no table {base}: correct its name in onefold.yaml")
     return read
+
+
+def _landed(warehouse: BaseWarehouse, base: TableId, settings: Settings, versions: Sequence[Version]) -> Sequence[Version]:
+    """Return the columns that people read, as they landed, as versions; the table is read only where a contract asks."""
+    if not settings.rules_for(base).contract.holds:
+        return versions
+    read = _read(warehouse, base, settings)
+    return landed_versions(read.table, read.found)
 
 
 def _built(id_: TableId, read: ToolTable, columns: tuple[Column, ...], query: str, stored: StoredView | None) -> BuiltView:

@@ -15,11 +15,12 @@ from onefold.refresh.stored_settings import setting_changes
 from onefold.schema.diff import SchemaChange
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
+from onefold.views.under_contract import UnderContract
 from onefold.views.within_limits import build_within_limits
 
 
 @dataclass(frozen=True)
-class UnifiedKind:
+class UnifiedKind(UnderContract):
     """The unified view of a table."""
 
     outlives_versions: ClassVar[bool] = False
@@ -49,12 +50,13 @@ class UnifiedKind:
     def read_versions(self) -> tuple[Version, ...]:
         return self.warehouse.read_versions(self.base, self.settings.names_in(self.base.dataset))
 
-    def build(
+    def build_full(
         self,
         found: Sequence[Version],  # noqa: ARG002 retired versions do not matter to this kind
         versions: Sequence[Version],
         stored: StoredView | None,
     ) -> BuiltView:
+        """Return the view without the contract of the table."""
         reserved, former = (stored.reserved, stored.columns) if stored else (0, ())
         return build_within_limits(self.id, self.base, versions, self.settings.rules_for(self.base), reserved, former)
 

@@ -38,7 +38,7 @@ _SHOWN = 5
 class UnitedCurrentKind(AlreadyCurrentKind):
     """The current view of a united table."""
 
-    def build(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> BuiltView:
+    def build_full(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> BuiltView:
         """Return the view as it has to be.
 
         Raises:
@@ -48,7 +48,7 @@ class UnitedCurrentKind(AlreadyCurrentKind):
         """
         check_no_tool(self.base, found, self.settings)
         try:
-            return super().build(found, versions, stored)
+            return super().build_full(found, versions, stored)
         except LimitExceeded as error:
             place = self.settings.rules_for(self.base).base_place(self.base)
             base = self.warehouse.read_table(base_table(place))

@@ -1,0 +1,195 @@
+"""Use case: build a view under the contract of its table.
+
+The view is built as if there were no contract, and then shows less. Merges and base tables know nothing of contracts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, replace
+from typing import Any, ClassVar, Protocol
+
+from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
+from onefold.changes.ids import version_change_id
+from onefold.core.errors import LimitExceeded, SchemaConflict
+from onefold.core.names import TableId, fold_case
+from onefold.core.text import shown_list
+from onefold.ports.warehouse import StoredView, Warehouse
+from onefold.refresh.built_view import BuiltView
+from onefold.schema.bigquery import MAX_TEXT
+from onefold.schema.columns import Schema
+from onefold.schema.contracts import Held, dropped_paths, held
+from onefold.schema.fit import gives_back
+from onefold.schema.table_rules import TableRules
+from onefold.schema.types import Type
+from onefold.schema.versions import Version
+from onefold.settings.environment import Settings
+from onefold.views.contract_text import held_view
+from onefold.views.current_text import remembered_keys
+
+
+class FullKind(Protocol):
+    """A kind of view that can be built without the contract of its table; a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """Where the tables and the view are."""
+
+    @property
+    def base(self) -> TableId:
+        """The base name of the versioned tables, or a table without versions."""
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the installation."""
+
+    def build_full(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> BuiltView:
+        """Return the view with everything; as `ViewKind.build`."""
+
+    def landed(self, versions: Sequence[Version]) -> Sequence[Version]:
+        """Return the versions with the columns of the view, as they landed."""
+
+
+class UnderContract:
+    """What a kind of view gets of contracts: it has `build_full`, and a refresh calls `build`."""
+
+    def build(self: FullKind, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> BuiltView:
+        """Return the view as it has to be under the contract of its table.
+
+        Raises:
+            OnefoldError: as `build_full` and `build_under_contract`.
+        """
+        return build_under_contract(self, found, versions, stored)
+
+    def landed(self, versions: Sequence[Version]) -> Sequence[Version]:
+        """Return the versions with the columns of the view, as they landed."""
+        return versions
+
+
+def build_under_contract(
+    kind: FullKind, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None
+) -> BuiltView:
+    """Return a view as it has to be under the contract of its table.
+
+    Args:
+        kind: the kind of view.
+        found: all versions.
+        versions: those that are not retired, in their order; at least one.
+        stored: the view as it is; None where it does not exist. Its columns are what people have accepted.
+
+    Raises:
+        SchemaConflict: the contract hides every column, or keeps a type that the view cannot give any more.
+        LimitExceeded: the text is too long.
+        OnefoldError: as the kind of view.
+    """
+    rules, view = kind.settings.rules_for(kind.base), kind.build_full(found, versions, stored)
+    if not versions:
+        return view
+    landed = kind.landed(versions)
+    view = replace(view, warnings=(*view.warnings, *_dropped(view, landed, rules)))
+    if stored is None or not stored.columns or not rules.contract.holds:
+        return view
+    shown = _held(kind, view, landed, stored, rules)
+    if not shown.columns:
+        raise SchemaConflict(f"{view.id}: the contract of {kind.base} hides every column: accept one, or show new columns")
+    view = replace(_in_held_types(kind, view, found, versions, stored, shown), waiting=shown.waiting)
+    made = held_view(view, shown, landed, rules)
+    if len(made.query) + stored.reserved <= MAX_TEXT:
+        return made
+    # Longer forms of the text inside may be chosen without regard to the text around it.
+    around = replace(stored, reserved=stored.reserved + len(made.query) - len(view.query))
+    made = held_view(_in_held_types(kind, None, found, versions, around, shown), shown, landed, rules)
+    if len(made.query) + stored.reserved > MAX_TEXT:
+        raise LimitExceeded(f"{view.id}: its text takes {len(made.query)} of {MAX_TEXT} characters under the contract")
+    return replace(made, waiting=shown.waiting, warnings=view.warnings)
+
+
+def change_ids(base: TableId, versions: Sequence[Version], grow: bool = False) -> Mapping[str, str]:
+    """Return the identifier of the change that each version brought, by the version.
+
+    Args:
+        base: the base name of the versions.
+        versions: in their order.
+        grow: whether versions gain columns in place, so that a version brings several changes. One without a name does.
+
+    Examples:
+        >>> shop = TableId("p", "shop", "customer")
+        >>> change_ids(shop, [Version("abc", ()), Version("def", ())])["def"] == version_change_id(shop, "abc", "def")
+        True
+    """
+    names = [one.id if one.id and not grow else f"{one.id}@{_columns_digest(one)}" for one in versions]
+    pairs = zip(versions, ["", *names], names, strict=False)
+    return {version.id: version_change_id(base, before, after) for version, before, after in pairs}
+
+
+def protected_columns(kind: FullKind, view: BuiltView, rules: TableRules) -> frozenset[str]:
+    """Return the columns that no contract holds: of the key, the order and the tenant, and those that landing adds."""
+    keys = remembered_keys(view.query)
+    if not keys and (current := kind.warehouse.get_view(kind.settings.current_view_of(kind.base))):
+        keys = remembered_keys(current.query)
+    added = (METADATA, LANDED_AT, DAY, *filter(None, (rules.version_column, rules.landed_column)))
+    return frozenset((*keys, *rules.keys, *rules.order_by, *added))
+
+
+def _held(kind: FullKind, view: BuiltView, landed: Sequence[Version], stored: StoredView, rules: TableRules) -> Held:
+    changes = change_ids(kind.base, landed, grow=rules.names.are_noted)
+    return held(stored.columns, view.columns, landed, rules, changes, protected_columns(kind, view, rules))
+
+
+def _dropped(view: BuiltView, landed: Sequence[Version], rules: TableRules) -> tuple[str, ...]:
+    if rules.contract.dropped == "keep" or not (paths := dropped_paths(view.columns, landed)):
+        return ()
+    newest = landed[-1].id
+    text = f"the newest version{f', {newest},' if newest else ''} lacks {shown_list(paths)}: its rows have NULL there"
+    return (f"{view.id}: {text}",)
+
+
+def _in_held_types(
+    kind: FullKind,
+    view: BuiltView | None,
+    found: Sequence[Version],
+    versions: Sequence[Version],
+    stored: StoredView,
+    shown: Held,
+) -> BuiltView:
+    """Return the view, built anew where the unified type of a column cannot give back the values of the type that it keeps.
+
+    Then each value is converted from its landed type to the type that is kept.
+
+    Args:
+        kind: the kind of view.
+        view: the view as it was built; None to build it anew.
+        found: all versions.
+        versions: those that are not retired.
+        stored: the view as it is.
+        shown: what the view shows.
+
+    Raises:
+        SchemaConflict: the view is of a kind that reads rows in the unified type only.
+    """
+    rules = kind.settings.rules_for(kind.base)
+    kept = [(column.name, column.type) for column, full in shown.types if not gives_back(full, column.type, rules.time_zone)]
+    if view and not kept:
+        return view
+    made = replace(kind, settings=_holding(kind.settings, kind.base, kept)).build_full(found, versions, stored)
+    types = Schema(made.columns)
+    lost = [name for name, type_ in kept if (column := types.get(name)) is None or column.type != type_]
+    if lost:
+        raise SchemaConflict(
+            f"{made.id}: the contract of {kind.base} keeps the type of {shown_list(lost)}, and the rows are there in "
+            "the new type only: accept the change, or set a target type in onefold.yaml"
+        )
+    return made
+
+
+def _holding(settings: Settings, base: TableId, kept: Sequence[tuple[str, Type]]) -> Settings:
+    rules = replace(settings.rules_for(base), held=tuple((fold_case(name), type_) for name, type_ in kept))
+    return replace(settings, tables={**settings.tables, f"{base.dataset}.{base.table}": rules})
+
+
+def _columns_digest(version: Version) -> str:
+    named = [(column.name, str(column.type)) for column in version.columns]
+    return hashlib.sha256(repr(named).encode()).hexdigest()[:12]
