@@ -264,6 +264,7 @@ def view_as_dict(view: BuiltView) -> dict[str, Any]:
             }
             for cast in view.casts
         ],
+        "waiting_changes": [one.as_dict() for one in view.waiting],
         "characters": len(view.query),
         "limits": {
             "characters_left": MAX_TEXT - len(view.query),

@@ -35,6 +35,7 @@ from onefold.refresh.leaves import LeafRemoved, has_its_leaves, remove_view, wri
 from onefold.refresh.plan import Announce, TakeOver, ViewPlan
 from onefold.refresh.stored_settings import check_settings
 from onefold.refresh.tables_read import covered_versions
+from onefold.schema.contracts import Waiting
 from onefold.schema.diff import change_id, compare, view_created, view_removed
 from onefold.schema.versions import Version, active_versions, mixed_number_columns, unused_rules
 
@@ -122,12 +123,22 @@ def _plan_view(
     labels = labels_of(view, stored, kind.fingerprint, creations_label(versions, read_at))
     plan = replace(
         _plan_write(kind, view, stored, {**labels, TABLE_LABEL: kind.owner}),
-        warnings=(*unused_rules(found, rules), *unused_order(found, rules), *kind.warnings(view.query), *view.warnings),
+        warnings=(
+            *unused_rules(found, rules),
+            *unused_order(found, rules),
+            *kind.warnings(view.query),
+            *view.warnings,
+            *map(_waits, view.waiting),
+        ),
         versions=tuple(found),
         advice=tuple(mixed_number_columns(versions, rules)),
         settings=kind.setting_changes(stored) if stored else (),
     )
     return _identified(plan, kind.id, _first_created(versions))
+
+
+def _waits(waiting: Waiting) -> str:
+    return f"waits for a decision: {waiting}: onefold changes accept {waiting.change}"
 
 
 def refresh(

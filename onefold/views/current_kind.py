@@ -93,10 +93,7 @@ class CurrentKind(UnderContract):
     def fingerprint(self) -> str:
         rules = self.settings.rules_for(self.base)
         parts: tuple[object, ...] = (RENDERER, fingerprint_of(self.settings, self.base), rules.keys, rules.overlap_minutes)
-        if mode := self.settings.pull_mode_of(self.base):
-            parts = (*parts, mode)
-        if rules.order_by:
-            parts = (*parts, rules.order_by)
+        parts += tuple(part for part in (self.settings.pull_mode_of(self.base), rules.order_by) if part)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def is_ours(self, stored: StoredView) -> bool:

@@ -31,8 +31,14 @@ def fields_of(plan: ViewPlan) -> dict[str, Any]:
         "changes_count": len(plan.changes),
         "changes_severity": highest_severity(plan.changes).name if plan.changes else None,
         "warnings": [*limit_warnings(plan.view), *plan.warnings] if plan.view else None,
+        **({"waiting_changes": waiting_of(plan)} if plan.view and plan.view.waiting else {}),
         "unannounced": len(plan.unannounced) or None,
     }
+
+
+def waiting_of(plan: ViewPlan) -> list[dict[str, str | None]]:
+    """Return the changes that a view does not show until somebody decides, as many as a line of the log takes."""
+    return [one.as_dict() for one in plan.view.waiting[:MAX_LOGGED_CHANGES]] if plan.view else []
 
 
 def log_settings(message_log: MessageLog, plan: ViewPlan) -> None:

@@ -22,6 +22,7 @@ from onefold.merge.plan import MergePlan
 from onefold.merge.stored_base import is_packed
 from onefold.ports.warehouse import BaseWarehouse, StoredView, ViewDraft, WriteResult
 from onefold.schema.columns import Column
+from onefold.schema.contract_rules import Contracts
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
 from onefold.views.base_view import CurrentViewOverBase
@@ -61,6 +62,7 @@ class Shop:
     keys: tuple[str, ...] = ("id",)
     rules: TableRules = field(default_factory=lambda: TableRules(overlap_minutes=0))
     landed: list[Row] = field(default_factory=list)
+    contracts: Contracts = field(default_factory=Contracts)
     warehouse: EmulatedWarehouse = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,7 +74,7 @@ class Shop:
 
     @property
     def settings(self) -> Settings:
-        return Settings(rules=self.rules)
+        return Settings(rules=self.rules, contracts=self.contracts)
 
     def prepare(self) -> MergePlan:
         view = CurrentViewOverBase(self.warehouse, self.settings)
