@@ -240,6 +240,7 @@ def plan_as_dict(plan: ViewPlan) -> dict[str, Any]:
         "advice": list(plan.advice),
         "settings": [change.as_dict() for change in plan.settings],
         "changes": [change.as_dict() for change in plan.changes],
+        "waiting_changes": [one.as_dict() for one in plan.view.waiting] if plan.view else [],
         **view,
         "warnings": [*plan.warnings, *view.get("warnings", ())],
     }
@@ -264,7 +265,6 @@ def view_as_dict(view: BuiltView) -> dict[str, Any]:
             }
             for cast in view.casts
         ],
-        "waiting_changes": [one.as_dict() for one in view.waiting],
         "characters": len(view.query),
         "limits": {
             "characters_left": MAX_TEXT - len(view.query),

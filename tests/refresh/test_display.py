@@ -178,6 +178,7 @@ def test_a_plan_as_json_is_that_of_its_view_and_what_would_change(cloud: FakeBig
         "advice": ["an advice"],
         "settings": [{"setting": "retire", "before": None, "after": "[a]"}],
         "changes": [{"kind": "view created", "path": "", "severity": "INFO", "old": None, "new": None}],
+        "waiting_changes": [],
         "warnings": ["a warning"],
     }
 

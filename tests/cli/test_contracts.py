@@ -1,0 +1,58 @@
+"""Contracts at the command line: `plan` says what waits, with the identifiers that decisions name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.cli import Run
+
+REVIEW = 'contracts: {"*": {new_columns: review, types: review}}'
+
+
+@pytest.fixture
+def shop(dataset: EmulatedDataset, run: Run) -> EmulatedDataset:
+    """A table whose view was written, with a contract that reviews changes, and a second version."""
+    Path("onefold.yaml").write_text(REVIEW, "utf-8")
+    dataset.land("order_v_1", {"id": "INT64", "amount": "INT64"}, "1, 7")
+    assert run("refresh", f"{dataset.name}.order").code == 0
+    dataset.land("order_v_2", {"id": "INT64", "amount": "STRING", "email": "STRING"}, "2, 'many', 'e'")
+    return dataset
+
+
+def test_plan_says_what_waits_and_refresh_keeps_the_view_as_it_is(run: Run, shop: EmulatedDataset) -> None:
+    (entry,) = run("plan", f"{shop.name}.order", "--json").results
+    waiting = {one.pop("path"): one for one in entry["waiting_changes"]}
+    id_ = waiting["email"]["id"]
+    assert waiting == {
+        "amount": {"id": id_, "version": "2", "old": "INT64", "new": "STRING"},
+        "email": {"id": id_, "version": "2", "old": None, "new": "STRING"},
+    }
+    text = f"waits for a decision: new column email STRING of version 2: onefold changes accept {id_}"
+    assert text in run("plan", f"{shop.name}.order").out
+    assert text in entry["warnings"]
+    assert run("refresh", f"{shop.name}.order").code == 0
+    assert sorted(shop.rows("order_unified"), key=str) == [(1, 7), (2, None)]
+    after = run("plan", f"{shop.name}.order", "--json").result
+    assert (after["action"], [one["path"] for one in after["waiting_changes"]]) == ("none", ["amount", "email"])
+
+
+def test_a_line_of_onefold_yaml_decides(run: Run, shop: EmulatedDataset) -> None:
+    id_ = run("plan", f"{shop.name}.order", "--json").result["waiting_changes"][0]["id"]
+    decisions = f'decisions: {{"{id_}": {{email: accept, amount: reject}}}}'
+    Path("onefold.yaml").write_text(REVIEW.replace("types", f"{decisions}, types"), "utf-8")
+    assert run("refresh", f"{shop.name}.order").code == 0
+    assert sorted(shop.rows("order_unified"), key=str) == [(1, 7, None), (2, None, "e")]
+    assert run("plan", f"{shop.name}.order", "--json").result["waiting_changes"] == []
+
+
+def test_a_contract_that_cannot_be_read_stops_a_refresh(run: Run, shop: EmulatedDataset) -> None:
+    Path("onefold.yaml").write_text('contracts: {"*": {new_columns: revue}}', "utf-8")
+    outcome = run("refresh", f"{shop.name}.order")
+    assert outcome.code == 1
+    assert (
+        "contracts.*.new_columns: expected show, hide, review or refuse, got 'revue' (did you mean review?)" in outcome.err
+    )
+    Path("onefold.yaml").unlink()
+    assert "contract.new_columns: review -> default" in run("refresh", f"{shop.name}.order").err
