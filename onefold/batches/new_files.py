@@ -36,19 +36,24 @@ class NewFiles:
     words: Sequence[str]
 
     def failed(self, records: Records) -> list[str]:
-        """See to it that a run reads the files, and return the messages that have to be delivered again: all or none.
+        """See to it that a run reads the files, and return the messages that have to be delivered again.
+
+        A message that does not say when it was sent is one of them, and stops no other one. Of the others, all or none.
 
         Args:
             records: messages of a queue, of any content.
         """
+        sent = {str(record["messageId"]): _sent(record) for record in records}
+        times = [time for time in sent.values() if time]
         try:
-            self._ensure(max(_sent(record) for record in records), str(records[0]["messageId"]))
+            if times:
+                self._ensure(max(times))
         except OnefoldError as error:
             log("ERROR", f"to be delivered again: {error}", event="job_not_started", reason=str(error))
-            return [str(record["messageId"]) for record in records]
-        return []
+            return list(sent)
+        return [message for message, time in sent.items() if time is None]
 
-    def _ensure(self, sent: datetime, message: str) -> None:
+    def _ensure(self, sent: datetime) -> None:
         """Start a run where none reads what was there at a time.
 
         Raises:
@@ -58,7 +63,7 @@ class NewFiles:
         if found := next((job for job in recent if _reads(job, sent)), None):
             log("INFO", f"{found.id} reads the new files", event="job_found", job=found.id)
             return
-        started = self.jobs.start(SHREDDER, self.words, _token(recent, message))
+        started = self.jobs.start(SHREDDER, self.words, _token(recent, sent))
         job = self.jobs.get(started)
         if job is None or not _reads(job, sent):
             raise TryAgain(f"job {started} may have begun before the files were there; the next delivery looks again")
@@ -70,13 +75,21 @@ def _reads(job: StoredBatch, sent: datetime) -> bool:
     return job.state is BatchState.PENDING or (job.state in _AT_WORK and job.created is not None and job.created >= sent)
 
 
-def _token(recent: Sequence[StoredBatch], message: str) -> str:
-    """Return the token of the job that follows the newest one: functions that see the same jobs start one together."""
+def _token(recent: Sequence[StoredBatch], sent: datetime) -> str:
+    """Return the token of the job that follows the newest one: functions that see the same jobs start one together.
+
+    Before the first job, it is that of the hour in which the newest message was sent.
+    """
     newest = max(recent, key=lambda job: (job.created or datetime.min.replace(tzinfo=UTC), job.id), default=None)
-    return f"after-{newest.id}" if newest else f"first-{message}"
+    return f"after-{newest.id}" if newest else f"first-{sent:%Y-%m-%d-%H}"
 
 
-def _sent(record: Mapping[str, Any]) -> datetime:
-    """Return when a message was sent (Amazon SQS, "Message", SentTimestamp: milliseconds since 1970)."""
-    milliseconds = int(record["attributes"]["SentTimestamp"])
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+def _sent(record: Mapping[str, Any]) -> datetime | None:
+    """Return when a message was sent (Amazon SQS, "Message", SentTimestamp: milliseconds since 1970), where it says so."""
+    try:
+        milliseconds = int(record["attributes"]["SentTimestamp"])
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
+        reason = f"expected attributes.SentTimestamp in milliseconds since 1970 ({type(error).__name__})"
+        log("ERROR", f"dead-lettered: {reason}", event="put_aside", message_id=record["messageId"], reason=reason)
+        return None

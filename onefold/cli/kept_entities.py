@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onefold.cli.common import OK, as_json, open_warehouse, print_lines, project, read_settings
+from onefold.cli.common import OK, as_json, open_warehouse, print_lines, project, read_settings, say
 from onefold.cli.load_shredded import TARGETS
 from onefold.cli.output import echo_json
 from onefold.cli.redshift_options import check_no_redshift, redshift_connection, redshift_options
 from onefold.cli.registry_options import open_registry, registry_option
 from onefold.cli.table_arguments import dry_run_option
 from onefold.core.errors import InvalidInput
-from onefold.core.text import counted
+from onefold.core.text import counted, shown_list
 
 if TYPE_CHECKING:
     from onefold.ports.kept_entities import KeptEntities
@@ -39,7 +39,7 @@ def from_table(
     Entities of one run and one schema are in files of fixed names, which are written once and read by one run: nothing is
     loaded twice, however often this command is repeated or killed. The rows of the table stay.
     """
-    from onefold.events.load.kept import write_kept
+    from onefold.events.load.kept import folders_elsewhere, write_kept
 
     address = address_of_runs(context, runs)
     if to == "redshift":
@@ -49,6 +49,8 @@ def from_table(
         kept = _of_bigquery(context, project, dataset)
     known = {key.uri for key in open_registry(context, registry).list_keys()}
     files = list(write_kept(kept, address, known, None if dry_run else _writer(address)))
+    if elsewhere := folders_elsewhere(kept, address, known):
+        say("yellow", f"Warning: entities of runs in {shown_list(elsewhere)} stay: name each folder by --runs")
     if as_json:
         echo_json([vars(file) for file in files])
         return OK

@@ -63,6 +63,21 @@ def test_a_run_that_failed_reads_nothing(service: Service, state: str) -> None:
     assert service.states == {"job0": state, "job1": "QUEUED"}
 
 
+@pytest.mark.parametrize("wrong", [{}, {"attributes": {}}, {"attributes": {"SentTimestamp": "soon"}}, {"attributes": None}])
+def test_a_message_that_does_not_say_when_it_was_sent_fails_alone(
+    service: Service, wrong: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sound = {"messageId": "m1", "body": "{}", "attributes": {"SentTimestamp": str(int(time.time() * 1000))}}
+    starter = NewFiles(EmrServerless(SETTINGS), WORDS)
+    answer = answer_batch({"Records": [{"messageId": "m0", "body": "{}", **wrong}, sound]}, starter.failed)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert list(service.states) == ["job0"]
+    assert '"message_id": "m0"' in capsys.readouterr().out
+    alone = answer_batch({"Records": [{"messageId": "m0", "body": "{}", **wrong}]}, starter.failed)
+    assert alone == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+    assert list(service.states) == ["job0"]
+
+
 def test_a_run_of_another_name_that_waits_reads_other_files(service: Service) -> None:
     EmrServerless(SETTINGS).start("onefold-retry", WORDS, "token")
     assert deliver("first") == []
@@ -74,7 +89,8 @@ def test_functions_that_see_the_same_jobs_start_one_together(service: Service, m
         seen = [job for job in EmrServerless(SETTINGS).recent(SHREDDER) if job.id in known]
         with monkeypatch.context() as late:
             late.setattr(EmrServerless, "recent", lambda *_, seen=seen: seen)
-            assert deliver("same") == deliver("same") == []
+            at = time.time()
+            assert deliver("one", sent=at) == deliver("other", "third", sent=at) == []
         service.states = dict.fromkeys(service.states, "FAILED")
     assert list(service.states) == ["job0", "job1"]
 
@@ -82,12 +98,13 @@ def test_functions_that_see_the_same_jobs_start_one_together(service: Service, m
 def test_an_answer_with_a_run_that_began_before_is_no_run_for_the_files(
     service: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert deliver("m") == []
+    at = time.time()
+    assert deliver("m", sent=at) == []
     service.states["job0"] = "RUNNING"
     service.created["job0"] -= 60
     with monkeypatch.context() as late:
         late.setattr(EmrServerless, "recent", lambda *_: [])
-        assert deliver("m") == ["m"]
+        assert deliver("m", sent=at) == ["m"]
     assert "job0 may have begun before the files were there" in capsys.readouterr().out
     assert deliver("m") == []
     assert list(service.states) == ["job0", "job1"]

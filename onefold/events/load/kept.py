@@ -50,6 +50,21 @@ def write_kept(
             yield from _write(kept, address, run, uri, objects, page)
 
 
+def folders_elsewhere(kept: KeptEntities, address: str, known: Collection[str]) -> list[str]:
+    """Return the other folders of runs of which the table has entities whose schema is known now.
+
+    Args:
+        kept: the table.
+        address: the folder of the runs, as for `write_kept`.
+        known: the URIs of the schemas that the registry has.
+
+    Raises:
+        TryAgain: the warehouse does not answer.
+    """
+    runs = [run for run, uri in kept.schemas() if uri in known]
+    return sorted({run.rpartition("/run=")[0] or run for run in runs if not run.startswith(f"{address}/run=")})
+
+
 def _write(
     kept: KeptEntities, address: str, run: str, uri: str, objects: ObjectWriter | None, page: int
 ) -> Iterator[KeptFile]:

@@ -80,6 +80,9 @@ def test_the_table_in_bigquery_is_as_those_of_schemas_without_labels_and_its_row
     assert table.clustering_fields == ["root_id"]
     words = ("--runs", events.folder, "--registry", with_user(tmp_path), "--dataset", events.dataset.name)
     assert "1 file" in run("bad-rows", "from-table", *words).out
+    elsewhere = run("bad-rows", "from-table", "--runs", tmp_path / "none", *words[2:])
+    assert (elsewhere.code, "no entity of a schema that the registry has now" in elsewhere.out) == (0, True)
+    assert f"Warning: entities of runs in file://{events.folder} stay: name each folder by --runs" in elsewhere.err
     assert "1 bad row in 1 file" in run("bad-rows", "summary", "--runs", events.folder).out
     (path,) = events.folder.glob("kept/*/*.json")
     entity = parse_bad_entity(path.read_text().rstrip("\n"))
