@@ -75,8 +75,8 @@ class TableMigrations:
             return found
         name = wanted.table.name
         facts = Facts(before.get(name, ()), found, after.get(name, ()))
-        narrow = plan_adopted_table if wanted.table.is_adopted else plan_table
-        plan = plan_wide_table if is_wide(wanted, facts) else narrow
+        own = plan_wide_table if is_wide(wanted, facts) else plan_table
+        plan = plan_adopted_table if wanted.table.is_adopted else own
         try:
             return plan(wanted, facts, self.warehouse.grown)
         except OnefoldError as error:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from onefold.core.errors import SchemaConflict
-from onefold.events.load.plan import EventTablePlan, Facts, TableAltered, Wanted, action_for, check_exists
+from onefold.events.load.plan import EventTablePlan, Facts, TableAltered, Wanted, action_for
 from onefold.events.shred.counts import EVENTS
 from onefold.ports.event_tables import Columns, KnownColumns
 from onefold.schema.table_columns import Grown, holds
@@ -24,7 +24,7 @@ def is_wide(wanted: Wanted, facts: Facts) -> bool:
 
 
 def plan_wide_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePlan:
-    """Return what a table of events needs for the rows of a run; the arguments are those of `plan_table`.
+    """Return what a table of events that loaders made needs for a run; the arguments are those of `plan_table`.
 
     Raises:
         TableAltered: the table has other columns than loaders gave it.
@@ -33,13 +33,11 @@ def plan_wide_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePla
     name, found = wanted.table.name, facts.found
     listed = _united(name, [one.columns for one in facts.after], grown)
     loaded = _loaded(facts.after)
-    check_exists(wanted.table, found)
     if found is None:
         columns = _united(name, [*loaded, wanted.table.columns], grown)
     else:
-        possible = _united(name, [listed, wanted.table.columns], grown) if wanted.table.is_adopted else listed
-        if possible:
-            _check_unaltered(name, found.columns, possible, _loaded(facts.before), grown)
+        if listed:
+            _check_unaltered(name, found.columns, listed, _loaded(facts.before), grown)
         columns = _united(name, [found.columns, wanted.table.columns], grown)
     table = replace(wanted.table, columns=columns)
     is_news = not any(holds(state, columns, grown) for state in loaded)

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.memory_events import MemoryTables, MemoryWarehouse
 
-from onefold.core.errors import SchemaConflict
+from onefold.core.errors import OnefoldError, SchemaConflict
 from onefold.events.load.plan import EventTablePlan, Facts, TableAltered, Wanted
+from onefold.events.load.tables import TableMigrations
 from onefold.events.load.wide_plan import is_wide, plan_wide_table
 from onefold.ports.event_tables import Columns, EventTable, FoundTable, KnownColumns
 from onefold.schema.growth import grown
@@ -87,20 +89,41 @@ def test_a_table_that_somebody_altered_is_left_alone(found: Columns, problem: st
     assert problem in str(raised.value)
 
 
+ADOPTED = (ID, CART)
+
+
+def adopted(*run: tuple[str, str]) -> Wanted:
+    table = EventTable("events", tuple(dict.fromkeys((*ADOPTED, *run))), is_adopted=True)
+    return Wanted(table, NOON, (ID, *run), ADOPTED)
+
+
+def migrated(tables: MemoryTables, *run: tuple[str, str]) -> EventTablePlan | OnefoldError:
+    return TableMigrations(MemoryWarehouse(tables), f"run={run}").migrate([adopted(*run)])["events"]
+
+
+def state(tables: MemoryTables) -> list[tuple[str, str]]:
+    return list(tables.tables["events"].columns)
+
+
 def test_a_table_that_was_adopted_and_is_gone_is_refused() -> None:
-    with pytest.raises(SchemaConflict, match="was adopted, and does not exist"):
-        plan_wide_table(Wanted(EventTable("events", (ID, CART), is_adopted=True), NOON), facts(None), grown)
+    found = migrated(MemoryTables(), PAGE)
+    assert isinstance(found, SchemaConflict)
+    assert "was adopted, and does not exist" in str(found)
 
 
-def test_an_adopted_table_gets_the_columns_of_runs_behind_its_own_one_run_after_the_other() -> None:
-    def brought(run: Columns, is_: Facts) -> Columns:
-        adopted = EventTable("events", (ID, CART, *run), is_adopted=True)
-        return plan_wide_table(Wanted(adopted, NOON), is_, grown).table.columns
-
-    first = brought((PAGE,), facts((ID, CART)))
+def test_an_adopted_table_gets_the_columns_of_runs_behind_its_own_and_keeps_what_people_add_and_widen() -> None:
+    tables = MemoryTables({"events": FoundTable(ADOPTED)})
+    assert isinstance(migrated(tables, PAGE), EventTablePlan)
+    assert state(tables) == [*ADOPTED, PAGE]
+    mine = ("mine", "STRING")
+    tables.tables["events"] = FoundTable((ID, WIDER, mine, PAGE))
     other = ("contexts_com_acme_user_1", "ARRAY<STRUCT<id INT64>>")
-    assert first == (ID, CART, PAGE)
-    assert brought((other,), facts(first, first)) == (*first, other)
+    assert isinstance(migrated(tables, other, CART), EventTablePlan)
+    assert state(tables) == [ID, WIDER, mine, PAGE, other]
+    tables.tables["events"] = FoundTable((ID, mine, PAGE))
+    found = migrated(tables, CART)
+    assert isinstance(found, SchemaConflict)
+    assert "its column contexts_com_acme_cart_1 ARRAY<STRUCT<id INT64>> is missing" in str(found)
 
 
 RUNS = st.lists(
