@@ -15,6 +15,7 @@ GROUPS = {
     "Start": ("init", "demo", "doctor", "local"),
     "Tables of other tools": ("discover", "audit"),
     "Tables and views": ("tables", "cost", "plan", "refresh", "current", "merge", "query", "render", "publish", "export"),
+    "Changes": ("changes",),
     "Capture": ("capture",),
     "Pulls": ("sources",),
     "Events": ("schema", "load-shredded", "external-tables", "bad-rows"),

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from onefold.changes.entry import Entry
 from onefold.changes.page.cells import HeldChange, Picture
 from onefold.changes.page.dataset import (
     HIDDEN_TEXT,
     DatasetPage,
-    PageChange,
     PageCheck,
     PageReader,
     PageTable,
     PageVersion,
     PageView,
 )
-from onefold.changes.page.hidden import HiddenColumns, hidden_columns
+from onefold.changes.page.from_ledger import page_changes
+from onefold.changes.page.hidden import hidden_columns
+from onefold.changes.versions import version_entries
 from onefold.core.errors import NotFound, OnefoldError
 from onefold.core.names import TableId
 from onefold.inventory.contents import Contents, read_contents
@@ -39,13 +41,13 @@ class KeptElsewhere:
     """What is known of tables beside their metadata, by base name; empty where it is not kept.
 
     Attributes:
-        changes: returns the changes of a table, the newest first, given what its policies hide.
+        entries: the entries of the ledger. A version without one is compared with the version before it.
         readers: who reads a table.
         held: what contracts hold, by the column as `fold_case` returns it.
         lag_seconds: how far captures are behind their sources.
     """
 
-    changes: Callable[[str, HiddenColumns], Sequence[PageChange]] = lambda table, hidden: ()  # noqa: ARG005 none are kept
+    entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict)
     readers: Mapping[str, Sequence[PageReader]] = field(default_factory=dict)
     held: Mapping[str, Mapping[str, HeldChange]] = field(default_factory=dict)
     lag_seconds: Mapping[str, float] = field(default_factory=dict)
@@ -108,7 +110,7 @@ class _Source:
             self._versions(base, found),
             columns=picture.columns(),
             problems=tuple(hidden.without_hidden(text, f"a problem is not shown {HIDDEN_TEXT}") for text in texts),
-            changes=tuple(self.kept.changes(base.table, hidden)),
+            changes=page_changes(self._entries(base, found), hidden),
             readers=tuple(self.kept.readers.get(base.table, ())),
             lag_seconds=self.kept.lag_seconds.get(base.table),
         )
@@ -129,6 +131,14 @@ class _Source:
         policies = table_policies(self.settings, summary.table, found)
         has_clean = any(view.kind == "clean" for view in summary.views)
         return policies if has_clean or _has_rules(policies) else None
+
+    def _entries(self, base: TableId, found: Sequence[Version]) -> list[Entry]:
+        """Return the entries of the ledger, and those of versions that it lacks, as it would have them without a view."""
+        kept = list(self.kept.entries.get(base.table, ()))
+        created = {version.id: version.created for version in found}
+        missing = {version.id for version in found[1:]} - {entry.version_after for entry in kept}
+        derived = version_entries(base, found, missing, (), datetime.min.replace(tzinfo=UTC))
+        return [*kept, *(replace(one, recorded_at=created[one.version_after] or one.recorded_at) for one in derived)]
 
     def _versions(self, base: TableId, found: Sequence[Version]) -> tuple[PageVersion, ...]:
         rules, sizes = self.settings.rules_for(base), self.contents.sizes or {}

@@ -24,6 +24,7 @@ from onefold.ports.warehouse import StoredView
 from onefold.schema.diff import compare
 from onefold.settings.environment import Settings
 from onefold_lab.demo.batches import play_batches
+from onefold_lab.demo.page import show_page
 from onefold_lab.demo.story import FullStory, ShortStory, Story
 from onefold_lab.processes import bigquery_emulator, function_server, last_errors
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
@@ -83,6 +84,7 @@ def run_demo(console: Console, full: bool = False, batches: bool = True) -> None
         demo.play(history["table"], [_from_history(version) for version in history["versions"]])
         if batches and not hint:
             play_batches(console, story, client, os.environ["BIGQUERY_EMULATOR_HOST"], DATASET)
+        show_page(console, EmulatedWarehouse(client), DATASET)
     console.rule("[bold]Done: no landed row was rewritten, and every row is in its view")
     console.print(f"Next: your own database, which is only read:\n    {NEXT}", highlight=False, soft_wrap=True)
 

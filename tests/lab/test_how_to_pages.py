@@ -92,6 +92,7 @@ PREPARED: Mapping[str, Prepare] = {
     "compare-with-the-source": copies,
     "retire-a-version": versions,
     "run-a-schema-registry": static_registries,
+    "see-tables-over-time": versions,
 }
 """What a reader of each page has before its first command."""
 

@@ -75,15 +75,20 @@ function section(title, ...content) {
 }
 
 function changesOf(table) {
-  const empty = "No change is recorded: the ledger is not switched on, or this table has not changed since.";
+  const empty = "This table has had one version so far.";
   return pagedItems(el("ol", { class: "changes" }), table.changes, changeItem, 20, empty);
 }
+
+const ORIGINS = {
+  capture: "from the log of the source", pull: "from a pull", registry: "from the schema registry",
+  settings: "from the settings", discovered: "found in the warehouse",
+};
 
 function changeItem(change) {
   const tags = [change.severity.toLowerCase(), change.decision].filter(Boolean);
   return el("li", {},
     el("p", {}, el("span", { class: "time" }, timeText(change.changed || change.at)),
-      el("span", { class: "quiet" }, ` from ${change.origin}${change.tenant ? `, ${change.tenant}` : ""}`),
+      el("span", { class: "quiet" }, ` ${ORIGINS[change.origin] || change.origin}${change.tenant ? `, ${change.tenant}` : ""}`),
       ...tags.map((tag) => el("span", { class: `tag ${tag}` }, tag))),
     ...change.operations.map((text) => el("div", {}, text)),
     ...change.effects.map((text) => el("div", { class: "quiet" }, text)),
