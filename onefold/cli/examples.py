@@ -29,7 +29,10 @@ EXAMPLES = {
     "refresh": ("onefold refresh shop.customer", "onefold refresh --dataset shop --all --dry-run"),
     "current": ("onefold current shop.customer --keys id", "onefold current shop.customer 'crm.*' --dry-run"),
     "merge": ("onefold merge shop.customer", "onefold merge 'shop.order_*' --purge-tombstones-after 30 --yes"),
-    "changes page": ("onefold changes page shop --page pages", "onefold changes --page gs://b/pages --dry-run"),
+    "changes page": (
+        "onefold changes page shop --page pages",
+        "onefold changes page shop crm --page gs://b/pages --dry-run",
+    ),
     "query": ('onefold query "SELECT 1 AS one"', 'onefold query "SELECT * FROM shop.customer_unified" --limit 5 --csv'),
     "render": ("onefold render shop.customer --columns -", "onefold render customer --columns - --dataset shop --ddl"),
     "publish": ("onefold publish shop.customer abc", "onefold publish shop.customer abc --function http://localhost:8080"),
