@@ -9,7 +9,7 @@ from onefold.cli.program import CommandGroup
 
 
 class ChangesGroup(CommandGroup):
-    """The group. `onefold changes --page FOLDER` is `onefold changes page --page FOLDER`."""
+    """The group. The option `--page` without a command chooses the command `page`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_page = any(word == "--page" or word.startswith("--page=") for word in args)

@@ -39,7 +39,7 @@ def page(
     """Write one page for each dataset, and an index: its tables, versions, casts, changes, readers and checks.
 
     A page is one file, which loads nothing from anywhere. It holds metadata and no value of a row, and of a column that a
-    policy hides only the name. `onefold changes --page FOLDER` is the same command.
+    policy hides only the name. The word `page` may be left out: the option alone chooses the command.
     """
     from onefold.adapters.objects_at import writable_objects_at
     from onefold.changes.page.index import file_name

@@ -34,8 +34,7 @@ def show_page(console: Console, warehouse: Any, dataset: str) -> Path:
     now = datetime.now(UTC)
     write_pages(FolderObjects(folder), str(folder), [read_page(warehouse, dataset, Settings(), now=now)], [], now)
     page = folder / file_name(dataset)
-    console.print("[bold]The same tables as a page[/], which needs no server and no network:")
-    console.print(f"    {page.as_uri()}", highlight=False, soft_wrap=True)
+    console.print(f"[bold]As a page:[/] {page.as_uri()}", highlight=False, soft_wrap=True)
     if console.is_terminal and has_screen():
         webbrowser.open(page.as_uri())
     return page
