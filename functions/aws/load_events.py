@@ -28,7 +28,8 @@ def loader() -> QueueHandler:
 
     settings = read_redshift(os.environ)
     warehouse = RedshiftEventTables(RedshiftConnection(**settings.connection))
-    return QueueHandler(Loader(FolderRuns(runs_address(settings.runs), S3Objects()), warehouse, seconds=SECONDS))
+    runs = FolderRuns(runs_address(settings.runs), S3Objects(), settings.since)
+    return QueueHandler(Loader(runs, warehouse, seconds=SECONDS))
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:

@@ -8,6 +8,7 @@ locals {
   loader_environment = {
     for name, value in {
       ONEFOLD_EVENTS_RUNS        = local.runs
+      ONEFOLD_EVENTS_SINCE       = var.since
       ONEFOLD_REDSHIFT_DATABASE  = var.database
       ONEFOLD_REDSHIFT_SCHEMA    = var.schema
       ONEFOLD_REDSHIFT_ROLE      = "arn:${var.partition}:iam::${var.account}:role/onefold-copy"

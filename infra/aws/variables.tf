@@ -104,6 +104,17 @@ variable "schema" {
   }
 }
 
+variable "since" {
+  description = "The first run that the loader loads, or the beginning of its name, as 2026-11; by default it loads all runs."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.since == null || can(regex("^[0-9]{4}(-[0-9]{2}){0,5}$", var.since))
+    error_message = "since must be the beginning of a run's name, as 2026-11 or 2026-11-23."
+  }
+}
+
 variable "shred" {
   description = "What the shredder reads on a schedule, and the registries of its schemas in their order; by default nothing runs by itself."
   type = object({

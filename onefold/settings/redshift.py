@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from onefold.core.errors import InvalidSettings
 
 _RUNS = "ONEFOLD_EVENTS_RUNS"
+_SINCE = "ONEFOLD_EVENTS_SINCE"
 _PREFIX = "ONEFOLD_REDSHIFT_"
 VARIABLES = {
+    "ONEFOLD_EVENTS_SINCE": "the first run that the function on AWS loads, or the beginning of its name; default: all runs",
     "ONEFOLD_REDSHIFT_DATABASE": "the database of the tables of events in Redshift",
     "ONEFOLD_REDSHIFT_SCHEMA": "the schema of these tables",
     "ONEFOLD_REDSHIFT_ROLE": "the role with which COPY of Redshift reads the files of runs, by its ARN",
@@ -22,10 +24,11 @@ _REQUIRED = (_RUNS, *(f"{_PREFIX}{name}" for name in ("DATABASE", "SCHEMA", "ROL
 
 @dataclass(frozen=True)
 class RedshiftSettings:
-    """Where runs are, and the fields of the connection to Redshift: those that are set."""
+    """Where runs are, and which one is the first, and the fields of the connection to Redshift: those that are set."""
 
     runs: str
     connection: Mapping[str, str]
+    since: str = ""
 
 
 def read_redshift(environ: Mapping[str, str]) -> RedshiftSettings:
@@ -37,5 +40,6 @@ def read_redshift(environ: Mapping[str, str]) -> RedshiftSettings:
     missing = [f"{name} is not set: set it, as infra/aws does" for name in _REQUIRED if not environ.get(name)]
     if missing:
         raise InvalidSettings(missing)
-    given = {name.removeprefix(_PREFIX).lower(): environ[name] for name in VARIABLES if environ.get(name)}
-    return RedshiftSettings(environ[_RUNS], given)
+    named = [name for name in VARIABLES if name.startswith(_PREFIX) and environ.get(name)]
+    given = {name.removeprefix(_PREFIX).lower(): environ[name] for name in named}
+    return RedshiftSettings(environ[_RUNS], given, environ.get(_SINCE, ""))

@@ -113,7 +113,7 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
     wrong = {
         "account": "1234", "region": "europe", "partition": "azure", "bucket": "Acme.Events", "folder": "/x/",
         "db_users": "[]", "secret": "loader", "kms_key": "alias", "days": "1.5", "cluster": "main",
-        "schema": "Atomic", "budget": "-1", "catalog": "Acme",
+        "schema": "Atomic", "since": "last week", "budget": "-1", "catalog": "Acme",
         "shred": '{ events = [], registries = [], input = "", schedule = "", minutes = 1, unknown = "", bad_percent = 101, '
         "event_seconds = 0, duplicates_window = 366 }",
     }  # fmt: skip

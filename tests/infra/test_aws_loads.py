@@ -31,10 +31,10 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy_values(tmp_path_factory.mktemp("values"))
 
 
-def deployed(values: Path, folder: Path) -> DeployedLoader:
+def deployed(values: Path, folder: Path, **variables: str) -> DeployedLoader:
     notification = resources(INFRA / "aws")["aws_s3_bucket_notification.runs"]
     prefix, suffix = (value(values, str(expression(notification, f"filter_{end}"))) for end in ("prefix", "suffix"))
-    environ = value(values, "local.loader_environment", shred=SHRED)
+    environ = value(values, "local.loader_environment", shred=SHRED, **variables)
     return DeployedLoader(folder, environ, prefix, suffix)
 
 
@@ -63,6 +63,17 @@ def test_finished_runs_are_loaded_by_messages_and_a_broken_one_ends_among_the_de
     assert loader.deliver() == []
     assert [line["runs"] for line in loader.logged("runs_waiting")][:2] == [0, 1]
     assert {line["run"].rpartition("=")[2] for line in loader.logged("run_refused")} == {"2026-11-23-07-00-00"}
+
+
+def test_runs_before_the_first_one_that_is_wanted_are_passed_over(
+    redshift_scene: RedshiftScene, values: Path, tmp_path: Path
+) -> None:
+    loader = deployed(values, tmp_path, since="2026-11-23-08-00-01")
+    redshift_scene.shred(0, "1-0-0", [ID], {"id_": "a", "id": 1})
+    redshift_scene.shred(1, "1-0-0", [ID], {"id_": "b", "id": 2})
+    assert loader.deliver() == []
+    assert redshift_scene.rows("id") == [("b", 2)]
+    assert [line["runs"] for line in loader.logged("runs_waiting")] == [0]
 
 
 @pytest.mark.spark

@@ -43,7 +43,8 @@ class FolderRuns:
             InvalidInput: it is no beginning of the name of a run.
         """
         if not _SINCE.fullmatch(self.since):
-            raise InvalidInput(f"--since {self.since!r}: expected the beginning of a run's name, as 2026-11 or 2026-11-23")
+            expected = "expected the beginning of a run's name, as 2026-11 or 2026-11-23"
+            raise InvalidInput(f"--since or ONEFOLD_EVENTS_SINCE {self.since!r}: {expected}")
 
     def list(self) -> list[str]:
         """Return the addresses of the folders of all runs, complete or not, the oldest first.
