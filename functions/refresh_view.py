@@ -24,11 +24,13 @@ def receiver() -> TableCreatedHandler:
     """
     from onefold.adapters.connect import connect
     from onefold.adapters.pubsub_rest import RestPublisher
+    from onefold.changes.ledger import Ledger
     from onefold.views.handler import TableCreatedHandler
 
     settings = load_settings(os.environ)
     warehouse = connect(settings.project)
-    return TableCreatedHandler(settings, warehouse, RestPublisher(warehouse.project))
+    ledger = Ledger(warehouse, settings.changes_dataset) if settings.changes_dataset else None
+    return TableCreatedHandler(settings, warehouse, RestPublisher(warehouse.project), ledger)
 
 
 @functions_framework.http

@@ -100,6 +100,21 @@ variable "plain_dataset" {
   }
 }
 
+variable "changes_dataset" {
+  description = "The dataset of the ledger of changes, which Terraform makes: each change of a schema or setting is appended to it. Default: none, no change is recorded."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.changes_dataset == null || can(regex("^[A-Za-z0-9_]{1,1000}$", var.changes_dataset))
+    error_message = "changes_dataset must be a name of letters, digits and underscores, 1,000 at most, without its project."
+  }
+  validation {
+    condition     = var.changes_dataset == null || !contains(local.named_datasets, coalesce(var.changes_dataset, "-"))
+    error_message = "changes_dataset must be a dataset of its own: whoever may write into a dataset of tables may rewrite its tables."
+  }
+}
+
 variable "view_dataset" {
   description = "The dataset of the views; may contain {dataset}. It must exist."
   type        = string

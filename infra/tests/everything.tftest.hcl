@@ -9,6 +9,7 @@ variables {
   project         = "my-project"
   region          = "europe-west1"
   datasets        = ["shop", "crm", "events", "fraud_models", "ads_clicks"]
+  changes_dataset = "onefold_changes"
   clean_views     = ["shop", "ads_clicks"]
   batch_folders   = ["gs://exports/shop/daily/", "gs://archive"]
   capture_image   = "europe-west1-docker.pkg.dev/my-project/onefold-capture/capture@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -9,6 +9,7 @@ variables {
   project             = "my-project"
   region              = "europe-west1"
   datasets            = ["shop", "crm"]
+  changes_dataset     = "onefold_changes"
   version_patterns    = { crm = "^(?P<base>[a-z\\d_]+)_(?P<version>[0-9]+|1r[0-9a-f]+)$" }
   plain_dataset       = "{dataset}_bases"
   view_dataset        = "{dataset}_unified"

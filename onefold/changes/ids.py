@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import datetime
 
 from onefold.core.names import TableId
 
 
-def version_change_id(base: TableId, version_before: str, version_after: str, tenant: str = "") -> str:
+def version_change_id(
+    base: TableId, version_before: str, version_after: str, tenant: str = "", changed_at: datetime | None = None
+) -> str:
     """Return the identifier of the change from one version of a table to the next: 32 hexadecimal digits.
 
     Args:
@@ -16,6 +19,7 @@ def version_change_id(base: TableId, version_before: str, version_after: str, te
         version_before: the version before the change; empty for the first version of a table.
         version_after: the version after the change.
         tenant: the database whose table changed; empty for the change itself, which all tenants share.
+        changed_at: when the table of a tenant changed: it may change back, and once more.
 
     Examples:
         >>> shop = TableId("p", "shop", "customer")
@@ -24,7 +28,8 @@ def version_change_id(base: TableId, version_before: str, version_after: str, te
         >>> version_change_id(shop, "abc", "def") == version_change_id(shop, "abc", "def", "shop_1")
         False
     """
-    return digest("version", str(base.project or ""), base.dataset or "", base.table, version_before, version_after, tenant)
+    parts = (base.project or "", base.dataset or "", base.table, version_before, version_after, tenant)
+    return digest("version", *parts, *([changed_at.isoformat()] if changed_at else []))
 
 
 def digest(kind: str, *parts: str) -> str:

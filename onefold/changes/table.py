@@ -69,7 +69,7 @@ def latest_query(table: TableId) -> str:
         "QUALIFY ROW_NUMBER() OVER (\n"
         "  PARTITION BY id ORDER BY statement = '', origin = 'discovered', recorded_at\n"
         ") = 1\n"
-        "AND (change = '' OR tenant <> '' OR COUNTIF(tenant <> '') OVER (PARTITION BY change) = 0)"
+        "AND (change = '' OR tenant <> '' OR MAX(tenant) OVER (PARTITION BY change) = '')"
     )
 
 

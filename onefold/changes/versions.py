@@ -10,7 +10,7 @@ from onefold.changes.effects import ReadView, Shown, effects_of
 from onefold.changes.entry import Entry, Origin
 from onefold.changes.ids import version_change_id
 from onefold.core.names import TableId
-from onefold.schema.diff import compare
+from onefold.schema.diff import SchemaChange, compare
 from onefold.schema.versions import Version
 
 
@@ -67,11 +67,14 @@ def version_entries(
     for index, version in enumerate(versions):
         if version.id in wanted:
             entry = _entry(base, versions, index, recorded_at)
+            former = index - 1
             if told and told[0] == version.id:
-                entry = _told_entry(base, entry, versions[: index + 1], told[1])
-            if index and views:
-                before, after = (shown.get(count) or _shown(views, versions[:count]) for count in (index, index + 1))
-                shown = {index + 1: after}
+                entry, former = _told_entry(base, entry, versions, index, told[1])
+            if index + former >= 0 and views:
+                # A table that goes back to an earlier version changes no view: rows to come lack columns.
+                counts = (index, index + 1) if former < index else (former + 1, former + 1)
+                before, after = (shown.get(count) or _shown(views, versions[:count]) for count in counts)
+                shown = {counts[1]: after}
                 entry = _with_effects(entry, views, before, after)
             yield entry
 
@@ -90,27 +93,38 @@ def _entry(base: TableId, versions: Sequence[Version], index: int, recorded_at: 
         origin="discovered",
         dataset=base.dataset or "",
         table=base.table,
-        operations=compare(before.columns, after.columns),
+        operations=_operations(before, after),
         version_before=before.id,
         version_after=after.id,
         change=id_,
     )
 
 
-def _told_entry(base: TableId, entry: Entry, versions: Sequence[Version], told: ToldChange) -> Entry:
-    """Return an entry with what a message tells: the tenant's table may have had an earlier version than the last one."""
-    former = next((version for version in versions[:-1] if version.id == told.version_before), None)
-    before = former.id if former else entry.version_before
-    return replace(
+def _operations(before: Version, after: Version) -> tuple[SchemaChange, ...]:
+    """Return the changes of a table. The order of its columns is none: views keep their own order."""
+    return tuple(change for change in compare(before.columns, after.columns) if change.kind != "reordered")
+
+
+def _told_entry(base: TableId, entry: Entry, versions: Sequence[Version], index: int, told: ToldChange) -> tuple[Entry, int]:
+    """Return an entry with what a message tells, and the index of the version before; -1 where there is none.
+
+    The tenant's table may have had an earlier version than the one before in the warehouse, or go back to an earlier one.
+    """
+    named = (at for at, version in enumerate(versions) if version.id == told.version_before and at != index)
+    former = next(named, index - 1)
+    before = versions[former] if former >= 0 else Version("", ())
+    told_entry = replace(
         entry,
-        id=version_change_id(base, before, entry.version_after, told.tenant) if told.tenant else entry.id,
         origin=told.origin,
         tenant=told.tenant,
         statement=told.statement,
         changed_at=told.changed_at,
-        version_before=before,
-        operations=compare(former.columns, versions[-1].columns) if former else entry.operations,
+        version_before=before.id,
+        operations=_operations(before, versions[index]),
+        change=entry.change if former < index else version_change_id(base, before.id, entry.version_after),
     )
+    id_ = version_change_id(base, before.id, entry.version_after, told.tenant, told.changed_at) if told.tenant else entry.id
+    return replace(told_entry, id=id_), former
 
 
 def _with_effects(entry: Entry, views: Sequence[ReadView], before: Sequence[Shown], after: Sequence[Shown]) -> Entry:

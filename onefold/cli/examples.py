@@ -33,6 +33,8 @@ EXAMPLES = {
         "onefold changes page shop --page pages",
         "onefold changes page shop crm --page gs://b/pages --dry-run",
     ),
+    "changes list": ("onefold changes list shop.customer", "onefold changes list --since 7d --json"),
+    "changes create": ("onefold changes create", "onefold changes create --dry-run"),
     "query": ('onefold query "SELECT 1 AS one"', 'onefold query "SELECT * FROM shop.customer_unified" --limit 5 --csv'),
     "render": ("onefold render shop.customer --columns -", "onefold render customer --columns - --dataset shop --ddl"),
     "publish": ("onefold publish shop.customer abc", "onefold publish shop.customer abc --function http://localhost:8080"),

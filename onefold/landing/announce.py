@@ -166,7 +166,7 @@ def announce_once(destination: Destination, new: NewTable) -> None:
 
 
 def _publish(destination: Destination, tables: Sequence[VersionedTable]) -> None:
-    versions = [(table.table, table.version) for table in tables]
+    versions = [(table.table, table.version, None) for table in tables]
     messages = [Message(data) for data in tables_messages(destination.dataset, versions)]
     destination.publisher.publish(destination.topic, messages)
 

@@ -51,11 +51,16 @@ def read_delivery(body: bytes) -> Delivery:
         raise InvalidMessage("the Pub/Sub message has no data")
     identifier = message.get("messageId")
     is_valid = isinstance(identifier, str) and MESSAGE_ID.fullmatch(identifier)
-    return Delivery(_base64(data), identifier if is_valid else None, _time(message.get("publishTime")))
+    return Delivery(_base64(data), identifier if is_valid else None, time_of(message.get("publishTime")))
 
 
-def _time(text: object) -> datetime | None:
-    """Return the time of a message; None where there is none, or it has another form than a time with a zone."""
+def time_of(text: object) -> datetime | None:
+    """Return the time that a text says; None where it has another form than a time with a zone, or is no text.
+
+    Examples:
+        >>> time_of("2026-01-01"), time_of("2026-01-01T00:00:00Z")
+        (None, datetime.datetime(2026, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))
+    """
     try:
         time = datetime.fromisoformat(text) if isinstance(text, str) else None
     except ValueError:

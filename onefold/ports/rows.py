@@ -61,6 +61,25 @@ class RowWriter(Protocol):
         """
 
 
+class RowInserter(Protocol):
+    """The tables of one project, into which few rows are inserted now and then."""
+
+    project: str
+
+    def insert_rows(self, id_: TableId, rows: Sequence[Row]) -> None:
+        """Append all rows, or none. Rows are appended at least once: after an error that may pass, they may be there.
+
+        Args:
+            id_: the table.
+            rows: the rows, at most 500 and 10 MB.
+
+        Raises:
+            TryAgain: an error that may pass; AccessDenied is one.
+            NotFound: there is no such table.
+            Rejected: the table takes no such rows.
+        """
+
+
 def appended(table: TableWriter, rows: Sequence[Row]) -> Appended:
     """Append rows to one table, and return its error instead of raising it."""
     try:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from onefold.core.errors import OnefoldError, Rejected, TopicRefused
 from onefold.ports.publisher import Message, Publisher
+from onefold.ports.rows import Row
 from onefold.refresh.labels import CHANGE_LABEL
 from onefold.refresh.plan import ViewPlan
 from onefold.schema.diff import Severity, highest_severity
@@ -37,22 +38,54 @@ def announce(publisher: Publisher, settings: Settings, plan: ViewPlan, refused: 
     Raises:
         TryAgain: an error of the topic that may pass.
     """
-    topic, kept = settings.topic_schema_changes, plan.unannounced
+    topic, kept = settings.topic_schema_changes, without_rows(plan.unannounced)
+    rows = tuple(text for text in plan.unannounced if text not in kept) if plan.action != "remove" else ()
     if not topic:
-        return kept if plan.action != "remove" else ()
+        return plan.unannounced if plan.action != "remove" else ()
     content = schema_change(plan) if plan.changes else None
     contents = [*(_kept_content(plan, number, text) for number, text in enumerate(kept)), *([content] if content else [])]
     try:
         publisher.publish(topic, [_message(one) for one in contents])
     except (Rejected, TopicRefused) as error:
         refused(content or {}, error)
-        return (*kept, *([_fitting(content)] if content else []))
-    return ()
+        return (*rows, *kept, *([_fitting(content)] if content else []))
+    return rows
 
 
 def keep(plan: ViewPlan) -> tuple[str, ...]:
     """Return the announcements that a view has to keep where nothing is published now: the next refresh publishes them."""
     return (*plan.unannounced, *([_fitting(schema_change(plan))] if plan.changes else []))
+
+
+_ROW = '{"ledger": '
+
+
+def kept_row(row: Row) -> str:
+    """Return a row of the ledger in the form in which a view keeps it, among its announcements, until it can be appended.
+
+    Examples:
+        >>> kept_row({"id": "abc"})
+        '{"ledger": {"id": "abc"}}'
+    """
+    return json.dumps({"ledger": row})
+
+
+def kept_rows(unannounced: Iterable[str]) -> list[Row]:
+    """Return the rows of the ledger that a view keeps; a text that somebody has edited is none."""
+    found = (_json(text) for text in unannounced if text.startswith(_ROW))
+    return [one["ledger"] for one in found if isinstance(one, dict) and isinstance(one["ledger"], dict)]
+
+
+def without_rows(unannounced: Iterable[str]) -> tuple[str, ...]:
+    """Return the announcements that a view keeps, without rows of the ledger."""
+    return tuple(text for text in unannounced if not text.startswith(_ROW))
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def schema_change(plan: ViewPlan) -> dict[str, Any]:
@@ -93,10 +126,7 @@ def _kept_content(plan: ViewPlan, number: int, text: str) -> dict[str, Any]:
     last = plan.stored.labels.get(CHANGE_LABEL, "") if plan.stored else ""
     unknown = hashlib.sha256(f"{view_of(plan)}\nunknown\n{last}\n{number}".encode()).hexdigest()[:32]
     default = {"id": unknown, **_names_of(plan), "severity": Severity.CRITICAL.name, "versions": [], "changes": []}
-    try:
-        kept = json.loads(text)
-    except ValueError:
-        kept = None
+    kept = _json(text)
     # People may edit the text in which the announcement is kept. It must not break the form of the message or name another
     # table.
     if isinstance(kept, dict) and all(isinstance(kept.get(name), type(value)) for name, value in default.items()):

@@ -147,6 +147,7 @@ def refresh(
     version: str | None = None,
     prune: bool = False,
     announce: Announce | None = None,
+    record: Announce | None = None,
     take_over: TakeOver | None = None,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], datetime] = _now,
@@ -160,6 +161,8 @@ def refresh(
         announce: called before the view is written, where the plan changes the schema of the view or the view keeps
             announcements. So a change is announced at least once, even where the process dies in between. An announcement
             that the topic refuses is kept with the view, and handed to the next refresh. None: nothing is announced.
+        record: called before that for every plan; records its changes in the ledger, and returns what the view has to keep.
+            None: nothing is recorded.
         take_over: called with a view that Onefold did not write, before the view is replaced. None: such a view is an error.
         sleep: pauses for so many seconds between two tries.
         now: returns the present time.
@@ -181,6 +184,8 @@ def refresh(
             take_over(plan.stored)
         if plan.action == "update" and plan.stored and plan.draft:
             plan = replace(plan, stored=warehouse.check_tags(plan.stored, plan.draft))
+        if record:
+            plan = replace(plan, unannounced=record(plan))
         if announce and (plan.changes or plan.unannounced):
             plan = replace(plan, unannounced=announce(plan))
         elif plan.action == "remove":

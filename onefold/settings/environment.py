@@ -21,7 +21,7 @@ from onefold.settings.batches import BatchSettings, batch_problems, read_batch_s
 from onefold.settings.captures import CaptureSettings
 from onefold.settings.config_file import config_path, config_problems
 from onefold.settings.events import EventSettings, event_problems, read_event_settings
-from onefold.settings.places import folder_problems, topic_problems
+from onefold.settings.places import dataset_problems, folder_problems, topic_problems
 from onefold.settings.registry import RegistrySettings, read_registry_settings, registry_problems
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
 from onefold.settings.variables import BIGQUERY_EMULATOR, CAPTURES, LAB_PROJECT, unknown_variables
@@ -42,6 +42,7 @@ class Settings:
         view_dataset: the template of the dataset of a view.
         view_name: the template of the name of a view.
         plain_dataset: the template of the dataset of the base and the current view of a plain change table.
+        changes_dataset: the dataset of the ledger of changes; None where no change is recorded.
         large_records: the folder of captured rows that are too large for a message.
         metrics_port: the port of capture's metrics.
         differences: `log` where a compare job only logs differences.
@@ -65,6 +66,7 @@ class Settings:
     view_dataset: str = "{dataset}"
     view_name: str = "{table}_unified"
     plain_dataset: str = DEFAULT_DATASET
+    changes_dataset: str | None = None
     topic_table_created: str | None = None
     topic_schema_changes: str | None = None
     topic_change_records: str | None = None
@@ -235,6 +237,7 @@ def _from_environment(environ: Mapping[str, str]) -> Settings:
         view_dataset=environ.get("ONEFOLD_VIEW_DATASET") or Settings.view_dataset,
         view_name=environ.get("ONEFOLD_VIEW_NAME") or Settings.view_name,
         plain_dataset=environ.get("ONEFOLD_PLAIN_DATASET") or Settings.plain_dataset,
+        changes_dataset=environ.get("ONEFOLD_CHANGES_DATASET") or None,
         topic_table_created=environ.get("ONEFOLD_TOPIC_TABLE_CREATED") or None,
         topic_schema_changes=environ.get("ONEFOLD_TOPIC_SCHEMA_CHANGES") or None,
         topic_change_records=environ.get("ONEFOLD_TOPIC_CHANGE_RECORDS") or None,
@@ -259,7 +262,7 @@ def _variable_problems(environ: Mapping[str, str], settings: Settings) -> Iterat
         settings: what `_from_environment` returns for them.
     """
     yield from unknown_variables(environ)
-    yield from _dataset_problems(environ, settings)
+    yield from dataset_problems(environ, settings)
     yield from batch_problems(environ)
     yield from registry_problems(environ)
     yield from event_problems(environ)
@@ -286,15 +289,3 @@ def _datasets(environ: Mapping[str, str], variable: str) -> frozenset[str] | Non
     if variable not in environ:
         return None
     return frozenset(name.strip() for name in environ[variable].split(",") if name.strip())
-
-
-def _dataset_problems(environ: Mapping[str, str], settings: Settings) -> Iterator[Problem]:
-    for variable, names in (
-        ("ONEFOLD_DATASETS", settings.datasets),
-        ("ONEFOLD_CLEAN_DATASETS", settings.clean_datasets),
-    ):
-        for name in sorted(names or ()):
-            yield from (Problem(text, file=variable) for text in problems_of_name("dataset", name))
-    if environ.get("ONEFOLD_DATASETS") and not settings.datasets:
-        advice = "make it empty to allow none, or unset it to allow all of the project"
-        yield Problem(f"ONEFOLD_DATASETS names no dataset; {advice}")

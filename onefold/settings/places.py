@@ -1,11 +1,12 @@
-"""The topics and the folders that variables name, and what is wrong with them."""
+"""The datasets, the topics and the folders that variables name, and what is wrong with them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from onefold.core.names import problems_of_name
 from onefold.core.problems import Problem
 from onefold.settings.batches import FOLDER
 
@@ -13,6 +14,22 @@ if TYPE_CHECKING:
     from onefold.settings.environment import Settings
 
 _TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
+
+
+def dataset_problems(environ: Mapping[str, str], settings: Settings) -> Iterator[Problem]:
+    """Yield the problems of the variables that name datasets."""
+    if settings.changes_dataset:
+        named = problems_of_name("dataset", settings.changes_dataset)
+        yield from (Problem(text, file="ONEFOLD_CHANGES_DATASET") for text in named)
+    for variable, names in (
+        ("ONEFOLD_DATASETS", settings.datasets),
+        ("ONEFOLD_CLEAN_DATASETS", settings.clean_datasets),
+    ):
+        for name in sorted(names or ()):
+            yield from (Problem(text, file=variable) for text in problems_of_name("dataset", name))
+    if environ.get("ONEFOLD_DATASETS") and not settings.datasets:
+        advice = "make it empty to allow none, or unset it to allow all of the project"
+        yield Problem(f"ONEFOLD_DATASETS names no dataset; {advice}")
 
 
 def topic_problems(settings: Settings) -> Iterator[Problem]:

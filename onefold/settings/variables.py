@@ -30,6 +30,7 @@ VARIABLES = {
     "ONEFOLD_VIEW_DATASET": "where views live; default: {dataset}",
     "ONEFOLD_VIEW_NAME": "what a view is called; default: {table}_unified",
     "ONEFOLD_PLAIN_DATASET": "where bases and current views of plain change tables are; default: {dataset}__onefold",
+    "ONEFOLD_CHANGES_DATASET": "the dataset of the ledger of changes; default: none, no change is recorded",
     "ONEFOLD_TOPIC_TABLE_CREATED": "the topic that says a versioned table is new; a check of a whole dataset fans out on it",
     "ONEFOLD_TOPIC_SCHEMA_CHANGES": "the topic for changes of a view's schema, and for what befalls tables at a source",
     "ONEFOLD_TOPIC_CHANGE_RECORDS": "the topic for rows that capture reads; default: change-records",

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from onefold.changes.ledger import Ledger
+from onefold.changes.versions import ToldChange
 from onefold.core.errors import InvalidMessage, NotFound, NoVersions, OnefoldError, TryAgain
 from onefold.core.log import LogSeverity
 from onefold.core.names import TableId
@@ -23,6 +25,7 @@ from onefold.messages.table_created import (
     table_message,
 )
 from onefold.ports.publisher import Message, Publisher
+from onefold.ports.rows import Row
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.refresh.announce import announce
 from onefold.refresh.kind import ViewKind
@@ -35,6 +38,7 @@ from onefold.views.clean import waiting_columns
 from onefold.views.handler_log import MAX_LOGGED_CHANGES, fields_of, log_refused, log_settings, outcome_of
 from onefold.views.left_over import left_over_current, with_gone_plain
 from onefold.views.plain import with_plain_table, with_plain_tables
+from onefold.views.recorder import Recorder
 from onefold.views.table_views import Kind, TableViews, ViewResult
 
 EVENTS: Mapping[Kind, str] = {"unified": "refreshed", "current": "current_refreshed", "clean": "clean_refreshed"}
@@ -48,6 +52,8 @@ class TableCreatedHandler:
     settings: Settings
     warehouse: BaseWarehouse
     publisher: Publisher
+    ledger: Ledger | None = None
+    """Where changes are recorded; None where they are not."""
     _skipped: dict[TableId, str] = field(default_factory=dict, init=False, compare=False)
     """Tables without a current view, with the reason that was logged, so that not every message logs it again."""
     _without_clean: dict[TableId, str] = field(default_factory=dict, init=False, compare=False)
@@ -92,7 +98,8 @@ class TableCreatedHandler:
         errors: list[OnefoldError] = []
         for table, version, known in (*own, *((one, None, self.settings) for one in united)):
             try:
-                self._refresh_views(table, version, message_log, known)
+                told = event.told if isinstance(event, TableHint) and version else None
+                self._refresh_views(table, version, message_log, known, told)
             except OnefoldError as error:
                 errors.append(error)
         _raise_first(errors, message_log)
@@ -166,7 +173,14 @@ class TableCreatedHandler:
         if unknown := list(unknown_tables(settings, dataset, tables)):
             message_log.log("WARNING", "\n".join(unknown), "unknown_tables", warnings=unknown)
 
-    def _refresh_views(self, base: TableId, version: str | None, message_log: MessageLog, settings: Settings) -> None:
+    def _refresh_views(
+        self,
+        base: TableId,
+        version: str | None,
+        message_log: MessageLog,
+        settings: Settings,
+        told: ToldChange | None = None,
+    ) -> None:
         """Bring all views up to date, and log what became of each.
 
         A table of which another one is united need not have views of its own.
@@ -175,9 +189,10 @@ class TableCreatedHandler:
             NotFound: there is no version, so that there is nothing to write.
             OnefoldError: the error of the view that failed; of two errors the one that has the message delivered again.
         """
+        recorder = self._recorder(message_log, (version, told) if version and told else None)
 
         def work(kind: ViewKind, version: str | None) -> ViewPlan:
-            return self._refresh(version, message_log, kind)
+            return self._refresh(version, message_log, kind, recorder)
 
         def say(severity: LogSeverity, text: str, event: str) -> None:
             if event == "no_clean":
@@ -223,11 +238,22 @@ class TableCreatedHandler:
             self._without_clean[of] = reason
             message_log.log(severity, reason, "no_clean", reason=reason)
 
-    def _refresh(self, version: str | None, message_log: MessageLog, kind: ViewKind) -> ViewPlan:
+    def _recorder(self, message_log: MessageLog, told: tuple[str, ToldChange] | None) -> Recorder | None:
+        def say(severity: LogSeverity, text: str, event: str, entry: Row) -> None:
+            message_log.log(severity, text, event, entry=entry)
+
+        return Recorder(self.ledger, say, told) if self.ledger else None
+
+    def _refresh(self, version: str | None, message_log: MessageLog, kind: ViewKind, recorder: Recorder | None) -> ViewPlan:
         def refused(content: Mapping[str, Any], error: OnefoldError) -> None:
             log_refused(message_log, content, error)
 
-        plan = refresh(kind, version=version, announce=lambda made: announce(self.publisher, self.settings, made, refused))
+        plan = refresh(
+            kind,
+            version=version,
+            announce=lambda made: announce(self.publisher, self.settings, made, refused),
+            record=(lambda made: recorder.record(kind, made)) if recorder else None,
+        )
         if plan.settings:
             log_settings(message_log, plan)
         return plan

@@ -166,7 +166,10 @@ def test_the_tenant_of_a_message_has_an_entry_of_its_own() -> None:
     versions = [version("a", "id INT64"), version("b", "id INT64", "zip INT64")]
     (entry,) = entries(versions, "b", told=("b", ALTERED))
     assert (entry.origin, entry.tenant, entry.statement) == ("capture", "shop_1", ALTERED.statement)
-    assert (entry.id, entry.change) == (version_change_id(BASE, "a", "b", "shop_1"), version_change_id(BASE, "a", "b"))
+    assert (entry.id, entry.change) == (
+        version_change_id(BASE, "a", "b", "shop_1", entry.changed_at),
+        version_change_id(BASE, "a", "b"),
+    )
     assert entry.changed_at == ALTERED.changed_at
 
 
@@ -182,6 +185,24 @@ def test_a_tenant_that_had_an_earlier_version_has_the_operations_between_its_own
     assert [str(one) for one in entry.operations] == ["retyped id INT64 -> STRING", "added zip INT64"]
     assert (entry.version_before, entry.change) == ("a", version_change_id(BASE, "b", "c"))
     assert entry.effects == (Effect(VIEW, "cast", "id", "INT64 -> STRING"),)
+
+
+def test_a_table_that_goes_back_to_an_earlier_version_loses_its_column_in_the_rows_to_come() -> None:
+    versions = [version("a", "id INT64"), version("b", "id INT64", "zip INT64")]
+    back = ToldChange("capture", "shop_1", version_before="b")
+    (entry,) = entries(versions, told=("a", back))
+    assert [str(one) for one in entry.operations] == ["removed zip INT64"]
+    assert entry.effects == (Effect(VIEW, "null", "zip", "INT64"),)
+    assert (entry.version_before, entry.version_after) == ("b", "a")
+    assert entry.change == version_change_id(BASE, "b", "a")
+
+
+def test_a_table_that_changes_twice_in_one_way_has_two_entries() -> None:
+    versions = [version("a", "id INT64"), version("b", "id INT64", "zip INT64")]
+    times = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2)]
+    first, second = (entries(versions, told=("b", ToldChange("capture", "shop_1", changed_at=time)))[0] for time in times)
+    assert first.id != second.id
+    assert first.change == second.change
 
 
 def test_a_version_before_that_is_gone_is_the_one_before_in_the_warehouse() -> None:

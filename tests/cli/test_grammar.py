@@ -252,6 +252,7 @@ def test_an_option_has_one_meaning_in_all_commands() -> None:
 
 TWO_MEANINGS = {
     "--output": "`export` writes files into a folder of people; `compare` makes a new file or table",
+    "--since": "`load-shredded` begins at a run, whose name is a time; `changes` at any time",
     "--source": "`demo --source` takes the address of one's own database, since there is no onefold.yaml yet",
     "--table": "`batch` has --dataset beside it, as the job that it starts; `schema adopt` is about a model",
 }

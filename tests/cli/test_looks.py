@@ -16,7 +16,8 @@ LAB = "it works on a stack of this machine, whose data are nobody's"
 WITHOUT_DRY_RUN = {
     **dict.fromkeys(
         [
-            "access import", "access plan", "bad-rows summary", "capture status", "cost", "doctor", "plan", "policies check",
+            "access import", "access plan", "bad-rows summary", "capture status", "changes list", "cost", "doctor", "plan",
+            "policies check",
             "policies init", "query", "render", "schema adopt", "schema ddl", "schema diff", "schema lint", "schema list",
             "schema migrations", "schema show", "sources check", "sources init", "tables",
         ],

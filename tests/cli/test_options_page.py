@@ -21,6 +21,7 @@ OTHER_WORDS = {
     "--columns": "rows of BigQuery's catalog, or of Redshift's",
     "--database": "a database of a source, or the one of Redshift",
     "--dataset": "where a dataset is no place of tables that are named without one, its text says what it is",
+    "--dry-run": "the same look, in the words of what the command does",
     "--file": "declared permissions, or keys of a registry: each a file that its command reads by default",
     "--format": "of files of events, or of what `workload` writes",
     "--from": "the earlier of two versions, for a table or for a schema",
@@ -34,6 +35,7 @@ OTHER_WORDS = {
     "--project": "`render` needs no warehouse: without a project its names stay unqualified",
     "--prune": "`plan` plans what `refresh` removes",
     "--region": "of Google Cloud, or of Redshift",
+    "--since": "a run, or any time",
     "--source": "the name that `capture` writes into rows, and the address of one's own database for `demo`",
     "--table": "a table of a job's dataset, or one of any warehouse for `schema adopt`",
     "--tls-ca": "the same authority, in other words",
@@ -41,7 +43,6 @@ OTHER_WORDS = {
     "--user": "the same user, in other words",
     "--vendor": "vendors that are imported, or that a key may read",
     "--yes": "each text says what is not asked",
-    "--dry-run": "the same look, in the words of what the command does",
 }
 """Options whose help differs between commands, and why."""
 

@@ -16,6 +16,7 @@ PERMISSIONS = {
     "plain_source[0]": {*READS, "bigquery.datasets.get"},
     "views": UPDATES,
     "sink": {"bigquery.tables.get", "bigquery.tables.updateData"},
+    "ledger[0]": {"bigquery.tables.get", "bigquery.tables.updateData"},
     "capture": CREATES,
     "batch": {*UPDATES, "bigquery.datasets.get", "bigquery.tables.updateData"},
     "staging": {"bigquery.tables.delete"},

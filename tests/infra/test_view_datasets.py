@@ -49,7 +49,7 @@ def test_every_dataset_that_is_made_is_owned_by_the_owners_and_open_to_nobody_el
     tested: Callable[[str], Outcome],
 ) -> None:
     found = list(made(tested))
-    assert {name.partition("[")[0] for name, _ in found} == {"clean", "full", "keys", "plain", "streamed"}
+    assert {name.partition("[")[0] for name, _ in found} == {"changes", "clean", "full", "keys", "plain", "streamed"}
     for name, dataset in found:
         others = entries(dataset) - {OWNERS}
         assert OWNERS in entries(dataset), dataset["dataset_id"]
@@ -63,7 +63,7 @@ def test_every_dataset_that_is_made_is_owned_by_the_owners_and_open_to_nobody_el
 def test_every_dataset_of_the_configuration_is_among_them() -> None:
     """A dataset that no test plans would not be seen above."""
     found = {name for name in resources(INFRA) if name.startswith("google_bigquery_dataset.")}
-    assert found == {f"google_bigquery_dataset.{name}" for name in ("clean", "full", "keys", "plain", "streamed")}
+    assert found == {f"google_bigquery_dataset.{name}" for name in ("changes", "clean", "full", "keys", "plain", "streamed")}
 
 
 def reviewed(folder: Path, plan: str) -> subprocess.CompletedProcess[str]:

@@ -14,6 +14,8 @@ from support.bigquery_emulator import EmulatedDataset
 from support.in_memory import MemoryPublisher, push_body
 from werkzeug.test import Client, TestResponse
 
+from onefold.changes.ledger import Ledger
+from onefold.changes.versions import ToldChange
 from onefold.core.names import TableId
 from onefold.messages.table_created import table_message
 from onefold.settings.environment import Settings
@@ -27,21 +29,23 @@ SCHEMA_CHANGES, DEAD_LETTER = "schema-changes", "dead-letter"
 class RefreshView:
     """The function, and what it published."""
 
-    def __init__(self, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> None:
+    def __init__(
+        self, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, ledger: Ledger | None = None, **settings: Any
+    ) -> None:
         self.dataset, self.publisher = dataset, MemoryPublisher()
         self.settings = Settings(topic_schema_changes=SCHEMA_CHANGES, topic_dead_letter=DEAD_LETTER, **settings)
-        handler = TableCreatedHandler(self.settings, EmulatedWarehouse(dataset.client), self.publisher)
+        handler = TableCreatedHandler(self.settings, EmulatedWarehouse(dataset.client), self.publisher, ledger)
         monkeypatch.setattr(refresh_view, "receiver", lambda: handler)
         app = functions_framework.create_app(target="refresh_view", source=SOURCE)  # type: ignore[no-untyped-call]
         self._client: Client = app.test_client()
 
-    def deliver(self, version: str | None = None, table: str = "customer") -> None:
-        answer = self.answer(version, table)
+    def deliver(self, version: str | None = None, table: str = "customer", told: ToldChange | None = None) -> None:
+        answer = self.answer(version, table, told)
         assert answer.status_code == 204, answer.data
 
-    def answer(self, version: str | None = None, table: str = "customer") -> TestResponse:
+    def answer(self, version: str | None = None, table: str = "customer", told: ToldChange | None = None) -> TestResponse:
         """What the function answers to a message."""
-        return self._client.post("/", data=push_body(table_message(self.dataset.name, table, version)))
+        return self._client.post("/", data=push_body(table_message(self.dataset.name, table, version, told)))
 
     def announced(self, view: str = "customer_current") -> list[tuple[str, str]]:
         """The changes of a view that were announced, each with its severity."""

@@ -33,6 +33,19 @@ _WIDE = '"${local.is_table} && resource.name.startsWith(\\"projects/${var.projec
 # Two mutants of one group touch different resources, so that one plan shows them all.
 GROUPS: tuple[tuple[Mutant, ...], ...] = (
     (
+        # The ledger: who appends, what that allows, and who else may do anything there.
+        mutant("changes.tf", '["bigquery.tables.get", "bigquery.tables.updateData"]', '["bigquery.tables.get", "bigquery.tables.getData", "bigquery.tables.updateData"]', "google_project_iam_custom_role.ledger"),
+        mutant("changes.tf", "google_project_iam_custom_role.ledger[0].name", "google_project_iam_custom_role.batch.name", f"{DATASET}.ledger", GRANTS),
+        mutant("changes.tf", 'special_group = "projectOwners"', 'special_group = "projectWriters"', "google_bigquery_dataset.changes"),
+        mutant("changes.tf", "deletion_protection = true", "deletion_protection = false", "google_bigquery_table.changes"),
+        mutant("functions.tf", 'ONEFOLD_CHANGES_DATASET      = var.changes_dataset == null ? "" : google_bigquery_dataset.changes[0].dataset_id', 'ONEFOLD_CHANGES_DATASET      = ""', FUNCTION),
+    ),
+    (
+        mutant("changes.tf", 'local.accounts["refresh_view"]', 'local.accounts["batch"]', f"{DATASET}.ledger", GRANTS),
+        mutant("changes.tf", '["bigquery.tables.get", "bigquery.tables.updateData"]', '["bigquery.tables.get", "bigquery.tables.update", "bigquery.tables.updateData"]', "google_project_iam_custom_role.ledger"),
+        mutant("changes.tf", "time_partitioning {", 'clustering = ["table"]\n  time_partitioning {', "google_bigquery_table.changes"),
+    ),
+    (
         # Streams: their mode, what they read, where the password is, and who may write where.
         mutant("streams.tf", "append_only {}", "merge {}", "google_datastream_stream.stream"),
         mutant("streams.tf", "secret_manager_stored_password = local.stream_passwords[each.key]", 'password = "x"', "google_datastream_connection_profile.source"),

@@ -62,7 +62,7 @@ def test_the_views_of_all_tables_are_refreshed_and_each_is_logged(handler: Memor
 
 
 def test_what_capture_publishes_is_what_the_function_reads(handler: MemoryHandler) -> None:
-    (message,) = tables_messages("shop", [(name, "abc") for name in TABLES])
+    (message,) = tables_messages("shop", [(name, "abc", None) for name in TABLES])
     handler.handle(push_body(message))
     assert views(handler) == set(TABLES)
 
@@ -149,7 +149,7 @@ def test_a_list_that_names_no_table_is_dead_lettered_whole(handler: MemoryHandle
 
 
 def test_a_message_is_about_no_more_tables_than_are_refreshed_in_time() -> None:
-    messages = tables_messages("shop", [(f"t{number}", "abc") for number in range(41)])
+    messages = tables_messages("shop", [(f"t{number}", "abc", None) for number in range(41)])
     counts = [len(table) if isinstance(table := json.loads(message)["table"], list) else 1 for message in messages]
     assert counts == [20, 20, 1]
     assert tables_messages("shop", []) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.api_core.exceptions import GoogleAPICallError
@@ -78,7 +79,7 @@ def test_the_view_does_not_go_on_reading_the_current_view_of_former_settings(
 ) -> None:
     """The current view is asked for in another dataset, and cannot be written there: its key is not known any more."""
     dataset.client.create_dataset(f"{dataset.name}_views")
-    moved = {"view_dataset": "{dataset}_views", "policies": policies(id="clear", email="mask")}
+    moved: dict[str, Any] = {"view_dataset": "{dataset}_views", "policies": policies(id="clear", email="mask")}
     RefreshView(dataset, monkeypatch, **moved).deliver()
     check_closed(clean, "_views.customer_current does not exist")
     RefreshView(dataset, monkeypatch, rules=BY_ID, **moved).deliver()

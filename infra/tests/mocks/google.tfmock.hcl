@@ -216,3 +216,8 @@ override_resource {
   target = google_project_iam_custom_role.plain_source
   values = { name = "projects/my-project/roles/onefold_plain_source" }
 }
+
+override_resource {
+  target = google_project_iam_custom_role.ledger
+  values = { name = "projects/my-project/roles/onefold_ledger" }
+}

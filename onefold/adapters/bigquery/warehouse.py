@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from onefold.adapters.bigquery.errors import translated
+from onefold.adapters.bigquery.inserts import BigQueryInserts
 from onefold.adapters.bigquery.layouts import BigQueryLayouts
 from onefold.adapters.bigquery.listing import BigQueryListing
 from onefold.adapters.bigquery.queries import BigQueryQueries
@@ -29,7 +30,15 @@ _DATASETS = 100
 """Datasets whose metadata one query reads, by two of the 1,000 tables of a query for each."""
 
 
-class BigQueryWarehouse(BigQueryViews, BigQueryListing, BigQueryLayouts, BigQueryQueries, BigQueryUsage, BigQueryTexts):
+class BigQueryWarehouse(
+    BigQueryViews,
+    BigQueryListing,
+    BigQueryLayouts,
+    BigQueryQueries,
+    BigQueryUsage,
+    BigQueryTexts,
+    BigQueryInserts,
+):
     """`onefold.ports.warehouse.BaseWarehouse` over the REST API."""
 
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:

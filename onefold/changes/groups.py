@@ -1,0 +1,92 @@
+"""Entries that say the same of many tenants, as one change for people: its lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from onefold.changes.entry import Effect, Entry
+from onefold.core.text import counted, cut, shown_list
+
+_LONGEST = 300
+"""Characters of a statement that a line shows."""
+
+
+@dataclass(frozen=True)
+class ChangeGroup:
+    """Entries of one change: the same versions, operations and settings, of one or many tenants or datasets.
+
+    Attributes:
+        entries: the entries, by the time of the recording; at least one.
+    """
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def first(self) -> Entry:
+        """The entry that was recorded first."""
+        return self.entries[0]
+
+    @property
+    def id(self) -> str:
+        """The identifier that decisions name: that of the change that all tenants share."""
+        return self.first.change or self.first.id
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables as `dataset.table`, each once."""
+        return tuple(dict.fromkeys(f"{one.dataset}.{one.table}" for one in self.entries))
+
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        """The tenants, each once."""
+        return tuple(dict.fromkeys(one.tenant for one in self.entries if one.tenant))
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """What readers of views notice, each once."""
+        return tuple(dict.fromkeys(effect for one in self.entries for effect in one.effects))
+
+    @property
+    def severity(self) -> str:
+        """The highest severity of the entries."""
+        return max(one.severity for one in self.entries).name
+
+    @property
+    def title(self) -> str:
+        """The table and who changed it."""
+        who = self.first.origin if not self.tenants else f"{self.first.origin}: {_tenants(self.tenants)}"
+        where = self.tables[0] if len(self.tables) == 1 else f"{self.first.table} in {counted(len(self.tables), 'dataset')}"
+        return f"{where} ({who})"
+
+    def lines(self) -> Iterator[str]:
+        """Yield what changed, what each view does with it, and the statement."""
+        if told := [*map(str, self.first.operations), *map(str, self.first.settings)]:
+            yield shown_list(told)
+        for view, effects in groupby(sorted(self.effects, key=lambda one: one.view), key=lambda one: one.view):
+            yield f"{view}: {shown_list(_effect_text(one) for one in effects)}"
+        if self.first.decision != "shown":
+            yield f"decision: {self.first.decision}"
+        if self.first.statement:
+            yield cut(" ".join(self.first.statement.split()), _LONGEST)
+
+
+def _tenants(tenants: Sequence[str]) -> str:
+    return tenants[0] if len(tenants) == 1 else counted(len(tenants), "tenant")
+
+
+def _effect_text(effect: Effect) -> str:
+    return " ".join(part for part in (effect.kind, effect.path, effect.detail) if part)
+
+
+def grouped(entries: Iterable[Entry]) -> tuple[ChangeGroup, ...]:
+    """Return the changes that entries are about, by the time at which each was recorded first.
+
+    A migration of 300 tenants is one change, also where each tenant has a dataset of its own.
+    """
+    found: dict[tuple[object, ...], list[Entry]] = {}
+    for one in sorted(entries, key=lambda entry: (entry.recorded_at, entry.id)):
+        key = (one.table, one.version_before, one.version_after, one.operations, one.settings, one.decision)
+        found.setdefault(key, []).append(one)
+    return tuple(ChangeGroup(tuple(group)) for group in found.values())

@@ -1,0 +1,61 @@
+"""Reads the ledger by its view."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from onefold.changes.entry import Entry
+from onefold.changes.ledger import ledger_view
+from onefold.changes.table import entry_of
+from onefold.core.errors import InvalidInput, NotFound
+from onefold.core.names import quote_text
+from onefold.ports.warehouse import BaseWarehouse
+
+_AGO = re.compile(r"([0-9]{1,5})([dh])", re.ASCII)
+
+
+def read_entries(
+    warehouse: BaseWarehouse, dataset: str, since: datetime | None = None, of_dataset: str | None = None
+) -> tuple[Entry, ...]:
+    """Return the entries of the ledger, each once, by the time at which they were recorded.
+
+    Args:
+        warehouse: where the ledger is.
+        dataset: the dataset of the ledger.
+        since: the time of the first entries to return; None for all.
+        of_dataset: the dataset whose tables are asked for; None for all.
+
+    Raises:
+        NotFound: there is no ledger.
+    """
+    view = ledger_view(warehouse.project, dataset)
+    conditions = ["TRUE"]
+    if since:
+        conditions.append(f"recorded_at >= TIMESTAMP {quote_text(since.astimezone(UTC).isoformat(timespec='microseconds'))}")
+    if of_dataset:
+        conditions.append(f"dataset = {quote_text(of_dataset)}")
+    try:
+        rows = warehouse.fetch(f"SELECT *\nFROM {view.quoted}\nWHERE {' AND '.join(conditions)}\nORDER BY recorded_at, id")
+    except NotFound as error:
+        raise NotFound(f"there is no ledger {view}: `onefold changes create` makes it ({error})") from error
+    return tuple(map(entry_of, rows))
+
+
+def since_time(text: str, now: datetime) -> datetime:
+    """Return the time that an option names: `7d` or `12h` ago, or a date or time, in UTC where it names no zone.
+
+    Examples:
+        >>> str(since_time("7d", datetime(2026, 1, 8, tzinfo=UTC))), str(since_time("2026-01-01", datetime.now(UTC)))
+        ('2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00')
+
+    Raises:
+        InvalidInput: the text has another form.
+    """
+    if ago := _AGO.fullmatch(text):
+        return now - timedelta(**{{"d": "days", "h": "hours"}[ago[2]]: int(ago[1])})
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInput(f"{text!r} is no time: expected 7d, 12h, 2026-01-31 or 2026-01-31T08:00:00Z") from error
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,0 +1,124 @@
+"""The entries of the ledger that follow from the plan of a view: new versions, settings, versions that changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
+from onefold.changes.effects import ReadView
+from onefold.changes.entry import Effect, EffectKind, Entry, Origin
+from onefold.changes.ids import digest
+from onefold.changes.versions import ToldChange, version_entries
+from onefold.core.names import fold_case
+from onefold.refresh.announce import view_of
+from onefold.refresh.kind import ViewKind
+from onefold.refresh.labels import LABEL
+from onefold.refresh.plan import ViewPlan
+from onefold.refresh.tables_read import covered_versions
+from onefold.schema.diff import SchemaChange
+from onefold.schema.versions import Version, active_versions
+from onefold.views.table_policies import table_policies
+
+_EFFECTS: dict[str, EffectKind] = {"added": "new column", "removed": "removed", "retyped": "cast", "undecided": "hidden"}
+
+
+def entries_of_plan(kind: ViewKind, plan: ViewPlan, told: tuple[str, ToldChange] | None, now: datetime) -> Iterator[Entry]:
+    """Yield the entries of what a view is about to show.
+
+    Args:
+        kind: the kind of view.
+        plan: what a refresh is about to do with it.
+        told: the version that a message names and what it tells of it; None where it tells nothing, or that is recorded.
+        now: the present time.
+    """
+    versions = _versions(kind, plan, told)
+    missing = _missing(kind, plan, versions)
+    if missing or (told and any(version.id == told[0] for version in versions)):
+        yield from _of_versions(kind, plan, versions, missing, told, now)
+    if plan.settings and plan.stored:
+        parts = (plan.stored.labels.get(LABEL, ""), kind.fingerprint, plan.stored.etag or "")
+        entry = _of_view(plan, digest("settings", view_of(plan), *parts), "settings", now)
+        yield replace(entry, settings=plan.settings)
+    elif plan.changes and plan.stored and not missing:
+        yield replace(_of_view(plan, digest("view", plan.change_id), "discovered", now), operations=plan.changes)
+
+
+def _versions(kind: ViewKind, plan: ViewPlan, told: tuple[str, ToldChange] | None) -> tuple[Version, ...]:
+    """Return the versions in their order. A plan that took a shortcut has not read them, which only a message needs."""
+    found = kind.read_versions() if plan.shortcut and told else plan.versions
+    return active_versions([one for one in found if one.id], kind.settings.rules_for(plan.base))
+
+
+def _missing(kind: ViewKind, plan: ViewPlan, versions: Sequence[Version]) -> frozenset[str]:
+    """Return the versions that the stored view does not read. One that is not there is read by nobody."""
+    if plan.shortcut or (plan.stored is None and kind.id != kind.settings.view_of(kind.base)):
+        return frozenset()
+    names = kind.settings.names_in(plan.base.dataset)
+    covered = covered_versions(plan.stored.query, plan.base.table, names) if plan.stored else frozenset()
+    return frozenset(version.id for version in versions) - covered
+
+
+def _of_versions(
+    kind: ViewKind,
+    plan: ViewPlan,
+    versions: Sequence[Version],
+    missing: Collection[str],
+    told: tuple[str, ToldChange] | None,
+    now: datetime,
+) -> Iterator[Entry]:
+    if plan.stored:
+        yield from version_entries(plan.base, versions, missing, list(read_views(kind, versions)), now, told)
+        return
+    for entry in version_entries(plan.base, versions, missing, (), now, told):
+        # What came before there was a view is history: no reader notices it.
+        yield replace(entry, effects=(Effect(str(kind.id), "nothing", ""),) if entry.version_before else ())
+
+
+def read_views(kind: ViewKind, versions: Sequence[Version]) -> Iterator[ReadView]:
+    """Yield the views of a table that exist, as people read them.
+
+    Args:
+        kind: one of the views, which exists.
+        versions: the versions of the table.
+    """
+    base, settings = kind.base, kind.settings
+    rules = settings.rules_for(base)
+    unified, current, clean = settings.view_of(base), settings.current_view_of(base), settings.clean_view_of(base)
+    is_there = {view: view == kind.id or kind.warehouse.get_view(view) is not None for view in (unified, current, clean)}
+    without = (METADATA, LANDED_AT, DAY)
+    if is_there[unified]:
+        yield ReadView(str(unified), rules)
+    if is_there[current]:
+        yield ReadView(str(current), rules, without)
+    if is_there[clean]:
+        yield ReadView(str(clean), rules, without, table_policies(settings, base, versions))
+
+
+def _of_view(plan: ViewPlan, id_: str, origin: Origin, now: datetime) -> Entry:
+    effects = tuple(_effects(plan)) or (Effect(view_of(plan), "nothing", ""),)
+    return Entry(id_, now, origin, plan.base.dataset or "", plan.base.table, (), effects)
+
+
+def _effects(plan: ViewPlan) -> Iterator[Effect]:
+    for change in plan.changes:
+        if change.kind in _EFFECTS:
+            lost = _losses(plan, change)
+            detail = " -> ".join(type_ for type_ in (change.old, change.new) if type_)
+            yield Effect(
+                view_of(plan),
+                "lossy cast" if lost else _EFFECTS[change.kind],
+                change.path,
+                f"{detail}: {'; '.join(lost)}" if lost else detail,
+            )
+        elif change.kind == "view removed":
+            yield Effect(view_of(plan), "removed", "")
+
+
+def _losses(plan: ViewPlan, change: SchemaChange) -> list[str]:
+    """Return what the view's conversions of a retyped column can lose."""
+    if change.kind != "retyped" or plan.view is None:
+        return []
+    column = fold_case(change.path.partition(".")[0])
+    return list(dict.fromkeys(loss for cast in plan.view.casts if fold_case(cast.column) == column for loss in cast.losses))

@@ -1,0 +1,109 @@
+"""`onefold changes`: the ledger of changes, in the embedded BigQuery."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.cli import Run
+from support.ledgers import StoredLedger
+
+from onefold.changes.entry import Effect, Entry
+from onefold.changes.table import row_of
+from onefold.schema.diff import SchemaChange, Severity
+
+NOW = datetime.now(UTC)
+ZIP = SchemaChange("added", "zip", Severity.INFO, new="STRING")
+NEW = Effect("local.shop.customer_unified", "new column", "zip", "STRING")
+LOSSY = Effect("local.shop.customer_unified", "lossy cast", "id", "STRING -> INT64: a value may be lost")
+STATEMENT = "ALTER TABLE customer\n  ADD zip text DEFAULT ?"
+
+
+def entry(number: int, **fields: object) -> Entry:
+    made = Entry(
+        f"{number:032x}", NOW, "capture", "shop", "customer", (ZIP,), (NEW,), tenant=f"shop_{number}", version_before="a",
+        version_after="b", statement=STATEMENT, change="c" * 32,
+    )  # fmt: skip
+    return replace(made, **fields)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def stored(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> StoredLedger:
+    found = StoredLedger(dataset)
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", found.name)
+    return found
+
+
+def append(stored: StoredLedger, *entries: Entry) -> None:
+    stored.ledger.append([row_of(one) for one in entries])
+
+
+def test_a_migration_of_300_tenants_is_one_change_and_300_entries_of_json(run: Run, stored: StoredLedger) -> None:
+    append(stored, *map(entry, range(300)))
+    listed = run("changes", "shop.customer")
+    assert (listed.code, listed.err) == (0, "")
+    first, operations, view, statement = listed.out.splitlines()
+    assert first.endswith(f"INFO shop.customer (capture: 300 tenants)  {'c' * 32}")
+    assert operations.strip() == "added zip STRING"
+    assert view.strip() == "local.shop.customer_unified: new column zip STRING"
+    assert statement.strip() == "ALTER TABLE customer ADD zip text DEFAULT ?"
+    printed = run("changes", "shop.customer", "--json")
+    assert sorted(one["tenant"] for one in printed.results) == sorted(f"shop_{number}" for number in range(300))
+
+
+def test_tables_and_times_that_are_not_asked_for_are_left_out(run: Run, stored: StoredLedger) -> None:
+    old = entry(1, table="order", recorded_at=NOW - timedelta(days=9), changed_at=NOW - timedelta(days=9))
+    append(stored, old, entry(2), entry(3, dataset="crm"))
+    listed = {
+        words: [(one["dataset"], one["table"]) for one in run("changes", *words, "--json").results]
+        for words in [(), ("shop.*",), ("list", "crm.customer"), ("--since", "7d"), ("--since", "2000-01-01", "shop.order")]
+    }
+    assert listed == {
+        (): [("shop", "order"), ("shop", "customer"), ("crm", "customer")],
+        ("shop.*",): [("shop", "order"), ("shop", "customer")],
+        ("list", "crm.customer"): [("crm", "customer")],
+        ("--since", "7d"): [("shop", "customer"), ("crm", "customer")],
+        ("--since", "2000-01-01", "shop.order"): [("shop", "order")],
+    }
+
+
+def test_the_worst_effect_and_a_decision_are_shown(run: Run, stored: StoredLedger) -> None:
+    append(stored, entry(1, effects=(NEW, LOSSY), decision="waiting"))
+    printed = run("changes").out
+    assert " CRITICAL shop.customer (capture: shop_1)" in printed
+    assert "lossy cast id STRING -> INT64: a value may be lost" in printed
+    assert "decision: waiting" in printed
+
+
+def test_a_ledger_without_a_change_says_so(run: Run, stored: StoredLedger) -> None:
+    assert stored.count() == 0
+    assert "No changes are recorded." in run("changes").err
+    assert run("changes", "--json").results == []
+
+
+def test_without_a_ledger_the_command_says_what_to_set(
+    run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = run("changes")
+    assert (refused.code, "ONEFOLD_CHANGES_DATASET" in refused.err) == (1, True)
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", dataset.name)
+    refused = run("changes")
+    assert (refused.code, "onefold changes create" in refused.err) == (1, True)
+
+
+@pytest.mark.parametrize("since", ["yesterday", "7 days", "2026-02-30"])
+def test_a_time_of_another_form_is_refused(run: Run, stored: StoredLedger, since: str) -> None:
+    assert stored.name
+    refused = run("changes", "--since", since)
+    assert (refused.code, "expected 7d, 12h" in refused.err) == (1, True)
+
+
+def test_the_ledger_is_created_once(run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", dataset.name)
+    assert run("changes", "create", "--dry-run", "--json").result["dry_run"] is True
+    assert run("changes").code == 1
+    for _ in range(2):
+        assert run("changes", "create").code == 0
+    assert run("changes").code == 0
