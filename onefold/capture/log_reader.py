@@ -74,8 +74,9 @@ class LogReader:
         self._rows = RowPublisher(self.source.patterns, self.state, self.batcher, self.guard, self._copies, self.known)
         self._xa = XaReader(self.source, self.state, self._rows, self.stop)
         self._statements = StatementEffects(
-            self.source, self.state, self._copies, self.name, self.dataset, self.publish_event, self.stop, self.known
-        )
+            self.source, self.state, self._copies, self.name, self.dataset, self.publish_event, self.stop, self.known,
+            self.guard.announcer.told,
+        )  # fmt: skip
 
     def read(self, blocking: bool) -> None:
         """Read the log.

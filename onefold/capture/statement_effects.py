@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice, takewhile
 
 from onefold.capture.alterations import added_names, computes_again, dropped_names, may_compute, needs_copy
@@ -18,10 +19,12 @@ from onefold.capture.state import CaptureState, behind
 from onefold.core.log import log
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
+from onefold.landing.told_changes import ToldChanges
 from onefold.mysql.binlog.events import LogPosition, Statement
 from onefold.mysql.catalog import TableName
-from onefold.mysql.ddl.alterations import Alteration
+from onefold.mysql.ddl.alterations import Alteration, IndexAltered
 from onefold.mysql.ddl.effects import TableEffect, all_effects
+from onefold.mysql.ddl.masked import masked
 from onefold.mysql.ddl.tokens import words
 from onefold.ports.publisher import Message
 
@@ -45,11 +48,13 @@ class StatementEffects:
     publish_event: EventPublisher
     stop: Stop
     known: KnownTables
+    told: ToldChanges
 
     def apply(self, event: Statement) -> None:
         """Request copies of the tables that a statement changed, and publish which it dropped, renamed or truncated."""
         found = all_effects(event.text, event.database, event.grammar)
         for effect in found:
+            self._note(effect, event)
             # A statement that can be read in two ways has two effects on one table: its structure is not known then.
             is_clear = effect.kind == "structure" or sum(one.table == effect.table for one in found) == 1
             if effect.alterations and is_clear:
@@ -58,6 +63,14 @@ class StatementEffects:
             if effect.kind not in ("structure", "created", "truncated"):
                 self.known.forget(effect)
             self._unaltered(effect, event)
+
+    def _note(self, effect: TableEffect, event: Statement) -> None:
+        """Note an ALTER that may lead to another version, for the message about the version."""
+        is_index = effect.kind == "structure" and all(isinstance(one, IndexAltered) for one in effect.alterations)
+        if effect.kind in ("structure", "altered", "rows") and _begin_of(event).startswith("ALTER") and not is_index:
+            changed_at = datetime.fromtimestamp(event.timestamp, UTC)
+            for table in self._altered_tables(effect):
+                self.told.note(table.database, table.table, masked(event.text, event.grammar), changed_at)
 
     def _unaltered(self, effect: TableEffect, event: Statement) -> None:
         if effect.kind == "dropped":

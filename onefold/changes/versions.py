@@ -123,8 +123,11 @@ def _told_entry(base: TableId, entry: Entry, versions: Sequence[Version], index:
         operations=_operations(before, versions[index]),
         change=entry.change if former < index else version_change_id(base, before.id, entry.version_after),
     )
-    id_ = version_change_id(base, before.id, entry.version_after, told.tenant, told.changed_at) if told.tenant else entry.id
-    return replace(told_entry, id=id_), former
+    if not told.tenant:
+        return replace(told_entry, id=entry.id), former
+    # A process that was started anew does not know the version before; the time tells the change all the same.
+    known = "" if told.changed_at else before.id
+    return replace(told_entry, id=version_change_id(base, known, entry.version_after, told.tenant, told.changed_at)), former
 
 
 def _with_effects(entry: Entry, views: Sequence[ReadView], before: Sequence[Shown], after: Sequence[Shown]) -> Entry:

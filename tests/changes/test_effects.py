@@ -167,7 +167,7 @@ def test_the_tenant_of_a_message_has_an_entry_of_its_own() -> None:
     (entry,) = entries(versions, "b", told=("b", ALTERED))
     assert (entry.origin, entry.tenant, entry.statement) == ("capture", "shop_1", ALTERED.statement)
     assert (entry.id, entry.change) == (
-        version_change_id(BASE, "a", "b", "shop_1", entry.changed_at),
+        version_change_id(BASE, "", "b", "shop_1", entry.changed_at),
         version_change_id(BASE, "a", "b"),
     )
     assert entry.changed_at == ALTERED.changed_at

@@ -77,6 +77,19 @@ def words(statement: str, grammar: Grammar = PLAIN, ignored: frozenset[str] = fr
             yield Word(text, kind)
 
 
+def tokens(statement: str, grammar: Grammar = PLAIN) -> Iterator[tuple[str, str]]:
+    """Yield all of a statement, piece by piece: its kind (mark, space, quoted, text, word or sign) and its text.
+
+    A comment is a space, but for the content of an executable one.
+
+    Examples:
+        >>> list(tokens("a = 'b'"))
+        [('word', 'a'), ('space', ' '), ('sign', '='), ('space', ' '), ('text', "'b'")]
+    """
+    for match in _tokens(grammar.ansi_quotes, grammar.backslashes).finditer(statement):
+        yield match.lastgroup or "", match[0]
+
+
 def conditional_marks(statement: str) -> frozenset[str]:
     """Return the marks of executable comments that some servers execute and others do not: `/*!80000`, `/*M!`."""
     return frozenset(mark[0] for mark in _MARK.finditer(statement) if mark[1] or int(mark[2] or 0) >= _ALWAYS)
