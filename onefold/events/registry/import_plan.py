@@ -31,7 +31,7 @@ class ImportedSchema:
     """What becomes of a schema.
 
     Attributes:
-        name: its URI; the path of a file that is no schema.
+        name: its URI; the path of a file that is no schema, or the line that is no URI.
         outcome: `left out` where it cannot be used.
         is_by_version: True where it takes its place by its version, since the order of addition is not known.
         claimed: the class that its number claims; None for the first version of a model, and for what is not added.
