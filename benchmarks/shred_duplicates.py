@@ -87,6 +87,10 @@ def add_earlier(spark: SparkSession, output: Path, count: int) -> None:
     pq.write_table(pa.table({ID: names, FINGERPRINT: [name[::-1] for name in names]}), output / "ids.parquet")
     earlier = spark.read.parquet(str(output / "ids.parquet")).withColumn(HASH, hash_of(F.col(ID)))
     earlier.coalesce(1).write.mode("append").option("compression", "zstd").parquet(str(ids))
+    for path in (*output.glob("_commits/*.json"), *output.glob("run=*/shredding_complete.json")):
+        manifest = json.loads(path.read_text())
+        manifest["duplicates"]["ids"] += count
+        path.write_text(json.dumps(manifest))
 
 
 def run(spark: SparkSession, registry: Path, events: Path, output: Path, days: int) -> None:
