@@ -38,7 +38,7 @@ from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
 from onefold.landing.announce import Announcer, Destination
 from onefold.landing.table import ADDED
-from onefold.messages.change_records import change_message, parse_change_messages
+from onefold.messages.change_records import change_message, encode_record, parse_change_messages
 from onefold.ports.objects import ObjectReader
 from onefold.ports.publisher import Message
 from onefold.ports.warehouse import BaseWarehouse
@@ -123,7 +123,7 @@ def one_capture(chance: random.Random, rows: int, flush_seconds: float, seconds:
             batcher.flush()
             due = next(flushes)
         publisher.now = number / rows
-        batcher.records([row(chance, table, number)], tracker)
+        batcher.records([encode_record(row(chance, table, number))], tracker)
     publisher.now = due
     batcher.flush()
     return [of_message(at, data, rows) for at, data in publisher.sent]

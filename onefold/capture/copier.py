@@ -14,13 +14,14 @@ from onefold.capture.deletes import missing_keys
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.outbox import ConfirmationTracker
 from onefold.capture.quarantine_guard import QuarantineGuard
-from onefold.capture.records import Record, snapshot_record
+from onefold.capture.records import Record, snapshot_records
 from onefold.capture.source import CapturedSource
 from onefold.capture.state import CaptureState, RunningCopy
 from onefold.core.errors import SchemaConflict, TableRefused, TryAgain
 from onefold.core.log import log
 from onefold.core.retry import OUTAGE_BACKOFF
 from onefold.core.shutdown import Stop
+from onefold.messages.change_records import encode_record
 from onefold.mysql.catalog import TableName
 from onefold.mysql.snapshot.chunks import Chunk, TableSnapshot, next_chunk
 from onefold.mysql.snapshot.table_size import table_size
@@ -181,8 +182,7 @@ class Copier:
         self.state.rules.check(copy.table, chunk.structure)
         origin = self.batcher.origin(copy.table.database, chunk.structure)
         self.guard.copied(copy.table, chunk.structure, chunk.position)
-        records = (snapshot_record(origin, row, chunk.position, chunk.timestamp) for row in chunk.rows)
-        self.batcher.records(records, copy.tracker)
+        self.batcher.records(snapshot_records(origin, chunk.rows, chunk.position, chunk.timestamp), copy.tracker)
         self.batcher.flush()
         self.batcher.note_losses(chunk.structure.table, chunk.losses)
         copy.tracker.mark(chunk.progress)
@@ -206,7 +206,7 @@ class Copier:
         found = 0
         try:
             for record in self._tombstones(scan, table):
-                self.batcher.records((record,), tracker)
+                self.batcher.records((encode_record(record),), tracker)
                 found += 1
         except (SchemaConflict, TableRefused) as error:
             self.guard.refused(table, error)

@@ -34,7 +34,7 @@ class Freshness:
 
     def at_commit(self, timestamp: int, now: float) -> Freshness:
         """Note a transaction. A session can set any time for its statements, also one in the future."""
-        return replace(self, committed_at=min(timestamp, int(now)))
+        return Freshness(self.ended_at, min(timestamp, int(now)))
 
     def at_heartbeat(self, position: LogPosition | None, read: LogPosition | None, now: float) -> Freshness:
         """Note a heartbeat. It shows the end of the log only if its position is the one up to which the log was read.

@@ -16,7 +16,7 @@ from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.quarantine_guard import QuarantineGuard
 from onefold.capture.row_publisher import RowPublisher
 from onefold.capture.source import CapturedSource, check_file
-from onefold.capture.state import CaptureState, behind
+from onefold.capture.state import CaptureState
 from onefold.capture.statement_effects import EventPublisher, StatementEffects
 from onefold.capture.xa_reader import XaReader
 from onefold.core.log import log
@@ -113,7 +113,7 @@ class LogReader:
             for event in events:
                 self.stop.check()
                 if isinstance(event, RowEvent):
-                    self._rows.publish(event, behind(event.position))
+                    self._rows.publish(event)
                 elif isinstance(event, Committed):
                     if not self._commit(event) or (self._may_have_other_cascades and not self._watches_the_same()):
                         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from typing import Any
 
 from onefold.capture.large_rows import LargeRows, object_name
 from onefold.capture.outbox import ConfirmationTracker, Outbox, PendingMessage
-from onefold.capture.records import Origin, Record, change_records
+from onefold.capture.records import Origin, change_records
 from onefold.capture.running_rules import RunningRules
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
@@ -20,7 +21,6 @@ from onefold.messages.change_records import (
     MAX_MESSAGE_BYTES,
     TAIL,
     VERSION_FIELDS,
-    encode_record,
     head_of_tables,
     message_head,
     reference_message,
@@ -88,11 +88,11 @@ class MessageBatcher:
         self.records(change_records(self.origin(event.database, event.structure), event), tracker)
         self.note_losses(event.structure.table, event.losses)
 
-    def records(self, records: Iterable[Record], tracker: ConfirmationTracker[Any]) -> None:
+    def records(self, records: Iterable[bytes], tracker: ConfirmationTracker[Any]) -> None:
         """Pack records, and send the messages that are full.
 
         Args:
-            records: rows of any tables.
+            records: encoded rows of any tables.
             tracker: learns when the messages are confirmed.
 
         Raises:
@@ -116,8 +116,7 @@ class MessageBatcher:
             else:
                 self._publishing.announcer.publish()
 
-    def _add(self, record: Record, tracker: ConfirmationTracker[Any]) -> None:
-        data = encode_record(record)
+    def _add(self, data: bytes, tracker: ConfirmationTracker[Any]) -> None:
         message = self._open
         if message and not (message.builder.has_room(data) and message.tracker is tracker):
             self.flush()
@@ -128,7 +127,7 @@ class MessageBatcher:
         message.builder.add(data)
         self.rows += 1
         if message.builder.too_large:
-            self._send(self._store_large_row(record, data), message.pending, tracker)
+            self._send(self._store_large_row(data), message.pending, tracker)
         else:
             self._open = message
 
@@ -137,8 +136,9 @@ class MessageBatcher:
         self._publishing.announcer.publish()
         self._publishing.outbox.send(data, partial(tracker.confirm, pending))
 
-    def _store_large_row(self, record: Record, data: bytes) -> bytes:
+    def _store_large_row(self, data: bytes) -> bytes:
         """Write a row too large for a message as an object, and return a message that refers to the object."""
+        record = json.loads(data)
         head = message_head(self._publishing.dataset, *(record["metadata"][name] for name in VERSION_FIELDS))
         content = head + data + TAIL
         put = partial(self._publishing.large_rows.put, object_name(record, content), content)

@@ -10,7 +10,7 @@ from onefold.capture.copy_requests import TransactionCopies
 from onefold.capture.known_tables import KnownTables
 from onefold.capture.message_batcher import MessageBatcher
 from onefold.capture.quarantine_guard import QuarantineGuard
-from onefold.capture.state import CaptureState
+from onefold.capture.state import CaptureState, behind
 from onefold.mysql.binlog.events import LogPosition, RowEvent, RowsChanged, UnreadableRows
 from onefold.mysql.catalog import TableName
 from onefold.mysql.table_filter import TableFilter
@@ -29,27 +29,29 @@ class RowPublisher:
     cascades: Cascades = field(default_factory=Cascades)
     """Set by the reader each time it begins to read, and after statements that alter foreign keys."""
 
-    def publish(self, event: RowEvent, since: LogPosition) -> None:
+    def publish(self, event: RowEvent, since: LogPosition | None = None) -> None:
         """Publish rows, or note that they cannot be read.
 
         Args:
             event: rows of a committed transaction.
-            since: the position from which on tables show the rows: copies that replace them are read there or later.
+            since: the position from which on tables show the rows: copies that replace them are read there or later. None
+                for a position just behind the event.
         """
         if isinstance(event, UnreadableRows):
-            self._unreadable(event, since)
+            self._unreadable(event, since or behind(event.position))
         else:
             self._readable(event, since)
 
-    def _readable(self, event: RowsChanged, since: LogPosition) -> None:
+    def _readable(self, event: RowsChanged, since: LogPosition | None) -> None:
         if self.cascades.links:
             followers = self.cascades.changed_by(event)
-            self.request_copies(followers, since, "a cascading foreign key")
+            self.request_copies(followers, since or behind(event.position), "a cascading foreign key")
             if not self.is_captured(TableName(event.database, event.structure.table)):
                 return  # the table is only watched for its followers
         if self.known.read(event):
             table = TableName(event.database, event.structure.table)
-            self.request_copies([table], since, "its key or a type is not what its ALTER TABLE says")
+            reason = "its key or a type is not what its ALTER TABLE says"
+            self.request_copies([table], since or behind(event.position), reason)
         if self.guard.passes(event):
             self.batcher.changes(event, self.state.log)
 

@@ -231,7 +231,8 @@ _RECORDS = b',"records":['
 TAIL = b"]}"
 """The end of every message of records."""
 # One encoder for all records: json.dumps with options makes a new one at each call.
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+message_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+"""Returns a value as the JSON text of messages."""
 
 
 def encode_record(record: Mapping[str, Any]) -> bytes:
@@ -241,7 +242,7 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
         >>> encode_record({"id": 1})
         b'{"id":1}'
     """
-    return _encode(record).encode()
+    return message_json(record).encode()
 
 
 def head_of_tables(dataset: str) -> bytes:
@@ -288,4 +289,4 @@ def reference_message(head: bytes, address: str) -> bytes:
         head: the head of the large message, as `message_head` returns it.
         address: the address at which the large message is stored.
     """
-    return head.removesuffix(_RECORDS[1:]) + b'"records_at":' + _encode(address).encode() + b"}"
+    return head.removesuffix(_RECORDS[1:]) + b'"records_at":' + message_json(address).encode() + b"}"

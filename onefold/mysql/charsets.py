@@ -62,6 +62,11 @@ def decoder(charset: str) -> Decode:
     return functools.partial(_decode, _CODECS[charset])
 
 
+def is_utf8(charset: str) -> bool:
+    """Return whether the text of a character set is UTF-8."""
+    return _CODECS.get(charset) == "utf-8"
+
+
 def _decode(codec: str, data: bytes) -> str | Unrepresentable:
     try:
         return data.decode(codec)

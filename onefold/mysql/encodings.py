@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -39,39 +40,53 @@ def decimal_bytes(precision: int, scale: int) -> tuple[int, int]:
 
 
 def decimal_text(data: bytes, precision: int, scale: int) -> str:
-    """Return a DECIMAL as text.
-
-    The digits are in big-endian groups of nine; the first group of the whole part and the last group of the fraction may be
-    shorter. The highest bit is set if the number is not negative; the bytes of a negative number are inverted.
-
-    Args:
-        data: the bytes of the number.
-        precision: all digits of the type.
-        scale: digits behind the point.
+    """Return a DECIMAL as text; see `decimal_reader`.
 
     Examples:
         >>> decimal_text(bytes.fromhex("800000000c22"), 12, 2)
         '12.34'
     """
-    whole_size, _ = decimal_bytes(precision, scale)
-    negative = not data[0] & 0x80
-    if negative:
-        data = bytes(byte ^ 0xFF for byte in data)
-    data = bytes([data[0] ^ 0x80]) + data[1:]
-    digits = precision - scale
-    whole = _digits(data[:whole_size], [digits % _GROUP, *[_GROUP] * (digits // _GROUP)])
-    fraction = _digits(data[whole_size:], [*[_GROUP] * (scale // _GROUP), scale % _GROUP])
-    return f"{'-' if negative else ''}{whole.lstrip('0') or '0'}{'.' if scale else ''}{fraction}"
+    return decimal_reader(precision, scale)(data)
 
 
-def _digits(data: bytes, groups: list[int]) -> str:
-    text, at = "", 0
-    for digits in groups:
-        if digits:
-            end = at + _BYTES[digits]
-            text += f"{int.from_bytes(data[at:end], 'big'):0{digits}}"
-            at = end
-    return text
+@cache
+def decimal_reader(precision: int, scale: int) -> Callable[[bytes], str]:
+    """Return the function from the bytes of a DECIMAL to its text.
+
+    The digits are in big-endian groups of nine; the first group of the whole part and the last group of the fraction may be
+    shorter. The highest bit is set if the number is not negative; the bytes of a negative number are inverted.
+
+    Args:
+        precision: all digits of the type.
+        scale: digits behind the point.
+    """
+    whole_size, fraction_size = decimal_bytes(precision, scale)
+    shift, bits = 8 * fraction_size, 8 * (whole_size + fraction_size)
+    top, ones, mask = 1 << bits - 1, (1 << bits) - 1, (1 << shift) - 1
+    has_groups, last = max(precision - scale, scale) > _GROUP, scale % _GROUP or _GROUP
+    pattern, parts = (f"%d.%0{scale}d", 2) if scale else ("%d", 1)
+
+    def read(data: bytes) -> str:
+        number, sign = int.from_bytes(data, "big") ^ top, ""
+        if number >= top:
+            number, sign = number ^ ones, "-"
+        whole, fraction = number >> shift, number & mask
+        if has_groups:
+            whole, fraction = _joined(whole, _GROUP), _joined(fraction, last)
+        return sign + pattern % (whole, fraction)[:parts]
+
+    return read
+
+
+def _joined(packed: int, digits: int) -> int:
+    """Return the number of packed groups, of which the lowest has so many digits, and the others nine or fewer."""
+    bits = 8 * _BYTES[digits]
+    number, factor = packed & (1 << bits) - 1, 10**digits
+    packed >>= bits
+    while packed:
+        number += (packed & 0xFFFFFFFF) * factor
+        packed, factor = packed >> 32, factor * 10**_GROUP
+    return number
 
 
 # Dates and times. Source: `TIME_to_longlong_datetime_packed` and `TIME_to_longlong_time_packed` in sql-common/my_time.cc of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from support.zetasql_judge import Judge
 
 from onefold.capture import deletes
 from onefold.capture.deletes import missing_keys
-from onefold.capture.records import Origin, Record, snapshot_record, tombstone
+from onefold.capture.records import Origin, Record, snapshot_records, tombstone
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.core.names import TableId
 from onefold.landing.table import VersionedTable, versioned_table
@@ -76,10 +77,15 @@ def landed(record: Record) -> dict[str, Any]:
     }
 
 
+def copied(origin: Origin, row: tuple[Any, ...], position: LogPosition, timestamp: int) -> Record:
+    (record,) = map(json.loads, snapshot_records(origin, (row,), position, timestamp))
+    return dict(record)
+
+
 def change(table: VersionedTable, key: Any, kind: str, sequence: str, **origin: str) -> Record:
     names = {"source": "shop-db", "database": "customer1", **origin}
     row = [key, *["x"] * (len(table.source_names) - 1)]
-    record = snapshot_record(Origin(names["source"], names["database"], table), tuple(row), START, BEGAN - 60)
+    record = copied(Origin(names["source"], names["database"], table), tuple(row), START, BEGAN - 60)
     record["metadata"] |= {"change_type": kind, "change_sequence_number": sequence, "ingestion_method": "BINLOG"}
     return record
 
@@ -103,7 +109,7 @@ def test_keys_that_the_snapshot_does_not_contain_are_deleted_at_its_start(datase
         change(CUSTOMER, 4, "INSERT", BEFORE.sequence(0)),
         change(CUSTOMER, 4, "UPDATE-DELETE", BEFORE.sequence(1)),
         change(CUSTOMER, 5, "INSERT", BEFORE.sequence(0)),
-        snapshot_record(Origin("shop-db", "customer1", CUSTOMER), (5, "found"), START, BEGAN),
+        copied(Origin("shop-db", "customer1", CUSTOMER), (5, "found"), START, BEGAN),
         change(CUSTOMER, 6, "INSERT", BEFORE.sequence(0), database="customer2"),
         change(CUSTOMER, 7, "INSERT", BEFORE.sequence(0), source="other-db"),
         change(CUSTOMER, 8, "DELETE", BEFORE.sequence(0)),
@@ -136,7 +142,7 @@ def test_keys_that_the_snapshot_does_not_contain_are_deleted_at_its_start(datase
 def test_a_row_of_the_snapshot_that_lands_late_ranks_above_the_deletion() -> None:
     origin = Origin("shop-db", "customer1", CUSTOMER)
     deletion = tombstone(origin, {"id": 1}, START, BEGAN)
-    late = snapshot_record(origin, (1, "found"), START, BEGAN)
+    late = copied(origin, (1, "found"), START, BEGAN)
     early = change(CUSTOMER, 1, "INSERT", BEFORE.sequence(0))
     assert oracle(map(landed, (early, late, deletion)), ["id"])[0]["name"] == "found"
     assert oracle(map(landed, (early, deletion)), ["id"]) == []
@@ -145,7 +151,7 @@ def test_a_row_of_the_snapshot_that_lands_late_ranks_above_the_deletion() -> Non
 def test_two_snapshots_at_one_position_differ_by_their_time(dataset: EmulatedDataset) -> None:
     landing = Landing(dataset)
     origin = Origin("shop-db", "customer1", CUSTOMER)
-    rows = [snapshot_record(origin, (1, "x"), START, BEGAN - 5), snapshot_record(origin, (2, "x"), START, BEGAN)]
+    rows = [copied(origin, (1, "x"), START, BEGAN - 5), copied(origin, (2, "x"), START, BEGAN)]
     landing.land(CUSTOMER, *rows)
     assert keys(landing.scan(structure())) == [1]
 
@@ -245,7 +251,7 @@ def test_keys_of_any_type_are_returned_as_records_write_them(dataset: EmulatedDa
     table = versioned_table(present)
     rows = [dict(zip(present.primary_key, row, strict=True)) for row in zip(*(values for _, values in VALUES), strict=True)]
     origin = Origin("shop-db", "customer1", table)
-    landing.land(table, *(snapshot_record(origin, tuple(row.values()), BEFORE, BEGAN) for row in rows))
+    landing.land(table, *(copied(origin, tuple(row.values()), BEFORE, BEGAN) for row in rows))
     found = landing.scan(present)
     assert sorted((record["data"] for _, record in found), key=repr) == sorted(rows, key=repr)
     landing.land(table, *(record for _, record in found))

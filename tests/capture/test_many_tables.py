@@ -18,7 +18,7 @@ from onefold.capture.message_batcher import MessageBatcher, Publishing
 from onefold.capture.outbox import ConfirmationTracker, Outbox
 from onefold.core.shutdown import Stop
 from onefold.landing.announce import Announcer, Destination
-from onefold.messages.change_records import MAX_MESSAGE_BYTES
+from onefold.messages.change_records import MAX_MESSAGE_BYTES, encode_record
 from onefold.mysql.table import SourceColumn, SourceType, Structure
 from onefold.ports.publisher import Message
 from onefold.ports.warehouse import BaseWarehouse
@@ -75,12 +75,12 @@ def scene(tmp_path: Path) -> Scene:
     return Scene(tmp_path)
 
 
-def change(table: str, number: int, **data: Any) -> dict[str, Any]:
+def change(table: str, number: int, version: str = "5b6ffe5fb", **data: Any) -> bytes:
     metadata = {
-        "source": SOURCE, "database_name": "customer1", "table_name": table, "table_version": "5b6ffe5fb",
+        "source": SOURCE, "database_name": "customer1", "table_name": table, "table_version": version,
         "change_sequence_number": f"1/FF/{number:X}/0",
     }  # fmt: skip
-    return {"data": {"id": number, **data}, "metadata": metadata}
+    return encode_record({"data": {"id": number, **data}, "metadata": metadata})
 
 
 def test_rows_of_all_tables_go_in_one_message_in_their_order(scene: Scene) -> None:
@@ -150,9 +150,7 @@ def structure(table: str) -> Structure:
 
 def rows_of(scene: Scene, table: str, number: int) -> None:
     version = scene.batcher.origin("customer1", structure(table)).table.version
-    one = change(table, number)
-    one["metadata"]["table_version"] = version
-    scene.batcher.records([one], scene.tracker)
+    scene.batcher.records([change(table, number, version)], scene.tracker)
 
 
 def test_versions_that_are_read_together_share_an_announcement_before_their_rows(scene: Scene) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from onefold.capture.records import Origin, change_records, snapshot_record, source_event
+from onefold.capture.records import Origin, change_records, snapshot_records, source_event
 from onefold.changelog.position import Position
 from onefold.landing.table import versioned_table
 from onefold.mysql.binlog.events import LogPosition, RowsChanged
@@ -26,7 +26,7 @@ def change(before: tuple[Row, ...], after: tuple[Row, ...], structure: Structure
 
 
 def kinds(structure: Structure, before: tuple[Row, ...], after: tuple[Row, ...]) -> list[tuple[str, object, str]]:
-    found = change_records(origin(structure), change(before, after, structure))
+    found = map(json.loads, change_records(origin(structure), change(before, after, structure)))
     return [
         (record["metadata"]["change_type"], record["data"]["id"], record["metadata"]["change_sequence_number"])
         for record in found
@@ -34,7 +34,7 @@ def kinds(structure: Structure, before: tuple[Row, ...], after: tuple[Row, ...])
 
 
 def test_a_record_has_the_row_and_its_metadata() -> None:
-    (record,) = change_records(origin(KEYED), change((), ((7, "x"),)))
+    (record,) = map(json.loads, change_records(origin(KEYED), change((), ((7, "x"),))))
     assert record == {
         "data": {"id": 7, "database_name_": "x"},
         "metadata": {
@@ -72,12 +72,13 @@ def test_without_a_key_the_whole_row_is_the_key() -> None:
 
 
 def test_a_deletion_carries_the_row() -> None:
-    (record,) = change_records(origin(KEYED), change(((1, "a"),), ()))
+    (record,) = map(json.loads, change_records(origin(KEYED), change(((1, "a"),), ())))
     assert (record["metadata"]["change_type"], record["data"]) == ("DELETE", {"id": 1, "database_name_": "a"})
 
 
 def test_a_row_of_a_snapshot_ranks_below_changes_from_its_position_on_and_above_those_before() -> None:
-    metadata = snapshot_record(origin(KEYED), (1, "a"), PLACE, 1_700_000_009)["metadata"]
+    (record,) = snapshot_records(origin(KEYED), ((1, "a"),), PLACE, 1_700_000_009)
+    metadata = json.loads(record)["metadata"]
     assert (metadata["ingestion_method"], metadata["change_type"]) == ("SNAPSHOT", "INSERT")
     snapshot = Position(metadata["change_sequence_number"], metadata["source_timestamp"])
     before = Position(LogPosition(1, "bin.000255", 4000).sequence(9), 1_700_000_000_000)

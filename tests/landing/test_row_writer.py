@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.checkpoint_json import from_json, to_json
-from onefold.capture.records import Origin, change_records, snapshot_record
+from onefold.capture.records import Origin, change_records, snapshot_records
 from onefold.core.errors import InvalidInput, TableRefused
 from onefold.core.hash_key import HashKey
 from onefold.landing.row_writer import AppliedRules, LandingRules, rule_problems, unused_columns
@@ -64,21 +65,21 @@ def test_columns_are_dropped_masked_and_hashed_in_the_versioned_table() -> None:
 
 
 def test_rows_of_the_log_and_of_copies_land_alike() -> None:
-    (inserted,) = change_records(origin(RULES), changed((), (ADA,)))
-    (deleted,) = change_records(origin(RULES), changed((ADA,), ()))
-    copied = snapshot_record(origin(RULES), ADA, LogPosition(1, "b.1", 4), 7)
+    (inserted,) = map(json.loads, change_records(origin(RULES), changed((), (ADA,))))
+    (deleted,) = map(json.loads, change_records(origin(RULES), changed((ADA,), ())))
+    (copied,) = map(json.loads, snapshot_records(origin(RULES), (ADA,), LogPosition(1, "b.1", 4), 7))
     assert [one["data"] for one in (inserted, deleted, copied)] == [LANDED] * 3
 
 
 def test_null_stays_null() -> None:
-    (record,) = change_records(origin(RULES), changed((), ((1, None, None, None, None),)))
+    (record,) = map(json.loads, change_records(origin(RULES), changed((), ((1, None, None, None, None),))))
     assert record["data"] == {"id": 1, "Email": None, "born": None, "note": None}
 
 
 def test_hashed_key_is_a_key_and_its_update_deletes_the_former_one() -> None:
     structure = replace(CUSTOMER, primary_key=("Email",))
     rows = (ADA,), ((1, "grace@example.com", None, 0, "n"),)
-    records = list(change_records(origin(RULES, structure=structure), changed(*rows, structure)))
+    records = list(map(json.loads, change_records(origin(RULES, structure=structure), changed(*rows, structure))))
     assert [(one["metadata"]["change_type"], one["data"]["Email"]) for one in records] == [
         ("UPDATE-DELETE", KEY.hash(b"ada@example.com")),
         ("UPDATE-INSERT", KEY.hash(b"grace@example.com")),

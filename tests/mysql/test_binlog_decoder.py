@@ -265,7 +265,7 @@ def test_a_file_of_a_log_has_a_number(name: str) -> None:
 def test_the_fingerprint_of_a_file_has_its_time_and_server() -> None:
     decoder = started()
     version = b"\4\0" + b"10.11.6-MariaDB".ljust(50, b"\0")
-    begun = replace(event(15, body=version + bytes(5)), server_id=77)
+    begun = event(15, body=version + bytes(5))._replace(server_id=77)
     assert list(decoder.read(begun)) == [LogFileStarted(LogPosition(3, "bin.000007", 4), "1700000000/77/10.11.6-MariaDB")]
 
 

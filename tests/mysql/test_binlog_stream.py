@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pymysql
 import pytest
@@ -115,7 +116,7 @@ def test_patterns_choose_tables(
 def records(events: list[LogEvent]) -> list[Record]:
     """What a process would publish."""
     return [
-        record
+        json.loads(record)
         for event in events
         if isinstance(event, RowsChanged)
         for record in change_records(Origin("shop-db", event.database, versioned_table(event.structure)), event)

@@ -9,24 +9,11 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.row_images import packed
 from support.source_database import SourceDatabase
 
 from onefold.mysql.binlog.binary_json import json_text
 from onefold.mysql.encodings import decimal_bytes, decimal_text, wkt
-
-
-def packed(number: Decimal, precision: int, scale: int) -> bytes:
-    """MySQL's form of a decimal, made in the other direction."""
-    digits = (
-        f"{number.copy_abs():0{precision + (scale > 0) + 1}.{scale}f}".replace(".", "")[-precision:] if precision else ""
-    )
-    whole, fraction = digits[: precision - scale], digits[precision - scale :]
-    first = len(whole) % 9
-    groups = [whole[:first], *(whole[at : at + 9] for at in range(first, len(whole), 9))]
-    groups += [fraction[at : at + 9] for at in range(0, len(fraction), 9)]
-    data = b"".join(int(group).to_bytes((0, 1, 1, 2, 2, 3, 3, 4, 4, 4)[len(group)], "big") for group in groups if group)
-    data = bytes([data[0] ^ 0x80]) + data[1:]
-    return bytes(byte ^ 0xFF for byte in data) if number < 0 else data
 
 
 @given(st.data())

@@ -10,7 +10,7 @@ import pytest
 from support.changelogs import oracle
 from support.source_database import SourceDatabase
 
-from onefold.capture.records import Origin, Record, change_records, snapshot_record
+from onefold.capture.records import Origin, Record, change_records, snapshot_records
 from onefold.changelog.metadata import METADATA
 from onefold.landing.table import versioned_table
 from onefold.mysql.binlog.events import RowsChanged
@@ -74,14 +74,14 @@ def fold(source: SourceDatabase, read: Sequence[Chunk], changes: Sequence[RowsCh
     found = [record for chunk in read for record in _snapshot_records(source, chunk)]
     for change in changes:
         if change.position.offset >= start.offset:
-            found += change_records(_origin(source, change.structure), change)
+            found += map(json.loads, change_records(_origin(source, change.structure), change))
     latest = oracle([_landed(record) for record in found], keys)
     return sorted((tuple(row.values()) for row in latest), key=repr)
 
 
 def _snapshot_records(source: SourceDatabase, chunk: Chunk) -> Iterator[Record]:
     origin = _origin(source, chunk.structure)
-    return (snapshot_record(origin, row, chunk.position, chunk.timestamp) for row in chunk.rows)
+    return map(json.loads, snapshot_records(origin, chunk.rows, chunk.position, chunk.timestamp))
 
 
 def _origin(source: SourceDatabase, structure: Structure) -> Origin:

@@ -5,7 +5,7 @@ The decoder keeps the state that events share (file, tables, transaction) and op
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from onefold.core.errors import InvalidInput, Rejected
@@ -111,34 +111,42 @@ class LogDecoder:
         self._is_effective = True
         """Whether the statement that follows takes effect: MariaDB may log an ALTER when it begins, too."""
 
-    def read(self, event: RawEvent) -> Iterator[LogEvent]:
-        """Yield what an event says. A table that cannot be read gives `UnreadableRows`, at the commit like rows.
+    def read(self, event: RawEvent) -> Iterable[LogEvent]:
+        """Return what an event says, in order. A table that cannot be read gives `UnreadableRows`, at the commit like rows.
 
         Raises:
             Rejected: the log is written in a way that cannot be read.
         """
         kind = event.type
         if kind == ROTATE:
-            yield from self._rotate(event)
-            return
-        position = self._advance(event)
+            return self._rotate(event)
+        offset = self._advance(event)
         if kind == TABLE_MAP:
             self._tables.describe(event.body(self._checksum_size))
         elif kind in _ROWS:
-            yield from self._rows(event, position)
-        elif kind == QUERY:
+            return self._rows(event, self._position(offset))
+        elif kind in TRANSACTION_STARTS:
+            self._start_transaction(event, self._position(offset))
+        elif kind == XID:
+            return self._commit(event)
+        elif kind not in WITHOUT_ROWS:
+            return self._rare(event, self._position(offset))
+        return ()
+
+    def _rare(self, event: RawEvent, position: LogPosition) -> Iterator[LogEvent]:
+        """Yield what an event of the kinds says that are not in every transaction."""
+        kind = event.type
+        if kind == QUERY:
             yield from self._query(event, position)
         elif kind == EXECUTE_LOAD_QUERY:
             yield self._statement(event, position, EXECUTE_LOAD_HEADER)
-        elif kind in (XID, XA_PREPARE):
-            yield from self._commit(event, prepared_step(event.body(self._checksum_size)) if kind == XA_PREPARE else None)
+        elif kind == XA_PREPARE:
+            yield from self._commit(event, prepared_step(event.body(self._checksum_size)))
         elif kind in (HEARTBEAT, HEARTBEAT_V2):
             yield Idle(self._position(self._end) if event.end and not self._in_transaction else None)
         elif kind == FORMAT_DESCRIPTION:
             self._checksum_size = checksum_size(event)
             yield self._start_file(event)
-        elif kind in TRANSACTION_STARTS:
-            self._start_transaction(event, position)
         else:
             self._refuse(event, position)
 
@@ -167,35 +175,36 @@ class LogDecoder:
         self._in_transaction = mariadb and not mariadb_flags(body) & STANDALONE
         self._is_effective = not mariadb or not is_alter_unfinished(body)
 
-    def _advance(self, event: RawEvent) -> LogPosition:
-        """Return where an event begins, and note where it ends."""
+    def _advance(self, event: RawEvent) -> int:
+        """Return the offset where an event begins, and note where it ends."""
         if not event.end:
-            return self._position(self._end)
+            return self._end
         end = self._end - self._end % _OFFSET_RANGE + event.end
         if end < self._end:  # the 32 bits have overflowed
             end += _OFFSET_RANGE
         self._end = end
-        return self._position(end - event.size)
+        return end - event.size
 
     def _position(self, offset: int) -> LogPosition:
         return LogPosition(self._epoch, self._file, offset)
 
-    def _rows(self, event: RawEvent, position: LogPosition) -> Iterator[RowEvent]:
+    def _rows(self, event: RawEvent, position: LogPosition) -> tuple[RowEvent, ...]:
         body = event.body(self._checksum_size)
         table_id = table_id_of(body)
         if table_id is None:
-            return
+            return ()
         if table_id not in self._tables.by_id:
             raise Rejected(f"{_location(position)}: rows of a table that the log has not described; start at a transaction")
         table = self._tables.by_id[table_id]
         if not table:
-            return
+            return ()
         name, decode = self._decoding(event, position, table, body)
         rolled_back = self._committed_transactions.get(self._transaction_begin(position))
         if rolled_back is None:
             self._transaction.add(position, name, event.size, decode)
         elif not is_rolled_back(position.offset, rolled_back):
-            yield decode()
+            return (decode(),)
+        return ()
 
     def _transaction_begin(self, position: LogPosition) -> LogPosition:
         """Return where the transaction begins: at `position` if no earlier event has said so."""
@@ -279,7 +288,7 @@ class LogDecoder:
                 "GLOBAL binlog_transaction_compression = OFF (MySQL), let all sessions connect again, and start with "
                 f"--epoch {self._epoch + 1}"
             )
-        if event.type not in WITHOUT_ROWS and not event.flags & IGNORABLE:
+        if not event.flags & IGNORABLE:
             raise Rejected(
                 f"{_location(position)}: an event of the unknown kind {event.type}, which may hold rows: update Onefold"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from onefold.core.errors import InvalidInput
@@ -31,14 +32,15 @@ class LogPosition:
             >>> LogPosition(1, "bin.000010", 4).sequence(2)
             '1/A/4/2'
         """
-        sections = (self.epoch, file_number(self.file), self.offset, *(() if row is None else (row,)))
-        return "/".join(f"{section:X}" for section in sections)
+        position = f"{self.epoch:X}/{file_number(self.file):X}/{self.offset:X}"
+        return position if row is None else f"{position}/{row:X}"
 
     @property
     def order(self) -> tuple[int, int, int]:
         return self.epoch, file_number(self.file), self.offset
 
 
+@lru_cache(maxsize=16)
 def file_number(name: str) -> int:
     """Return the number of a file of the log.
 

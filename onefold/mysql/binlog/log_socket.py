@@ -19,6 +19,8 @@ from onefold.core.text import reason_of
 
 _LARGEST = 0xFFFFFF
 """The length of a packet that goes on in the next one."""
+_LENGTH = struct.Struct("<I")
+"""The length in 3 bytes and the number in 1."""
 _OK, _EOF = 0x00, 0xFE
 _BUFFER_BYTES = 1 << 16
 
@@ -72,7 +74,10 @@ class LogSocket:
             self._socket.settimeout(self._timeout)
             self._socket.sendall(struct.pack("<I", len(request)) + request)  # its number is 0
             with self._socket.makefile("rb", _BUFFER_BYTES) as stream:
-                while (packet := _packet(cast("BinaryIO", stream)))[0] == _OK:
+                packet = b""
+                for packet in _packets(cast("BinaryIO", stream)):
+                    if packet[0] != _OK:
+                        break
                     yield packet
         except OSError as error:
             raise pymysql.err.OperationalError(CR.CR_SERVER_LOST, f"the connection was lost ({reason_of(error)})") from error
@@ -85,23 +90,23 @@ class LogSocket:
         self._socket.close()
 
 
-def _packet(stream: BinaryIO) -> bytes:
-    """Return the next packet, of one or more parts."""
-    parts = []
-    length = _LARGEST
-    while length == _LARGEST:
-        length = int.from_bytes(_read(stream, 4)[:3], "little")
-        parts.append(_read(stream, length))
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _read(stream: BinaryIO, count: int) -> bytes:
-    """Return so many bytes.
+def _packets(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield packet after packet, each of one or more parts.
 
     Raises:
         ConnectionError: the server has closed the connection.
     """
-    found = stream.read(count)
-    if len(found) < count:
-        raise ConnectionError("the server closed it")
-    return found
+    read = stream.read
+    parts: list[bytes] = []
+    while True:
+        header = read(4)
+        length = _LENGTH.unpack(header)[0] & _LARGEST if len(header) == _LENGTH.size else -1
+        part = read(length) if length >= 0 else b""
+        if len(part) != length:
+            raise ConnectionError("the server closed it")
+        if length == _LARGEST or parts:
+            parts.append(part)
+            if length == _LARGEST:
+                continue
+            part, parts = b"".join(parts), []
+        yield part

@@ -37,13 +37,17 @@ class LoggedTables:
         self._dialect = dialect
         self._filter = table_filter
         self.by_id: dict[int, LoggedTable] = {}
-        self._descriptions: dict[bytes, tuple[str, Structure]] = {}
-        """By the bytes of the description, without the number: most descriptions are repetitions."""
+        self._descriptions: dict[bytes, tuple[str, Structure] | None] = {}
+        """By the bytes of the description of a captured table, without the number: most descriptions are repetitions."""
         self._structures: dict[Structure, Structure] = {}
         """One object for the same table of all databases."""
 
     def describe(self, body: bytes) -> None:
         """Note the table that a TABLE_MAP_EVENT describes."""
+        description = body[6:]  # behind the number
+        if description in self._descriptions:
+            self.by_id[int.from_bytes(body[:6], "little")] = self._descriptions[description]
+            return
         table_id, database, table = names_in(body)
         self.by_id[table_id] = self._described(body, database, table) if self._filter.match(database, table) else None
 
@@ -57,15 +61,13 @@ class LoggedTables:
             self.by_id.clear()
 
     def _described(self, body: bytes, database: str, table: str) -> LoggedTable:
-        description = body[6:]  # behind the number
-        if description not in self._descriptions:
-            if len(self._descriptions) >= _MAX_DESCRIPTIONS:
-                self._descriptions.clear()
-                self._structures.clear()
-            try:
-                structure = parse_table_map(body, self._dialect).structure
-            except (InvalidInput, *MALFORMED) as error:
-                return UnreadableTable(database, table, error_reason(f"{database}.{table}", error))
-            self._descriptions[description] = (database, self._structures.setdefault(structure, structure))
-        described = self._descriptions[description]
-        return None if is_sequence(described[1]) else described
+        if len(self._descriptions) >= _MAX_DESCRIPTIONS:
+            self._descriptions.clear()
+            self._structures.clear()
+        try:
+            structure = parse_table_map(body, self._dialect).structure
+        except (InvalidInput, *MALFORMED) as error:
+            return UnreadableTable(database, table, error_reason(f"{database}.{table}", error))
+        described = None if is_sequence(structure) else (database, self._structures.setdefault(structure, structure))
+        self._descriptions[body[6:]] = described
+        return described

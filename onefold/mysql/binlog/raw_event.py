@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import dataclass
+from typing import NamedTuple
 
 QUERY, ROTATE, FORMAT_DESCRIPTION, XID, EXECUTE_LOAD_QUERY, TABLE_MAP = 2, 4, 15, 16, 18, 19
 HEARTBEAT, HEARTBEAT_V2, XA_PREPARE = 27, 41, 38
@@ -37,13 +37,12 @@ _HEADER_END = 1 + _HEADER.size
 _CHECKSUM_BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RawEvent:
-    """An event as bytes, with the packet in which it came.
+class RawEvent(NamedTuple):
+    """An event as bytes, with the packet in which it came. A named tuple, because every event of the log is one.
 
     Attributes:
-        type: the number of its kind.
         timestamp: in seconds since 1970.
+        type: the number of its kind.
         server_id: the `server_id` of the server that wrote the event.
         size: in bytes, with header and checksum.
         end: the offset of the next event, in 32 bits; zero for an event that is not in the log.
@@ -51,8 +50,8 @@ class RawEvent:
         packet: the status byte and the event.
     """
 
-    type: int
     timestamp: int
+    type: int
     server_id: int
     size: int
     end: int
@@ -66,8 +65,7 @@ class RawEvent:
 
 def raw_event(packet: bytes) -> RawEvent:
     """Return the event in a packet."""
-    timestamp, type_, server, size, end, flags = _HEADER.unpack_from(packet, 1)
-    return RawEvent(type_, timestamp, server, size, end, flags, packet)
+    return RawEvent._make((*_HEADER.unpack_from(packet, 1), packet))
 
 
 def next_file(event: RawEvent) -> tuple[str, int]:

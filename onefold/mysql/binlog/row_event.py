@@ -10,13 +10,12 @@ Sources: `Rows_event` in libs/mysql/binlog/event/rows_event.h of https://github.
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 
 from onefold.core.errors import InvalidInput
 from onefold.core.text import shown_list
 from onefold.mysql.binlog.events import LogPosition, RowEvent, RowsChanged, UnreadableRows
 from onefold.mysql.binlog.raw_event import DELETE_ROWS, PARTIAL_UPDATE_ROWS, ROWS_V2, UPDATE_ROWS
-from onefold.mysql.binlog.rows import read_rows, readers_of, replace_unrepresentable
+from onefold.mysql.binlog.rows import DecodedRows, replace_unrepresentable, row_reader
 from onefold.mysql.table import Structure
 
 _SQL_FOREIGN_KEYS = 1 << 4
@@ -56,15 +55,23 @@ def decode_rows(
         cascades_logged: see `are_cascades_logged`.
     """
     try:
-        readers_of(structure)
+        read = row_reader(structure)
     except InvalidInput as error:  # text in a character set that cannot be read
         reason = f"{database}.{structure.table}: {shown_list(error.problems, joint='; ')}"
         return UnreadableRows(position, timestamp, database, structure.table, "structure", reason, cascades_logged)
     try:
-        return replace(_decoded(kind, timestamp, position, database, structure, body), cascades_logged=cascades_logged)
+        rows, has_losses = read(body, _first_image(kind, f"{database}.{structure.table}", structure, body))
     except (InvalidInput, *MALFORMED) as error:
         reason = error_reason(f"{database}.{structure.table}", error)
         return UnreadableRows(position, timestamp, database, structure.table, "rows", reason, cascades_logged)
+    # The images of an update alternate: before, after, before, after ...
+    is_update, is_deletion = kind in UPDATE_ROWS, kind in DELETE_ROWS
+    before, after = (rows[::2], rows[1::2]) if is_update else (rows, []) if is_deletion else ([], rows)
+    old, new = (
+        replace_unrepresentable(structure, some) if has_losses else DecodedRows(tuple(some)) for some in (before, after)
+    )
+    losses = old.losses if is_deletion else new.losses
+    return RowsChanged(position, timestamp, database, structure, old.rows, new.rows, losses, cascades_logged)
 
 
 def error_reason(table: str, error: Exception) -> str:
@@ -74,37 +81,22 @@ def error_reason(table: str, error: Exception) -> str:
     return f"{table}: the log holds bytes of a form that is not understood ({type(error).__name__}: {error})"
 
 
-def _decoded(
-    kind: int, timestamp: int, position: LogPosition, database: str, structure: Structure, body: bytes
-) -> RowsChanged:
-    if kind == PARTIAL_UPDATE_ROWS:
-        raise InvalidInput(
-            f"{database}.{structure.table}: the log holds parts of JSON only, which a session wrote with "
-            "binlog_row_value_options = PARTIAL_JSON"
-        )
-    # The length of the extra data counts its own two bytes.
-    at = _POST_HEADER + (int.from_bytes(body[8:10], "little") if kind in ROWS_V2 else 0)
-    images = 2 if kind in UPDATE_ROWS else 1
-    at = _bitmaps_end(f"{database}.{structure.table}", structure, body, at, images)
-    rows = read_rows(structure, body, at)
-    # The images of an update alternate: before, after, before, after ...
-    before = rows[::2] if images == 2 else rows if kind in DELETE_ROWS else []
-    after = rows[1::2] if images == 2 else [] if kind in DELETE_ROWS else rows
-    old, new = replace_unrepresentable(structure, before), replace_unrepresentable(structure, after)
-    losses = old.losses if kind in DELETE_ROWS else new.losses
-    return RowsChanged(position, timestamp, database, structure, old.rows, new.rows, losses)
-
-
-def _bitmaps_end(table: str, structure: Structure, body: bytes, at: int, images: int) -> int:
-    """Return the offset behind the bitmaps of the columns present.
+def _first_image(kind: int, table: str, structure: Structure, body: bytes) -> int:
+    """Return the offset of the first image.
 
     Raises:
         InvalidInput: an image does not have all columns, so a row cannot be published whole.
     """
+    if kind == PARTIAL_UPDATE_ROWS:
+        raise InvalidInput(
+            f"{table}: the log holds parts of JSON only, which a session wrote with binlog_row_value_options = PARTIAL_JSON"
+        )
+    # The length of the extra data counts its own two bytes.
+    at = _POST_HEADER + (int.from_bytes(body[8:10], "little") if kind in ROWS_V2 else 0)
     count = len(structure.columns)
     at += 1 if body[at] < 251 else 3  # a packed integer: a table has at most 4096 columns
     size = (count + 7) // 8
-    for _ in range(images):
+    for _ in range(2 if kind in UPDATE_ROWS else 1):
         if int.from_bytes(body[at : at + size], "little") & (1 << count) - 1 != (1 << count) - 1:
             raise InvalidInput(
                 f"{table}: the log does not hold whole rows: a session wrote with another binlog_row_image than FULL"
