@@ -30,7 +30,9 @@ class Freshness:
     @property
     def as_of(self) -> int | None:
         """Return a time: everything that the source had committed by then has been read. None while it is unknown."""
-        return max((time for time in (self.ended_at, self.committed_at) if time is not None), default=None)
+        if self.ended_at is None or self.committed_at is None:
+            return self.committed_at if self.ended_at is None else self.ended_at
+        return max(self.ended_at, self.committed_at)
 
     def at_commit(self, timestamp: int, now: float) -> Freshness:
         """Note a transaction. A session can set any time for its statements, also one in the future."""

@@ -273,13 +273,15 @@ class LogDecoder:
         """End the transaction. Its rows come first, unless they were rolled back or it is still open whether they count."""
         ended, self._transaction = self._transaction, Transaction(bound=self._max_buffered_bytes)
         self._in_transaction = False
-        unfinished = ended.unfinished
+        rows = ended.rows
         is_prepared = two_phase is not None and two_phase.step == "prepared"
-        keeps = is_prepared or (unfinished.rows is None and not rolled_back)
+        keeps = is_prepared or (rows is None and not rolled_back)
         if not keeps and not rolled_back:
-            yield from decoded(unfinished.rows or ())
+            yield from decoded(rows or ())
         self._tables.clear_if_full()
-        yield Committed(self._position(self._end), event.timestamp, self._gtid, two_phase, unfinished if keeps else None)
+        yield Committed(
+            self._position(self._end), event.timestamp, self._gtid, two_phase, ended.unfinished if keeps else None
+        )
 
     def _refuse(self, event: RawEvent, position: LogPosition) -> None:
         if event.type in COMPRESSED:

@@ -107,11 +107,15 @@ class Transaction:
         self._is_ambiguous |= len(self._rolled_back) > _MAX_SAVEPOINTS
 
     @property
+    def rows(self) -> tuple[Decode, ...] | None:
+        """Return the functions that read the rows; None where they have to be read from the log a second time."""
+        return None if self._exceeds_bound or self._is_ambiguous else tuple([buffered.decode for buffered in self._rows])
+
+    @property
     def unfinished(self) -> UnfinishedRows:
         """Return the rows, or the information needed to read them a second time."""
-        rows = None if self._exceeds_bound or self._is_ambiguous else tuple(buffered.decode for buffered in self._rows)
         rolled_back = None if self._is_ambiguous else tuple(self._rolled_back)
-        return UnfinishedRows(self.begin, frozenset(self.tables), rows, rolled_back, self._bytes)
+        return UnfinishedRows(self.begin, frozenset(self.tables), self.rows, rolled_back, self._bytes)
 
 
 def folded(name: str) -> str:
