@@ -20,9 +20,9 @@ from benchmarks.check_scene import PASSWORD, SOURCE, CheckedShop
 from benchmarks.load_peers import COLUMNS, DATABASE, TABLE
 from onefold.batches.source_arguments import CheckArguments
 from onefold.check.report import TableCheck
+from onefold.pull.read.line_reader import LineReader
 from onefold.pull.read.part import PartResult
 from onefold.pull.read.plan import TablePlan
-from onefold.pull.read.python_reader import PythonReader
 from onefold.spark.check.job import check
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
@@ -85,7 +85,7 @@ class ViewAlone:
 class _TimedReader:
     """A reader whose seconds are summed up."""
 
-    reader: PythonReader
+    reader: LineReader
     seconds: float = 0.0
 
     def read(self, plan: TablePlan, part: int) -> PartResult:
@@ -113,7 +113,7 @@ class Onefold:
 
         def reader_of(*words: object) -> _TimedReader:
             *_, to = words
-            readers.append(_TimedReader(PythonReader(shop.connect, to)))  # type: ignore[arg-type]
+            readers.append(_TimedReader(LineReader(shop.connect, to)))  # type: ignore[arg-type]
             return readers[0]
 
         arguments = CheckArguments(SOURCE, DATABASE, (TABLE,), rows=self.chunk, whole=True)

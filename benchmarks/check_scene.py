@@ -18,10 +18,10 @@ from onefold.adapters.connect import connect as connect_warehouse
 from onefold.core.names import TableId
 from onefold.ports.warehouse import ViewDraft
 from onefold.pull.read.connection import connect_source
+from onefold.pull.read.line_reader import LineReader
 from onefold.pull.read.plan import PullRequest
 from onefold.pull.read.planner import Planner
 from onefold.pull.read.pull import Pull
-from onefold.pull.read.python_reader import PythonReader
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls, WatermarkColumn, dataset_of, full_view
@@ -90,7 +90,7 @@ class CheckedShop:
         loads = loads_of(settings, dataset_of(SOURCE, DATABASE), to, lambda _: MemoryPublisher())
         request = PullRequest(SOURCE, DATABASE, "15m", at=datetime.now(UTC))
         planner = Planner(settings.sources[SOURCE], request, to, lambda _: (), loads)
-        report = Pull(planner, self.connect, PythonReader(self.connect, to), loads).run()
+        report = Pull(planner, self.connect, LineReader(self.connect, to), loads).run()
         if report.tables[0].outcome != "loaded":
             raise SystemExit(report.tables[0].text)
 

@@ -22,7 +22,6 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 from support.database_servers import MariaDb, new_server
-from support.jdbc_driver import driver_jar
 
 from benchmarks.chart import Bar, Chart
 from benchmarks.load_peers import COLUMNS, DATABASE, TABLE, Contestant, Dlt, Dump, Loop, Onefold, Server, Totals, has_dlt
@@ -128,7 +127,7 @@ def server_of(rows: int, *, has_log: bool = False) -> Iterator[Server]:
 def open_spark() -> tuple[SparkSession, float]:
     """Return a session with the driver, and the seconds that its start took."""
     started = time.perf_counter()
-    conf = {"spark.jars": str(driver_jar()), "spark.ui.enabled": "false", "spark.driver.memory": "2g"}
+    conf = {"spark.ui.enabled": "false", "spark.driver.memory": "2g"}
     spark = open_session("benchmark", conf)
     return spark, time.perf_counter() - started
 

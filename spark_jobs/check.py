@@ -16,7 +16,7 @@ from onefold.batches.source_arguments import CheckArguments, CheckDatabasesArgum
 from onefold.check.databases import check_databases
 from onefold.settings.environment import Settings, load_settings
 from onefold.spark.job import run_job, show, summary
-from onefold.spark.pull.session import open_session_with_driver
+from onefold.spark.session import open_session
 
 if TYPE_CHECKING:
     import pymysql
@@ -52,7 +52,7 @@ def _check(arguments: CheckArguments, settings: Settings) -> CheckReport:
 
     source_of(settings, arguments.source, arguments.database)
     destination_of(settings)
-    return check(arguments, settings, os.environ, _reader_of(arguments), RestPublisher, summary)
+    return check(arguments, settings, os.environ, _reader, RestPublisher, summary)
 
 
 def ended(report: CheckReport, settings: Settings) -> int:
@@ -66,17 +66,11 @@ def ended(report: CheckReport, settings: Settings) -> int:
     return 2 if differs or report.count("failed") else 0
 
 
-def _reader_of(
-    arguments: CheckArguments,
-) -> Callable[[Source, str, Callable[[], pymysql.Connection], FileDestination], Reader]:
-    from onefold.pull.read.connection import jdbc_options
+def _reader(source: Source, password: str, _: Callable[[], pymysql.Connection], to: FileDestination) -> Reader:
+    from onefold.pull.read.connection import SourceConnection
     from onefold.spark.pull.reader import SparkReader
 
-    def reader(source: Source, password: str, _: Callable[[], pymysql.Connection], to: FileDestination) -> Reader:
-        options = jdbc_options(source, arguments.database, password)
-        return SparkReader(open_session_with_driver("onefold check"), options, to)
-
-    return reader
+    return SparkReader(open_session("onefold check"), SourceConnection.of(source, password), to)
 
 
 if __name__ == "__main__":

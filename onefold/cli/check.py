@@ -141,6 +141,6 @@ def _check(arguments: CheckArguments, settings: Settings, dry_run: bool) -> Chec
 
 
 def _reader(source: Source, password: str, connect: Callable[[], pymysql.Connection], to: FileDestination) -> Reader:  # noqa: ARG001
-    from onefold.pull.read.python_reader import PythonReader
+    from onefold.pull.read.line_reader import LineReader
 
-    return PythonReader(connect, to)
+    return LineReader(connect, to)

@@ -54,6 +54,8 @@ class Address:
     user: str = "root"
     password: str = field(default="", repr=False)
     tls: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    silent_seconds: int = _READ_SECONDS
+    """How long the server may send nothing."""
 
     def settings(self) -> dict[str, Any]:
         """Return the arguments of PyMySQL's `connect`, which the reader of the log takes, too.
@@ -73,7 +75,7 @@ class Address:
             "password": self.password.encode(),  # PyMySQL would encode text in Latin-1
             "charset": "utf8mb4",
             "connect_timeout": _CONNECT_SECONDS,
-            "read_timeout": _READ_SECONDS,
+            "read_timeout": self.silent_seconds,
             **self.tls,
         }
 

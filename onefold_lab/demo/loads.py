@@ -104,7 +104,7 @@ def _warehouse(settings: Settings, folder: Path) -> Iterator[LocalTopics]:
 
 def _play(console: Console, source: PulledSource, pulls: DemoPulls) -> None:
     """Tell the story: what changes at the source, and what each pull makes of it."""
-    _tell(console, "PyMySQL reads the rows here; a batch reads them by Spark's JDBC source, and writes the same bytes.")
+    _tell(console, "PyMySQL reads the rows here; in a batch the source writes them as JSON, with the same values.")
     pulls.pull("15m", at("10:00"), "the first pull reads whole tables")
     _pulls_and_late_commits(console, source, pulls)
     pulls.compare()

@@ -14,7 +14,6 @@ from support.maven_repository import maven_repository
 from infra import libraries as module
 from infra.libraries import DRIVER, DRIVER_SHA256, DRIVER_VERSION, PYMYSQL, Unavailable, libraries, pinned
 from onefold.ports import batches
-from onefold.pull.read.connection import DRIVER_PACKAGE
 
 LAYOUT = f"/org/mariadb/jdbc/mariadb-java-client/{DRIVER_VERSION}/mariadb-java-client-{DRIVER_VERSION}.jar"
 """The path of the driver in every Maven repository."""
@@ -32,7 +31,6 @@ def downloaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_files_have_the_names_and_the_version_that_batches_expect() -> None:
     assert (DRIVER, PYMYSQL) == (batches.JDBC_DRIVER, batches.PYMYSQL)
-    assert f"org.mariadb.jdbc:mariadb-java-client:{DRIVER_VERSION}" == DRIVER_PACKAGE
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.deploy import STEPS
-from support.jdbc_driver import driver_jar
+from support.driver_jar import driver_jar
 from support.maven_repository import maven_repository
 from support.settings_form import write_settings
 from support.terraform import ROOT

@@ -10,17 +10,15 @@ from pathlib import Path
 import pytest
 
 from onefold.doctor.java import java_hint
-from onefold.spark.pull.session import driver_settings
 from onefold.spark.session import submitted_conf
 
 ROOT = Path(__file__).resolve().parents[2]
 JOB = """
-from onefold.spark.pull.session import open_session_with_driver
+from onefold.spark.session import open_session
 
-spark = open_session_with_driver("job")
+spark = open_session("job")
 conf = spark.sparkContext.getConf()
 print(spark.sparkContext.master, conf.get("spark.jars").rpartition("/")[2], conf.get("spark.jars.packages"))
-print(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch"))
 """
 
 
@@ -36,12 +34,10 @@ def test_the_master_and_the_jars_of_spark_submit_are_kept(tmp_path: Path) -> Non
         cwd=tmp_path, env=environ, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["local[1]", "driver.jar", "None", "1000"]
+    assert done.stdout.split() == ["local[1]", "driver.jar", "None"]
 
 
 def test_arguments_of_the_environment_are_settings() -> None:
     words = "--master local[2] --conf spark.jars=gs://code/driver.jar --conf 'spark.x=a = b' pyspark-shell"
     conf = submitted_conf({"PYSPARK_SUBMIT_ARGS": words})
     assert (conf.get("spark.master"), conf.get("spark.x")) == ("local[2]", "a = b")
-    assert driver_settings(conf) == {}
-    assert driver_settings(submitted_conf({}))["spark.jars.packages"].startswith("org.mariadb.jdbc:")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.check_scene import CLUSTER, CheckScene
-from support.jdbc_driver import ROOT, driver_jar, python_environ
 from support.pull_job import PASSWORD, USER, Done, create_user, submit_arguments
+from support.python_process import ROOT, python_environ
 
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
@@ -51,7 +51,7 @@ class CheckJob:
             "ONEFOLD_CONFIG": str(config),
             "ONEFOLD_PULLED_FILES": self.scene.folder.as_uri(),
             "PULL_PASSWORD": PASSWORD,
-            "PYSPARK_SUBMIT_ARGS": submit_arguments(driver_jar()),
+            "PYSPARK_SUBMIT_ARGS": submit_arguments(),
         }
 
     def _source(self) -> dict[str, Any]:

@@ -20,11 +20,11 @@ from onefold.check.run import Checks
 from onefold.core.names import TableId, table_name
 from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.mysql.connection import connect
+from onefold.pull.read.line_reader import LineReader
 from onefold.pull.read.plan import PullRequest
 from onefold.pull.read.planner import Planner
 from onefold.pull.read.pull import Pull
 from onefold.pull.read.pulled import Loads
-from onefold.pull.read.python_reader import PythonReader
 from onefold.pull.read.report import PullReport
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.settings.environment import Settings
@@ -90,7 +90,7 @@ class CheckScene:
         to, loads = destination_of(self.settings), self.loads()
         request = PullRequest(CLUSTER, self.source.name, window, at=self.at)
         planner = Planner(self.settings.sources[CLUSTER], request, to, lambda _: (), changes.get("loads", loads))
-        pull = replace(Pull(planner, self.connect, PythonReader(self.connect, to), loads), **changes)
+        pull = replace(Pull(planner, self.connect, LineReader(self.connect, to), loads), **changes)
         report = pull.run()
         for table in (one.table for one in report.tables if one.outcome == "loaded"):
             refresh_current(self.warehouse, self.base(table_name(table)), (), self.settings)
@@ -102,7 +102,7 @@ class CheckScene:
     def checks(self, **changes: Any) -> Checks:
         request = CheckRequest(CLUSTER, self.source.name, at=datetime.now(UTC), **changes)
         to = destination_of(self.settings)
-        reader = PythonReader(self.connect, to)
+        reader = LineReader(self.connect, to)
         return checks_of(request, self.settings, self.connect, reader, to, self.warehouse, self.loads(), self.columns)
 
     def check(self, **changes: Any) -> CheckReport:

@@ -14,7 +14,7 @@ from typing import Any
 
 from support.bigquery_emulator import EmulatedDataset
 from support.in_memory import MemoryPublisher, push_body
-from support.jdbc_driver import ROOT, driver_jar, python_environ
+from support.python_process import ROOT, python_environ
 from support.rest_topics import Topics, rest_topics
 from support.source_database import SourceDatabase
 from support.spark_process import kill_group
@@ -31,9 +31,9 @@ _SECONDS = 1_200
 _SPARK = {"spark.master": "local[2]", "spark.driver.memory": "1g", "spark.ui.enabled": "false"}
 
 
-def submit_arguments(jar: Path, **conf: str) -> str:
+def submit_arguments(**conf: str) -> str:
     """The value of PYSPARK_SUBMIT_ARGS."""
-    words = " ".join(f'--conf "{name}={value}"' for name, value in {**_SPARK, "spark.jars": str(jar), **conf}.items())
+    words = " ".join(f'--conf "{name}={value}"' for name, value in {**_SPARK, **conf}.items())
     return f"{words} pyspark-shell"
 
 
@@ -116,7 +116,7 @@ class PulledDatabase:
         command = [sys.executable, str(ROOT / "tests" / "support" / "small_ranges.py"), str(SCRIPT)]
         named = ["--databases", self.source.name, *self.others] if self.others else ["--database", self.source.name]
         command += ["--source", CLUSTER, *named, "--window", window, *words]
-        environ = python_environ({**self.environ, "PYSPARK_SUBMIT_ARGS": submit_arguments(driver_jar(), **conf)})
+        environ = python_environ({**self.environ, "PYSPARK_SUBMIT_ARGS": submit_arguments(**conf)})
         return subprocess.Popen(
             command, cwd=self.folder, env=environ, text=True, start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,

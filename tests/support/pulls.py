@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -17,13 +17,13 @@ from onefold.batches.source_arguments import Window
 from onefold.core.names import TableId
 from onefold.mysql.connection import connect
 from onefold.pull.read.key_ranges import PART_ROWS
+from onefold.pull.read.line_reader import LineReader
 from onefold.pull.read.part import FileDestination
 from onefold.pull.read.plan import LoadState, PullRequest, TablePlan
 from onefold.pull.read.planner import Planner
 from onefold.pull.read.present_rows import PresentRows
-from onefold.pull.read.pull import Pull
+from onefold.pull.read.pull import Pull, Reader
 from onefold.pull.read.pulled import PulledFiles
-from onefold.pull.read.python_reader import PythonReader
 from onefold.settings.sources import Source, TableLoad, WatermarkColumn
 
 START = datetime(2026, 5, 4, 4, tzinfo=UTC)
@@ -80,13 +80,13 @@ def lines(pulled: PulledFiles) -> list[dict[str, Any]]:
         stored = FolderFiles().find(file.name)
         assert stored
         data = gzip.decompress(stored.data) if file.name.endswith(".gz") else stored.data
-        found += [json.loads(line) for line in data.decode().splitlines()]
+        found += [json.loads(line) for line in data.splitlines()]
     return found
 
 
 @dataclass
 class PullScene:
-    """A database whose tables are pulled again and again by PyMySQL, each time 15 minutes later."""
+    """A database whose tables are pulled again and again, each time 15 minutes later."""
 
     database: SourceDatabase
     folder: Path
@@ -96,6 +96,7 @@ class PullScene:
     keys: Sequence[str] = ()
     at: datetime = START
     part_rows: int = PART_ROWS
+    reader: Callable[[Callable[[], Any], FileDestination], Reader] = LineReader
 
     def pull(self, window: Window = "15m", **changes: Any) -> Pull:
         self.at += timedelta(minutes=15)
@@ -103,7 +104,7 @@ class PullScene:
         source = Source("fraud", "localhost", databases=(self.database.name,), time_zone=self.time_zone, tables=self.tables)
         to = FileDestination(FolderFiles(), self.folder.as_uri())
         planner = Planner(source, request, to, lambda _: self.keys, self.loads, self.part_rows)
-        return Pull(planner, self.connect, PythonReader(self.connect, to), self.loads)
+        return Pull(planner, self.connect, self.reader(self.connect, to), self.loads)
 
     def connect(self) -> Any:
         return connect(self.database.server.address)

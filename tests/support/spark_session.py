@@ -33,16 +33,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     if hint:
         pytest.skip(hint)
     from pyspark.sql import SparkSession
-    from support.jdbc_driver import fetch_driver
     from support.spark_class_archive import make_archive
 
     from onefold.spark.session import prepared
 
     make_archive(tmp_path_factory.mktemp("classes"))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    driver = fetch_driver()
-    jars = {"spark.jars": str(driver)} if driver else {}
-    builder = SparkSession.builder.master("local[2]").appName("tests").config(map={**SMALL, **jars})
+    builder = SparkSession.builder.master("local[2]").appName("tests").config(map={**SMALL})
     session = prepared(builder.getOrCreate())
     session.sparkContext.setLogLevel("ERROR")
     yield session

@@ -1,4 +1,4 @@
-"""A pull by Spark that looks at itself: its properties, the pages of its user interface, its plans, and all processes.
+"""A pull by Spark that looks at itself: its properties, the pages of its user interface, its readers, and all processes.
 
 It writes what it saw into a file. The password is in the environment.
 """
@@ -16,22 +16,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from support.pulls import RememberedLoads
 
 from onefold.batches.source_arguments import PullArguments
 from onefold.core.errors import OnefoldError
+from onefold.pull.read.part import PartResult
 from onefold.pull.read.plan import TablePlan
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, Tls
 from onefold.spark.job import summary
 from onefold.spark.pull.job import pull
 from onefold.spark.pull.reader import SparkReader
-from onefold.spark.pull.session import open_session_with_driver
+from onefold.spark.session import open_session
 
 PAGES = ("environment", "sql?details=true&planDescription=true", "jobs", "stages?details=true", "allexecutors")
 """Of the REST API, which has what the pages have."""
-_PLANS: list[str] = []
+_READERS: list[str] = []
 
 
 def main(text: str) -> None:
@@ -42,17 +43,15 @@ def main(text: str) -> None:
     )  # fmt: skip
     settings = Settings(sources={"fraud": source}, pulled_files=wanted["folder"])
     arguments = PullArguments("fraud", wanted["database"], "full", at=datetime.now(UTC))
-    spark = open_session_with_driver("pull")
+    spark = open_session("pull")
     seen: dict[str, Any] = {"error": None, "outcomes": {}}
-    rows = SparkReader.rows
+    read = SparkReader.read
 
-    def watched_rows(self: SparkReader, plan: TablePlan, part: int) -> DataFrame:
-        frame = rows(self, plan, part)
-        java: Any = frame._jdf
-        _PLANS.extend([str(java.queryExecution().toString()), repr(self), repr(frame)])
-        return frame
+    def watched_read(self: SparkReader, plan: TablePlan, part: int) -> PartResult:
+        _READERS.append(repr(self))
+        return read(self, plan, part)
 
-    SparkReader.rows = watched_rows  # type: ignore[method-assign]
+    SparkReader.read = watched_read  # type: ignore[method-assign]
     with processes() as found:
         try:
             report = pull(spark, arguments, settings, RememberedLoads(), os.environ)
@@ -61,7 +60,7 @@ def main(text: str) -> None:
         except OnefoldError as error:
             seen["error"] = str(error)
             seen["summary"] = summary(error)
-    seen |= {"processes": sorted(found), "plans": "\n".join(_PLANS), "pages": pages(spark)}
+    seen |= {"processes": sorted(found), "reader": "\n".join(_READERS), "pages": pages(spark)}
     seen["properties"] = spark.sparkContext.getConf().getAll()
     Path(wanted["seen"]).write_text(json.dumps(seen))
     spark.stop()

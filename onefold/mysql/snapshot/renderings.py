@@ -1,7 +1,7 @@
 """One description for each type of the source: what a query selects, and what of it lands.
 
-There are two renderings of a value, with the same result. Capture and the reader for laptops select with PyMySQL and convert
-in Python. A pull by JDBC selects SQL whose value lands as it is, because Spark must not handle single rows in Python.
+There are two renderings of a value, with the same result. Capture, and pulls under rules of columns, select with PyMySQL and
+convert in Python. Other pulls select SQL whose text lands as it is, because Python takes longer for a value than the server.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from onefold.mysql.encodings import Unrepresentable, date_text, interval_text, w
 from onefold.mysql.table import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceColumn
 
 Convert = Callable[[Any], Any]
-Form = Literal["value", "date", "bytes", "json", "geometry"]
+Form = Literal["number", "quoted", "text", "date", "bytes", "json", "geometry"]
 
 
 def _unchanged(value: Any) -> Any:
@@ -47,15 +47,16 @@ class Rendering:
     Attributes:
         selected: SQL whose value `convert` takes.
         convert: returns what lands.
-        landed: SQL whose value lands as it is, but for its form.
-        form: what is left to do with the value of `landed`: nothing; NULL for text that does not begin with a date; base64
-            of bytes; JSON text that lands as JSON; WKT of a geometry's bytes.
+        landed: SQL of the landed value as text, but for its form.
+        form: what is left to do with `landed`: nothing for a number of JSON, and for JSON; quotes around text that has
+            nothing to escape, also for a date, which lands as NULL where there is no such day; escapes in other text; base64
+            of bytes; WKT of a geometry's bytes, which no SQL gives exactly.
     """
 
     selected: str = "{}"
     convert: Convert = _unchanged
     landed: str = "{}"
-    form: Form = "value"
+    form: Form = "number"
 
 
 def selected(column: SourceColumn) -> str:
@@ -74,7 +75,7 @@ def rendering_of(column: SourceColumn) -> Rendering:
     Examples:
         >>> from onefold.mysql.table import SourceType
         >>> rendering_of(SourceColumn("n", SourceType("bigint", unsigned=True))).landed
-        'CAST(CAST({} AS UNSIGNED) AS CHAR)'
+        'CAST({} AS UNSIGNED)'
 
     Raises:
         InvalidInput: the type cannot be read.
@@ -87,32 +88,35 @@ def rendering_of(column: SourceColumn) -> Rendering:
     if kind == "decimal":
         # A column with ZEROFILL shows zeros before the number, which its value does not have.
         exact = f"CAST({{}} AS DECIMAL({size},{column.type.scale}))"
-        return Rendering(convert=_decimal, landed=f"CAST({exact} AS CHAR)")
+        return Rendering(convert=_decimal, landed=exact, form="quoted")
     if kind not in _RENDERINGS:
         raise InvalidInput(f"{column.name} is of the type {column.type}, which cannot be read; change its type, or drop it")
     return _RENDERINGS[kind]
 
 
 _SIGNED, _UNSIGNED, _TEXT = "CAST({} AS SIGNED)", "CAST({} AS UNSIGNED)", "CAST({} AS CHAR)"
-_WIDE_NUMBER = Rendering(convert=str, landed=f"CAST({_UNSIGNED} AS CHAR)")
+_WIDE_NUMBER = Rendering(convert=str, landed=_UNSIGNED, form="quoted")
 """A number beyond INT64, which lands as text."""
-_WIDE_BITS = Rendering(_UNSIGNED, str, f"CAST({_UNSIGNED} AS CHAR)")
-_BITS = Rendering(_UNSIGNED, landed=f"CAST({_UNSIGNED} AS SIGNED)")
+_WIDE_BITS = Rendering(_UNSIGNED, str, _UNSIGNED, "quoted")
+_BITS = Rendering(_UNSIGNED, landed=_UNSIGNED)
+# MySQL writes a computed DOUBLE with 22 characters at most: enough without a sign for what was a FLOAT, and for one with the
+# zeros of ZEROFILL, which a column has where its text is shorter.
+_FLOAT = "CONCAT(IF({0} LIKE '-%', '-', ''), ABS(CAST({0} AS DOUBLE)))"
+_DOUBLE = "IF(LEFT({0}, 2) BETWEEN '00' AND '09', CONCAT({0} * 1e0), CONCAT({0}))"
 # PyMySQL raises an error for an invalid date in any form but text. MariaDB's UUID and INET6 come as text where the log has
-# bytes. JDBC reads TINYINT(1) as a boolean, and pads values of CHAR, ENUM and SET.
+# bytes. The casts of numbers leave out the zeros of ZEROFILL.
 _RENDERINGS: dict[str, Rendering] = {
     **dict.fromkeys(INTEGERS, Rendering(landed=_SIGNED)),
-    "year": Rendering(landed=f"CAST({_UNSIGNED} AS SIGNED)"),
+    "year": Rendering(landed=_UNSIGNED),
     # A query shows six digits of a FLOAT, which has more.
-    "float": Rendering("CAST({} AS DOUBLE)", landed="CAST({} AS DOUBLE)"),
-    "double": Rendering(),
+    "float": Rendering("CAST({} AS DOUBLE)", landed=_FLOAT),
+    "double": Rendering(landed=_DOUBLE),
     "date": Rendering(_TEXT, _date, _TEXT, "date"),
     "datetime": Rendering(_TEXT, _date, _TEXT, "date"),
     "timestamp": Rendering(_TEXT, _timestamp, "CONCAT({}, '+00:00')", "date"),
-    "time": Rendering(_TEXT, interval_text, "CONCAT('0-0 0 ', {})"),
+    "time": Rendering(_TEXT, interval_text, "CONCAT('0-0 0 ', {})", "quoted"),
     "json": Rendering(_TEXT, landed=_TEXT, form="json"),
-    **dict.fromkeys([*TEXTS, "varchar"], Rendering()),
-    **dict.fromkeys(("char", "enum", "set"), Rendering(landed=_TEXT)),
+    **dict.fromkeys([*TEXTS, "varchar", "char", "enum", "set"], Rendering(form="text")),
     "binary": Rendering("CAST({} AS BINARY)", base64_text, "CAST({} AS BINARY)", "bytes"),
     **dict.fromkeys([*BLOBS, "varbinary"], Rendering(convert=base64_text, form="bytes")),
     **dict.fromkeys(GEOMETRIES, Rendering(convert=wkt, form="geometry")),

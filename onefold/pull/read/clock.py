@@ -6,6 +6,7 @@ All numbers are microseconds: since 1970 in UTC for an instant, since 1970 by th
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 SECOND = 1_000_000
@@ -63,6 +64,7 @@ def micros(time: datetime) -> int:
     return _micros(time)
 
 
+@lru_cache(maxsize=1024)
 def time_of(instant: int) -> datetime:
     """Return an instant as a time in UTC."""
     return (_EPOCH + timedelta(microseconds=instant)).replace(tzinfo=UTC)

@@ -1,29 +1,27 @@
-"""Connections to a source: the address for PyMySQL, and the options of Spark's JDBC source. Neither shows the password."""
+"""Connections to a source of onefold.yaml. Nothing here shows the password."""
 
 from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import pymysql
 from pymysql.constants import CR
 
 from onefold.core.errors import Rejected
 from onefold.core.text import reason_of
-from onefold.mysql.connection import LOGIN_REFUSED, Address, connect, server_reason
+from onefold.mysql.connection import LOGIN_REFUSED, Address, connect, query, server_reason
 from onefold.settings.sources import Source, Tls
 
-DRIVER = "org.mariadb.jdbc.Driver"
-DRIVER_PACKAGE = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
-_SSL_MODES = {"verify": "verify-full", "encrypt": "trust", "off": "disable"}
-_CONNECT_MILLISECONDS = 10_000
-_SILENT_MILLISECONDS = 900_000
-"""How long the driver waits for a server that sends nothing; without it a pull would wait for ever. A query whose condition
-no index serves may read for minutes before its first row."""
+_SILENT_SECONDS = 900
+"""How long a server may send nothing. A query whose condition no index serves may read for minutes before its first row."""
+# A writer that waits for the store of files is not cut off. A table that somebody has locked is an error after a minute, and
+# not after the year of MySQL's default.
+_SESSION = "SET net_write_timeout = 3600, lock_wait_timeout = 60"
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 _ONLY_ENCRYPTED = 3159
 """The server takes encrypted connections only. MySQL, "Server Error Message Reference", 2026-11."""
@@ -35,8 +33,38 @@ def connect_source(source: Source, password: str) -> pymysql.Connection:
     Raises:
         Rejected: the source does not answer, refuses the user, or has a certificate that is not trusted.
     """
-    with readable(source, settings_remedy):
-        return connect(address_of(source, password))
+    return SourceConnection.of(source, password)()
+
+
+@dataclass(frozen=True)
+class SourceConnection:
+    """Opens connections to a source, also on machines that do not have the file of its authority.
+
+    Attributes:
+        source: the source.
+        password: the password itself.
+        authority: the certificates of the authority; None for those that a machine trusts.
+    """
+
+    source: Source
+    password: str = field(repr=False)
+    authority: str | None = field(repr=False)
+
+    @classmethod
+    def of(cls, source: Source, password: str) -> SourceConnection:
+        """Read the file of the authority. The arguments and errors are those of `address_of`."""
+        return cls(source, password, _authority(source.tls))
+
+    def __call__(self) -> pymysql.Connection:
+        """Open a connection.
+
+        Raises:
+            Rejected: the source does not answer, refuses the user, or has a certificate that is not trusted.
+        """
+        with readable(self.source, settings_remedy):
+            connection = connect(_address(self.source, self.password, self.authority))
+            query(connection, _SESSION)
+            return connection
 
 
 Remedy = Callable[[Source, Exception], str]
@@ -93,13 +121,17 @@ def address_of(source: Source, password: str) -> Address:
     Raises:
         Rejected: the file of the authority cannot be read.
     """
-    return Address(source.host, source.port, source.user, password, _tls(source.tls))
+    return _address(source, password, _authority(source.tls))
 
 
-def _tls(tls: Tls) -> Mapping[str, Any]:
+def _address(source: Source, password: str, authority: str | None) -> Address:
+    tls = _tls(source.tls, authority)
+    return Address(source.host, source.port, source.user, password, tls, _SILENT_SECONDS)
+
+
+def _tls(tls: Tls, authority: str | None) -> Mapping[str, Any]:
     if tls.mode == "off":
         return {"ssl_disabled": True}
-    authority = _authority(tls)
     try:
         context = ssl.create_default_context(cadata=authority)
     except ssl.SSLError as error:
@@ -122,37 +154,3 @@ def _authority(tls: Tls) -> str | None:
         return Path(tls.ca).read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:
         raise Rejected(f"tls.ca {tls.ca} cannot be read: {reason_of(error)}: name the file of its certificate") from error
-
-
-def jdbc_options(source: Source, database: str, password: str) -> dict[str, str]:
-    """Return the options of Spark's JDBC source.
-
-    The address begins with `jdbc:mysql`: for `jdbc:mariadb` Spark would quote names as MariaDB quotes texts, and every value
-    would be the name of its column.
-
-    Args:
-        source: the source.
-        database: the database to which the session belongs.
-        password: the password itself.
-
-    Examples:
-        >>> options = jdbc_options(Source("fraud", "db", user="u", tls=Tls("off")), "models", "secret")
-        >>> options["url"]
-        'jdbc:mysql://db:3306/models?permitMysqlScheme=true&sslMode=disable&allowLocalInfile=false&connectTimeout=10000&socketTimeout=900000'
-
-    Raises:
-        Rejected: the file of the authority cannot be read.
-    """
-    words = {
-        "permitMysqlScheme": "true",
-        "sslMode": _SSL_MODES[source.tls.mode],
-        "allowLocalInfile": "false",
-        "connectTimeout": str(_CONNECT_MILLISECONDS),
-        "socketTimeout": str(_SILENT_MILLISECONDS),
-    }
-    # The certificate itself: the machines that read do not have the file.
-    authority = _authority(source.tls)
-    host = f"[{source.host}]" if ":" in source.host else source.host
-    url = f"jdbc:mysql://{host}:{source.port}/{quote(database, safe='')}?{urlencode(words, safe='/:')}"
-    trusted = {"serverSslCert": authority} if authority else {}
-    return {"url": url, "driver": DRIVER, "user": source.user, "password": password, **trusted}

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from calendar import monthrange
 from collections.abc import Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 
 from onefold.pull.read.watermark import LAST_DAY, NO_DAY, Kind
 
@@ -39,6 +40,7 @@ def key_day(key: int, key_days: Sequence[tuple[int, date]]) -> date:
     return key_days[max(at - 1, 0)][1]
 
 
+@lru_cache(maxsize=4096)
 def date_day(shown: str) -> date:
     """Return the greatest day up to a date that may be invalid: MySQL keeps 2020-00-10 and 2020-02-30 in this order.
 

@@ -1,12 +1,10 @@
-"""The reader for laptops: PyMySQL, one row after the other. Spark's reader has the same result."""
+"""The reader that converts each value in Python: for rules of columns, and for what no SQL gives exactly."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import Any
 
 import pymysql
@@ -14,9 +12,8 @@ from pymysql.cursors import SSCursor
 
 from onefold.landing.row_writer import Landing
 from onefold.mysql.snapshot.select_list import read_selected
-from onefold.pull.read.clock import time_of
-from onefold.pull.read.days import row_day
-from onefold.pull.read.part import Block, FileDestination, PartResult, day_group, write_part
+from onefold.pull.read.blocks import RowLines, day_of, grouped
+from onefold.pull.read.part import Block, FileDestination, PartResult, write_part
 from onefold.pull.read.plan import TablePlan
 from onefold.pull.read.queries import python_query
 from onefold.pull.read.rows import json_line
@@ -68,7 +65,7 @@ def read_part(connection: pymysql.Connection, plan: TablePlan, part: int, landin
 def blocks_of(
     plan: TablePlan, rows: Sequence[tuple[Any, ...]], part: int, begin: int, landing: Landing | None = None
 ) -> Iterator[Block]:
-    """Yield rows of the query as blocks: one for each day that is replaced, and one for each group of other days.
+    """Return rows of the query as blocks: one for each day that is replaced, and one for each group of other days.
 
     Args:
         plan: of the pull.
@@ -80,30 +77,9 @@ def blocks_of(
     read = read_selected(plan.structure, (row[:-2] for row in rows))
     landed = list(landing.rows(read.rows)) if landing else read.rows
     readings = [None if row[-2] is None else int(row[-2]) for row in rows]
-    days = [_day(plan, reading, row[-1]) for reading, row in zip(readings, rows, strict=True)]
-    groups: defaultdict[date | int, list[int]] = defaultdict(list)
-    for number, day in enumerate(days):
-        groups[day if day in plan.replaced_days else day_group(day)].append(number)
-    losses = dict(read.losses)
-    for group, numbers in groups.items():
-        lines = (
-            json_line(plan, landed[number], readings[number], days[number], (part, begin + number)) for number in numbers
-        )
-        known = [reading for number in numbers if (reading := readings[number]) is not None]
-        yield Block(
-            "".join(f"{line}\n" for line in lines).encode(),
-            Counter(days[number] for number in numbers),
-            min(known, default=None),
-            max(known, default=None),
-            sum(reading > plan.border for reading in known) if plan.border is not None else 0,
-            len(numbers) - len(known) if plan.watermark else 0,
-            losses,
-            group if isinstance(group, date) else None,
-        )
-        losses = {}
-
-
-def _day(plan: TablePlan, reading: int | None, shown: str | None) -> date:
-    if plan.watermark is None:
-        return time_of(plan.read_at).date()
-    return row_day(plan.watermark.kind, reading, shown, plan.range.key_days)
+    days = [day_of(plan, reading, row[-1]) for reading, row in zip(readings, rows, strict=True)]
+    lines = [
+        f"{json_line(plan, row, reading, day, (part, number))}\n".encode()
+        for number, (row, reading, day) in enumerate(zip(landed, readings, days, strict=True), begin)
+    ]
+    return grouped(plan, RowLines(lines, readings, days, dict(read.losses)))

@@ -20,6 +20,7 @@ from onefold.pull.read.plan import TablePlan
 from onefold.pull.read.pulled_table import DAY
 
 PULL = "PULL"
+SEQUENCE = "change_sequence_number"
 _SIGN = 1 << 63
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
@@ -56,6 +57,21 @@ def metadata(plan: TablePlan, change_type: str, sequence_number: str) -> dict[st
     """
     change = ChangeMetadata(PULL, change_type, sequence_number, plan.read_at // 1000, plan.keys)
     return {**UNUSED_BY_CAPTURE, **change.to_json(), "uuid": plan.load_id}
+
+
+def shared_fields(plan: TablePlan, part: int) -> tuple[bytes, bytes, bytes]:
+    """Return what the lines of a key range share: the bytes before the watermark's section, the row's number and the day.
+
+    A quote follows the day. As values of an object they would be encoded anew for each row.
+
+    Args:
+        plan: of the pull.
+        part: the number of the key range.
+    """
+    fields = metadata(plan, "INSERT", "")
+    same = _encode({name: value for name, value in fields.items() if value is not None and name != SEQUENCE})
+    before = f'{_encode(added_values(plan))[1:-1]},"{METADATA}":{same[:-1]},"{SEQUENCE}":"'
+    return before.encode(), f"/{plan.read_at:X}/{part:X}/".encode(), f'"}},"{DAY.name}":"'.encode()
 
 
 def added_values(plan: TablePlan) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class Watermark:
         """SQL for the reading: microseconds by the column's clock, seconds, or the key."""
         column = quoted(self.column)
         if self.kind in ("key", "unix_seconds"):
-            return f"CAST({column} AS CHAR)"  # a BIGINT UNSIGNED exceeds what JDBC calls a long
+            return f"CAST({column} AS CHAR)"
         return f"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {column})"
 
     @property

@@ -1,1 +1,1 @@
-"""The job that pulls tables of a source by JDBC."""
+"""The job that pulls tables of a source."""

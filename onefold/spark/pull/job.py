@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from onefold.adapters.secrets import read_password
 from onefold.batches.source_arguments import PullArguments
 from onefold.core.names import TableId
-from onefold.pull.read.connection import connect_source, jdbc_options
+from onefold.pull.read.connection import SourceConnection
 from onefold.pull.read.plan import PullRequest
 from onefold.pull.read.planner import Planner
 from onefold.pull.read.pull import Pull, Threads
@@ -53,8 +53,9 @@ def pull(
     to = destination_of(settings)
     request = PullRequest(**{**vars(arguments), "at": arguments.asked_at(datetime.now(UTC))})
     planner = Planner(source, request, to, keys_in(settings), loads)
-    reader = SparkReader(spark, jdbc_options(source, arguments.database, password), to)
-    return Pull(planner, lambda: connect_source(source, password), reader, loads, summary).run(threads)
+    connect = SourceConnection.of(source, password)
+    reader = SparkReader(spark, connect, to)
+    return Pull(planner, connect, reader, loads, summary).run(threads)
 
 
 def keys_in(settings: Settings) -> Callable[[TableId], tuple[str, ...]]:

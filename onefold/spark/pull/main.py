@@ -12,7 +12,7 @@ from onefold.settings.environment import load_settings
 from onefold.spark.job import run_job, show, summary
 from onefold.spark.pull.job import pull
 from onefold.spark.pull.places import destination_of, source_of
-from onefold.spark.pull.session import open_session_with_driver
+from onefold.spark.session import open_session
 
 if TYPE_CHECKING:
     from onefold.batches.databases import DatabasesReport
@@ -45,7 +45,7 @@ def run(arguments: PullArguments) -> PullReport:
     settings = load_settings(os.environ)
     source_of(settings, arguments.source, arguments.database)
     loads = loads_of(settings, arguments.dataset, destination_of(settings), RestPublisher)
-    return pull(open_session_with_driver("onefold pull"), arguments, settings, loads, os.environ)
+    return pull(open_session("onefold pull"), arguments, settings, loads, os.environ)
 
 
 def run_all(arguments: PullDatabasesArguments) -> DatabasesReport[PullReport]:
@@ -56,7 +56,7 @@ def run_all(arguments: PullDatabasesArguments) -> DatabasesReport[PullReport]:
 
     settings = load_settings(os.environ)
     to = destination_of(settings)
-    spark = open_session_with_driver("onefold pull")
+    spark = open_session("onefold pull")
 
     def pull_one(asked: PullArguments, threads: Threads) -> PullReport:
         return pull(spark, asked, settings, loads_of(settings, asked.dataset, to, RestPublisher), os.environ, threads)

@@ -20,7 +20,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.database_servers import DatabaseServer
-from support.jdbc_driver import driver_jar
 from support.memory_files import MemoryFiles
 from support.memory_loads import MemoryWorld
 from support.pulled_source import landed_rows
@@ -31,7 +30,7 @@ from onefold.adapters.pulled_files import FolderFiles
 from onefold.batches.source_arguments import Window
 from onefold.core.errors import TryAgain
 from onefold.mysql.connection import connect, query
-from onefold.pull.read.connection import jdbc_options
+from onefold.pull.read.connection import SourceConnection
 from onefold.pull.read.part import FileDestination
 from onefold.pull.read.plan import PullRequest
 from onefold.pull.read.planner import Planner
@@ -109,8 +108,8 @@ class World:
             to = FileDestination(FolderFiles(), self.folder.as_uri())
             request = PullRequest("fraud", self.database, window, at=day)
             planner = Planner(self.source, request, to, lambda _: (), loads, part_rows=3)
-            options = jdbc_options(self.source, self.database, "")
-            (report,) = Pull(planner, self.connect, SparkReader(self.spark, options, to), loads).run().tables
+            reader = SparkReader(self.spark, SourceConnection.of(self.source, ""), to)
+            (report,) = Pull(planner, self.connect, reader, loads).run().tables
             if report.outcome == "failed":
                 raise TryAgain("; ".join(report.reasons))
 
@@ -198,7 +197,6 @@ def daily(world: World, day: int) -> None:
 def test_after_the_last_daily_load_people_read_what_the_source_has(
     spark: SparkSession, mariadb: DatabaseServer, tmp_path_factory: pytest.TempPathFactory, draw: st.DataObject
 ) -> None:
-    driver_jar()
     with new_world(spark, mariadb, tmp_path_factory.mktemp("history")) as world:
         minutes = sorted(draw.draw(st.lists(st.integers(0, DAYS * 1440 - 1), min_size=4, max_size=10, unique=True)))
         done = 0

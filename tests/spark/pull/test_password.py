@@ -8,26 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.jdbc_driver import ROOT, driver_jar, run_python
 from support.pull_job import PASSWORD, USER, create_user, submit_arguments
+from support.python_process import ROOT, run_python
 from support.source_database import SourceDatabase
 
 LOG4J = """
-rootLogger.level = info
+rootLogger.level = debug
 rootLogger.appenderRef.file.ref = file
 appender.file.type = File
 appender.file.name = file
 appender.file.fileName = {file}
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %p %c %m%n%ex
-logger.jdbc.name = org.apache.spark.sql.execution.datasources.jdbc
-logger.jdbc.level = trace
-logger.driver.name = org.mariadb
-logger.driver.level = trace
-logger.plans.name = org.apache.spark.sql.execution
-logger.plans.level = debug
+logger.workers.name = org.apache.spark.api.python
+logger.workers.level = trace
 """
-"""More than a cluster logs: all that the driver and Spark's JDBC source may say."""
+"""More than a cluster logs: all that Spark may say about a task and its worker."""
 
 
 def watched(source: SourceDatabase, folder: Path, password: str = PASSWORD) -> tuple[Mapping[str, Any], str]:
@@ -51,7 +47,7 @@ def watched(source: SourceDatabase, folder: Path, password: str = PASSWORD) -> t
         "folder": (folder / "files").as_uri(), "seen": str(folder / "seen.json"),
     }  # fmt: skip
     environ = {
-        "PYSPARK_SUBMIT_ARGS": submit_arguments(driver_jar(), **conf), "PULL_PASSWORD": password,
+        "PYSPARK_SUBMIT_ARGS": submit_arguments(**conf), "PULL_PASSWORD": password,
         "TMPDIR": str(folder / "temporary"), "NO_PROXY": "*",
     }  # fmt: skip
     done = run_python([str(ROOT / "tests" / "support" / "watched_pull.py"), json.dumps(wanted)], environ)
@@ -71,11 +67,11 @@ def folder(tmp_path: Path) -> Path:
 def test_the_password_is_nowhere(source: SourceDatabase, folder: Path) -> None:
     seen, printed = watched(source, folder)
     # What would have shown it was looked at, and did show the user or the query beside it.
-    assert files_with(folder / "events", "onefold_rows")
-    assert files_with(folder, "org.mariadb")
-    assert "onefold_rows" in seen["pages"]["sql?details=true&planDescription=true"]
-    assert "spark.jars" in seen["pages"]["environment"]
-    assert "onefold_rows" in seen["plans"]
+    assert files_with(folder / "events", "PythonRDD")
+    assert files_with(folder, "org.apache.spark.api.python")
+    assert USER in seen["reader"]
+    assert "spark.master" in seen["pages"]["environment"]
+    assert "PythonRDD" in seen["pages"]["stages?details=true"]
     assert any("org.apache.spark.deploy.SparkSubmit" in words for words in seen["processes"])
     assert any("pyspark.daemon" in words for words in seen["processes"])
     assert seen["outcomes"] == {"t": "loaded", "lost": "failed"}

@@ -1,28 +1,26 @@
-"""TLS on real servers, by PyMySQL and by JDBC: verified by default, and what is not trusted is an error that says so."""
+"""TLS on real servers: verified by default, and what is not trusted is an error that says so."""
 
 from __future__ import annotations
 
-import json
+import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pymysql
 import pytest
 from support.authorities import Authority
 from support.database_servers import DatabaseServer, MariaDb, MySql, new_server
-from support.jdbc_connections import INFILE
-from support.jdbc_driver import ROOT, driver_jar, run_python
-from support.pull_job import CLUSTER, PASSWORD, USER, submit_arguments
+from support.pull_job import CLUSTER, PASSWORD, USER
 from support.sweeps import sweep
 
 from onefold.core.errors import Rejected
 from onefold.mysql.connection import connect, query
-from onefold.pull.read.connection import connect_source
+from onefold.pull.read.connection import SourceConnection, connect_source
 from onefold.settings.sources import Source, Tls
 
 HOST = "127.0.0.1"
+INFILE = "LOAD DATA LOCAL INFILE '/etc/hostname' INTO TABLE t"
 _CIPHER = "SHOW STATUS LIKE 'Ssl_cipher'"
 
 
@@ -86,27 +84,15 @@ def test_a_file_that_is_no_certificate_is_named(tls: TlsServer, tmp_path: Path) 
             connect_source(tls.source(Tls(ca=str(tmp_path / name))), PASSWORD)
 
 
-@pytest.mark.long
-def test_jdbc_verifies_the_certificate_and_its_host(tls: TlsServer) -> None:
-    trusted = str(tls.authority)
-    cases: dict[str, tuple[str, str, str | None]] = {
-        "trusted": (HOST, "verify", trusted), "encrypted": (HOST, "encrypt", None),
-        "signed by another one": (HOST, "verify", str(tls.other)), "no authority of this machine": (HOST, "verify", None),
-        "another host": ("localhost", "verify", trusted), "plain": (HOST, "off", None),
-    }  # fmt: skip
-    wanted: list[dict[str, Any]] = [
-        {"host": host, "port": tls.server.port, "mode": mode, "ca": ca, "database": "models", "mysql": tls.on_mysql}
-        for host, mode, ca in cases.values()
-    ]
-    environ = {"PYSPARK_SUBMIT_ARGS": submit_arguments(driver_jar()), "PULL_PASSWORD": PASSWORD}
-    done = run_python([str(ROOT / "tests" / "support" / "jdbc_connections.py"), json.dumps(wanted)], environ)
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = dict(zip(cases, json.loads(done.stdout.splitlines()[-1]), strict=True))
-    for name in ("trusted", "encrypted"):
-        assert found[name]["cipher"], found[name]
-        assert "Local infile is disabled by connector" in found[name]["infile"], found[name]
-    assert "certifi" in found["signed by another one"]["error"].lower()
-    assert "certifi" in found["no authority of this machine"]["error"].lower()
-    assert "localhost" in found["another host"]["error"]
-    assert "denied" in found["plain"]["error"].lower()
-    assert PASSWORD not in done.stdout + done.stderr
+def test_a_worker_without_the_file_of_the_authority_verifies_the_certificate(tls: TlsServer, tmp_path: Path) -> None:
+    file = tmp_path / "authority.pem"
+    file.write_text(tls.authority.read_text())
+    opens = [SourceConnection.of(tls.source(Tls(ca=str(file)), host), PASSWORD) for host in (HOST, "localhost")]
+    file.unlink()
+    here, elsewhere = pickle.loads(pickle.dumps(opens))  # as Spark sends it
+    with here() as connection:
+        ((_, cipher),) = query(connection, _CIPHER)
+        assert cipher
+    with pytest.raises(Rejected, match="certificate verify failed"):
+        elsewhere()
+    assert PASSWORD not in repr(opens)

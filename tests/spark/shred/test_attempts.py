@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.jdbc_driver import ROOT, python_environ
+from support.python_process import ROOT, python_environ
 from support.shred_job import click, scene_with_clicks
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.jdbc_driver import ROOT, python_environ
+from support.python_process import ROOT, python_environ
 from support.registries import document
 from support.shred_job import ShredScene, click, scene_with_clicks
 from support.shred_scene import contexts, enriched

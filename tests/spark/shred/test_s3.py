@@ -10,8 +10,8 @@ from pathlib import Path
 
 import boto3
 import pytest
-from support.jdbc_driver import ROOT, python_environ
 from support.maven_jars import s3a_arguments
+from support.python_process import ROOT, python_environ
 from support.shred_job import click, scene_with_clicks
 
 from onefold.events.shred.manifest import parse_manifest

@@ -1,20 +1,17 @@
-"""The jar of the JDBC driver, which Spark's resolver brings once into the cache of this machine."""
+"""The jar that the deploying build packages, which Spark's resolver brings once into the cache of this machine."""
 
 from __future__ import annotations
 
 import fcntl
 import os
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from support.python_process import ROOT, run_python
 
-from onefold.pull.read.connection import DRIVER_PACKAGE
+from infra.libraries import DRIVER_VERSION
 
-ROOT = Path(__file__).resolve().parents[2]
-_SECONDS = 300
+DRIVER_PACKAGE = f"org.mariadb.jdbc:mariadb-java-client:{DRIVER_VERSION}"
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "onefold", "jdbc")
 _JAR = _CACHE / "jars" / f"{DRIVER_PACKAGE.replace(':', '_', 1).replace(':', '-')}.jar"
 
@@ -35,14 +32,3 @@ def driver_jar() -> Path:
     if jar is None:
         pytest.skip(f"{DRIVER_PACKAGE} cannot be downloaded")
     return jar
-
-
-def run_python(words: Sequence[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words], env=python_environ(environ), capture_output=True, text=True, timeout=_SECONDS, check=False
-    )
-
-
-def python_environ(environ: dict[str, str]) -> dict[str, str]:
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    return {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable, **environ}
