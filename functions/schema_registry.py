@@ -37,11 +37,11 @@ def registry() -> RegistryHandler:
     from onefold.events.registry.handler import RegistryHandler
     from onefold.events.registry.open import open_registry_store
 
-    settings = registry_settings().registry
+    known = registry_settings()
+    settings = known.registry
     address = settings.require_address()
-    return RegistryHandler(
-        open_registry_store(address, writable_objects_at(address), settings), keys_of(settings.keys), settings.public
-    )
+    store = open_registry_store(address, writable_objects_at(address), settings, known.contracts)
+    return RegistryHandler(store, keys_of(settings.keys), settings.public)
 
 
 def keys_of(path: str | None) -> Callable[[], Iterable[ApiKey]]:

@@ -208,7 +208,7 @@ def open_store(context: click.Context, registry: str | None, dry_run: bool = Fal
     address = address_of(settings, registry)
     if is_resolver(address):
         raise InvalidInput(f"{address} is a resolver's configuration, which is read only: name the registry to add to")
-    store = open_registry_store(address, objects_of(address, dry_run), settings.registry)
+    store = open_registry_store(address, objects_of(address, dry_run), settings.registry, settings.contracts)
     folder = Path(address)
     if "://" not in address and not (folder / INDEX_PATH).exists() and any(folder.glob("schemas/*/*/*/*")):
         raise NotFound(

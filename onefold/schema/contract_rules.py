@@ -161,3 +161,6 @@ class Contracts:
         found = {key: rule.value for key in _STRICTNESS if (rule := self.deciding(name, key, is_schema=is_schema))}
         contract = Contract(**found)  # type: ignore[arg-type]  # the schema of the file has checked the values
         return replace(contract, verdicts=self.verdicts) if contract.holds else contract
+
+
+NO_CONTRACTS = Contracts()
