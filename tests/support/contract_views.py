@@ -8,7 +8,7 @@ from typing import cast
 from support.told_warehouse import ToldWarehouse
 from support.views import BASE, VIEW, forced
 
-from onefold.ports.warehouse import StoredView, Warehouse
+from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.built_view import BuiltView, Form
 from onefold.schema.contract_rules import ContractRule, Contracts, Verdict, Verdicts
 from onefold.schema.table_rules import TableRules
@@ -29,7 +29,7 @@ def contracts(
 
 def unified_kind(by: Contracts, rules: TableRules = PLAIN) -> UnifiedKind:
     """The unified view of the table of `support.views`."""
-    return UnifiedKind(cast(Warehouse, ToldWarehouse()), BASE, Settings(rules=rules, contracts=by))
+    return UnifiedKind(cast(BaseWarehouse, ToldWarehouse()), BASE, Settings(rules=rules, contracts=by))
 
 
 def stored(view: BuiltView) -> StoredView:
