@@ -68,10 +68,42 @@ resource "google_project_iam_custom_role" "ledger" {
   permissions = ["bigquery.tables.get", "bigquery.tables.updateData"]
 }
 
-resource "google_bigquery_dataset_iam_member" "ledger" {
+# On this table alone: the dataset has the decisions of people, too, to which no function may append.
+resource "google_bigquery_table_iam_member" "ledger" {
   count = var.changes_dataset == null ? 0 : 1
 
   dataset_id = google_bigquery_dataset.changes[0].dataset_id
+  table_id   = google_bigquery_table.changes[0].table_id
   role       = google_project_iam_custom_role.ledger[0].name
+  member     = "serviceAccount:${local.accounts["refresh_view"]}"
+}
+
+# What people decided about changes that contracts hold. People append, by rights that are granted outside Terraform.
+resource "google_bigquery_table" "decisions" {
+  count = var.changes_dataset == null ? 0 : 1
+
+  dataset_id          = google_bigquery_dataset.changes[0].dataset_id
+  table_id            = "schema_change_decisions"
+  description         = "Decisions of people about changes that contracts hold: onefold changes accept, and reject."
+  labels              = var.labels
+  schema              = file("${path.module}/schema_change_decisions.json")
+  deletion_protection = true
+}
+
+resource "google_project_iam_custom_role" "decisions" {
+  count = var.changes_dataset == null ? 0 : 1
+
+  role_id     = "${local.role_prefix}_decisions"
+  title       = "Onefold: reads the decisions about changes"
+  permissions = ["bigquery.tables.get", "bigquery.tables.getData"]
+}
+
+# What a merge writes needs no decision: it keeps what a view shows.
+resource "google_bigquery_table_iam_member" "decisions" {
+  count = var.changes_dataset == null ? 0 : 1
+
+  dataset_id = google_bigquery_dataset.changes[0].dataset_id
+  table_id   = google_bigquery_table.decisions[0].table_id
+  role       = google_project_iam_custom_role.decisions[0].name
   member     = "serviceAccount:${local.accounts["refresh_view"]}"
 }

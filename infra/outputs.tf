@@ -61,7 +61,6 @@ output "dataset_grants" {
         values(google_bigquery_dataset_iam_member.full),
         values(google_bigquery_dataset_iam_member.full_check),
         values(google_bigquery_dataset_iam_member.full_leaves),
-        google_bigquery_dataset_iam_member.ledger,
         values(google_bigquery_dataset_iam_member.leaves),
         values(google_bigquery_dataset_iam_member.plain),
         values(google_bigquery_dataset_iam_member.plain_source),

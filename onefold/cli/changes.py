@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from onefold.cli.changes_decide import accept, reject
 from onefold.cli.changes_list import create, list_
 from onefold.cli.changes_page import page
 from onefold.cli.program import CommandGroup
@@ -27,5 +28,5 @@ def changes() -> None:
     """
 
 
-for command in (list_, create, page):
+for command in (list_, accept, reject, create, page):
     changes.add_command(command)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from onefold.changes.decisions import create_decisions
 from onefold.changes.entry import Entry
 from onefold.changes.groups import ChangeGroup, grouped
 from onefold.changes.ledger import create_ledger, ledger_table, ledger_view
@@ -98,7 +99,7 @@ def show_changes(groups: Iterable[ChangeGroup]) -> None:
 @as_json
 @click.pass_context
 def create(context: click.Context, dry_run: bool, project: str | None, as_json: bool) -> int:
-    """Create the table and the view of the ledger in the dataset that ONEFOLD_CHANGES_DATASET names.
+    """Create the tables and the view of the ledger in the dataset that ONEFOLD_CHANGES_DATASET names.
 
     The dataset has to exist. Where Terraform makes the ledger, nothing is left to do.
     """
@@ -108,6 +109,7 @@ def create(context: click.Context, dry_run: bool, project: str | None, as_json: 
     names = [str(ledger_table(warehouse.project, place)), str(ledger_view(warehouse.project, place))]
     if not dry_run:
         create_ledger(warehouse, place)
+        create_decisions(warehouse, place)
     if as_json:
         echo_json([{"ledger": place, "table": names[0], "view": names[1], "dry_run": dry_run}])
     else:

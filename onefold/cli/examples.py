@@ -34,6 +34,14 @@ EXAMPLES = {
         "onefold changes page shop crm --page gs://b/pages --dry-run",
     ),
     "changes list": ("onefold changes list shop.customer", "onefold changes list --since 7d --json"),
+    "changes accept": (
+        "onefold changes accept 3f0c9a5e1d7b24680f1e2d3c4b5a6978",
+        "onefold changes accept 3f0c9a5e1d7b24680f1e2d3c4b5a6978 shop.customer --column email",
+    ),
+    "changes reject": (
+        "onefold changes reject 3f0c9a5e1d7b24680f1e2d3c4b5a6978",
+        "onefold changes reject 3f0c9a5e1d7b24680f1e2d3c4b5a6978 shop.customer --column email --dry-run",
+    ),
     "changes create": ("onefold changes create", "onefold changes create --dry-run"),
     "query": ('onefold query "SELECT 1 AS one"', 'onefold query "SELECT * FROM shop.customer_unified" --limit 5 --csv'),
     "render": ("onefold render shop.customer --columns -", "onefold render customer --columns - --dataset shop --ddl"),

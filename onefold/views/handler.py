@@ -36,6 +36,7 @@ from onefold.settings.environment import Settings
 from onefold.settings.yaml_unite import united_over
 from onefold.views.clean import waiting_columns
 from onefold.views.handler_log import MAX_LOGGED_CHANGES, fields_of, log_refused, log_settings, outcome_of
+from onefold.views.held_values import log_held_values
 from onefold.views.left_over import left_over_current, with_gone_plain
 from onefold.views.plain import with_plain_table, with_plain_tables
 from onefold.views.recorder import Recorder
@@ -256,6 +257,8 @@ class TableCreatedHandler:
         )
         if plan.settings:
             log_settings(message_log, plan)
+        if version is None:  # a check of the table, as each night
+            log_held_values(self.warehouse, kind, plan, message_log)
         return plan
 
     def _log_skipped(self, base: TableId, reason: str, message_log: MessageLog) -> None:

@@ -11,11 +11,12 @@ from dataclasses import Field, replace
 from typing import Any, ClassVar, Protocol
 
 from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
+from onefold.changes.decisions import read_verdicts
 from onefold.changes.ids import version_change_id
 from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.core.text import shown_list
-from onefold.ports.warehouse import StoredView, Warehouse
+from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.built_view import BuiltView
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Schema
@@ -35,7 +36,7 @@ class FullKind(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @property
-    def warehouse(self) -> Warehouse:
+    def warehouse(self) -> BaseWarehouse:
         """Where the tables and the view are."""
 
     @property
@@ -136,7 +137,14 @@ def protected_columns(kind: FullKind, view: BuiltView, rules: TableRules) -> fro
 
 def _held(kind: FullKind, view: BuiltView, landed: Sequence[Version], stored: StoredView, rules: TableRules) -> Held:
     changes = change_ids(kind.base, landed, grow=rules.names.are_noted)
-    return held(stored.columns, view.columns, landed, rules, changes, protected_columns(kind, view, rules))
+    protected = protected_columns(kind, view, rules)
+    shown = held(stored.columns, view.columns, landed, rules, changes, protected)
+    dataset = kind.settings.changes_dataset
+    if shown.columns == shown.full or not dataset:
+        return shown
+    found = read_verdicts(kind.warehouse, dataset)
+    contract = replace(rules.contract, verdicts=rules.contract.verdicts.over(found))
+    return held(stored.columns, view.columns, landed, replace(rules, contract=contract), changes, protected)
 
 
 def _dropped(view: BuiltView, landed: Sequence[Version], rules: TableRules) -> tuple[str, ...]:

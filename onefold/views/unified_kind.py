@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from onefold.changes.entry import SettingChange
 from onefold.core.names import TableId
-from onefold.ports.warehouse import StoredView, Warehouse
+from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.labels import check_owner, fingerprint_of, owner_digest
 from onefold.refresh.stored_settings import setting_changes
@@ -25,7 +25,7 @@ class UnifiedKind(UnderContract):
 
     outlives_versions: ClassVar[bool] = False
 
-    warehouse: Warehouse
+    warehouse: BaseWarehouse
     base: TableId
     settings: Settings
 

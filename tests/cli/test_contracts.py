@@ -56,3 +56,53 @@ def test_a_contract_that_cannot_be_read_stops_a_refresh(run: Run, shop: Emulated
     )
     Path("onefold.yaml").unlink()
     assert "contract.new_columns: review -> default" in run("refresh", f"{shop.name}.order").err
+
+
+@pytest.fixture
+def decisions(shop: EmulatedDataset, run: Run, monkeypatch: pytest.MonkeyPatch) -> EmulatedDataset:
+    """The shop, whose dataset holds the ledger, too."""
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", shop.name)
+    assert run("changes", "create").code == 0
+    return shop
+
+
+def waiting(run: Run, shop: EmulatedDataset) -> dict[str, str]:
+    (entry,) = run("plan", f"{shop.name}.order", "--json").results
+    return {one["path"]: one["id"] for one in entry["waiting_changes"]}
+
+
+def test_a_change_is_accepted_and_the_views_are_written(run: Run, decisions: EmulatedDataset) -> None:
+    table = f"{decisions.name}.order"
+    id_ = waiting(run, decisions)["email"]
+    assert run("changes", "accept", id_, table, "--dry-run").code == 0
+    assert waiting(run, decisions) == {"amount": id_, "email": id_}
+    done = run("changes", "accept", id_, table, "--column", "email", "--json").result
+    assert (done["columns"], [view.rpartition(".")[2] for view in done["views"]]) == (["email"], ["order_unified"])
+    assert sorted(decisions.rows("order_unified"), key=str) == [(1, 7, None), (2, None, "e")]
+    assert waiting(run, decisions) == {"amount": id_}
+    assert f"change {id_} is accepted" in run("changes", "accept", id_, table).err
+    assert sorted(decisions.rows("order_unified"), key=str) == [(1, "7", None), (2, "many", "e")]
+    assert waiting(run, decisions) == {}
+
+
+def test_a_change_is_rejected_and_waits_no_longer_and_may_be_accepted_later(run: Run, decisions: EmulatedDataset) -> None:
+    table = f"{decisions.name}.order"
+    id_ = waiting(run, decisions)["email"]
+    assert run("changes", "reject", id_, table).code == 0
+    assert waiting(run, decisions) == {}
+    assert sorted(decisions.rows("order_unified"), key=str) == [(1, 7), (2, None)]
+    assert run("changes", "accept", id_, table).code == 0
+    assert len(decisions.rows("order_unified")[0]) == 3
+
+
+def test_a_decision_of_onefold_yaml_comes_before_one_of_the_table(run: Run, decisions: EmulatedDataset) -> None:
+    id_ = waiting(run, decisions)["email"]
+    Path("onefold.yaml").write_text(REVIEW.replace("types", f'decisions: {{"{id_}": reject}}, types'), "utf-8")
+    assert run("changes", "accept", id_, f"{decisions.name}.order").code == 0
+    assert sorted(decisions.rows("order_unified"), key=str) == [(1, 7), (2, None)]
+
+
+def test_a_change_that_the_ledger_does_not_list_needs_its_table(run: Run, decisions: EmulatedDataset) -> None:
+    outcome = run("changes", "accept", "0" * 32)
+    assert (outcome.code, decisions.rows("schema_change_decisions")) == (1, [])
+    assert f"the ledger lists no change {'0' * 32}: name its table, too" in outcome.err

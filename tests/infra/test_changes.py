@@ -9,10 +9,12 @@ from collections.abc import Callable
 from support.planned import grants, permissions
 from support.terraform import INFRA, Outcome, Plan
 
+from onefold.changes.decisions import DECISION_COLUMNS, DECISIONS_TABLE
 from onefold.changes.table import LEDGER_COLUMNS, latest_query
 from onefold.core.names import TableId
 from onefold.schema.types import Array, Struct, Type
 
+DECISIONS = INFRA / "schema_change_decisions.json"
 SCHEMA, VIEW = INFRA / "schema_changes.json", INFRA / "schema_changes_latest.sql"
 
 
@@ -52,12 +54,36 @@ def test_the_table_is_partitioned_by_the_day_of_recording_and_protected(plan: Pl
 
 
 def test_one_account_appends_to_the_ledger_and_no_account_may_change_a_row(plan: Plan) -> None:
-    found = [(role, member) for dataset, role, member in datasets(plan) if dataset == "onefold_changes"]
+    assert [one for one in datasets(plan) if one[0] == "onefold_changes"] == []
+    found = [(role, member) for table, role, member in tables(plan) if table == "schema_changes"]
     assert found == [("onefold_ledger", "onefold-refresh-view")]
     changing = {
         f"bigquery.tables.{name}" for name in ("getData", "update", "create", "delete", "setIamPolicy", "replicateData")
     }
     assert permissions(plan)["ledger[0]"] & changing == set()
+
+
+def test_one_account_may_read_the_decisions_and_none_may_write_them(plan: Plan) -> None:
+    found = [(role, member) for table, role, member in tables(plan) if table == "schema_change_decisions"]
+    assert found == [("onefold_decisions", "onefold-refresh-view")]
+    assert permissions(plan)["decisions[0]"] == {"bigquery.tables.get", "bigquery.tables.getData"}
+
+
+def test_the_table_of_decisions_has_the_columns_that_the_code_writes(plan: Plan) -> None:
+    expected = [field(column.name, column.type, text) for column, text in DECISION_COLUMNS]
+    if os.environ.get("UPDATE_GOLDEN"):
+        DECISIONS.write_text(json.dumps(expected, indent=2) + "\n")
+    assert json.loads(DECISIONS.read_text()) == expected
+    table = plan.of("google_bigquery_table")["decisions[0]"]
+    assert (table["table_id"], table["deletion_protection"]) == (DECISIONS_TABLE, True)
+
+
+def tables(plan: Plan) -> list[tuple[str, str, str]]:
+    members = plan.of("google_bigquery_table_iam_member").values()
+    return [
+        (one["table_id"], one["role"].rpartition("/")[2], one["member"].partition(":")[2].partition("@")[0])
+        for one in members
+    ]
 
 
 def datasets(plan: Plan) -> list[tuple[str, str, str]]:

@@ -17,6 +17,7 @@ PERMISSIONS = {
     "views": UPDATES,
     "sink": {"bigquery.tables.get", "bigquery.tables.updateData"},
     "ledger[0]": {"bigquery.tables.get", "bigquery.tables.updateData"},
+    "decisions[0]": {"bigquery.tables.get", "bigquery.tables.getData"},
     "capture": CREATES,
     "batch": {*UPDATES, "bigquery.datasets.get", "bigquery.tables.updateData"},
     "staging": {"bigquery.tables.delete"},

@@ -221,3 +221,8 @@ override_resource {
   target = google_project_iam_custom_role.ledger
   values = { name = "projects/my-project/roles/onefold_ledger" }
 }
+
+override_resource {
+  target = google_project_iam_custom_role.decisions
+  values = { name = "projects/my-project/roles/onefold_decisions" }
+}
