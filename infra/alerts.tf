@@ -86,7 +86,7 @@ resource "google_monitoring_notification_channel" "email" {
 # The policies match log lines instead of log-based metrics: a policy is refused until its metric has a descriptor, which
 # takes minutes for a new metric.
 resource "google_monitoring_alert_policy" "log" {
-  for_each = merge(local.log_alerts, local.pull_alerts, local.shred_alerts, local.event_alerts)
+  for_each = merge(local.log_alerts, local.pull_alerts, local.check_alerts, local.shred_alerts, local.event_alerts)
 
   display_name          = "${var.prefix}Onefold: ${each.key}"
   combiner              = "OR"

@@ -10,7 +10,7 @@ locals {
   }
   key_readers = {
     for name in local.clean_views :
-    name => concat([for reader in local.clean_readers : local.accounts[reader]], [for entry in local.key_captures[name] : local.captures[entry].account])
+    name => concat([for reader in local.clean_readers : local.accounts[reader]], flatten([for entry in local.key_captures[name] : concat([local.captures[entry].account], [for checked, check in local.capture_checks : check.account if checked == entry])]))
   }
 
   # As grants, for the output of all grants.

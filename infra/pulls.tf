@@ -21,16 +21,19 @@ locals {
   }
 
   pull_environment = {
-    ONEFOLD_PULLED_FILES          = local.has_pulls ? "gs://${module.buckets.names["pulled"]}" : ""
+    ONEFOLD_PULLED_FILES          = local.reads_sources ? "gs://${module.buckets.names["pulled"]}" : ""
     ONEFOLD_TOPIC_TABLE_CREATED   = google_pubsub_topic.topic["table-created"].name
-    ONEFOLD_BATCH_SOURCE_ACCOUNTS = join(",", [for name, pull in local.pulls : "${name}=${pull.account}"])
-    ONEFOLD_BATCH_SOURCE_BUCKETS  = join(",", [for name, bucket in module.pull_staging.names : "${name}=${bucket}"])
+    ONEFOLD_BATCH_SOURCE_ACCOUNTS = join(",", [for name, one in merge(local.pulls, local.capture_checks) : "${name}=${one.account}"])
+    ONEFOLD_BATCH_SOURCE_BUCKETS  = join(",", [for name, bucket in merge(module.pull_staging.names, module.check_staging.names) : "${name}=${bucket}"])
+    ONEFOLD_BATCH_CHECKPOINTS = join(",", [
+      for name, check in local.capture_checks : "${check.tenant}=gs://${module.buckets.names["capture"]}/${name}" if check.fix
+    ])
   }
 
   # Files of pulled rows. BigQuery has their rows, so they are kept for some days only, for a load that is repeated. Schemas stay:
   # they say which structure a version has.
   pulled_bucket = {
-    for key in local.has_pulls ? ["pulled"] : [] :
+    for key in local.reads_sources ? ["pulled"] : [] :
     key => { name = "${local.bucket_prefix}-pulled", delete_days = var.pulled_files_days, delete_prefix = "json/" }
   }
 
@@ -151,7 +154,7 @@ module "pull_staging" {
 
 # Files are created and read, never replaced or deleted. A load job reads them by the account of the batch.
 resource "google_project_iam_custom_role" "pull_objects" {
-  count = local.has_pulls ? 1 : 0
+  count = local.reads_sources ? 1 : 0
 
   role_id     = "${local.role_prefix}_pull_objects"
   title       = "Onefold: writes files of pulled rows"
@@ -178,7 +181,7 @@ resource "google_storage_bucket_iam_member" "pull" {
 # A load job needs to see the bucket ("Batch loading data", required permissions). And as for capture: without the right to list,
 # Cloud Storage may answer 403 instead of 404 for a file that is not there.
 resource "google_project_iam_custom_role" "pull_bucket" {
-  count = local.has_pulls ? 1 : 0
+  count = local.reads_sources ? 1 : 0
 
   role_id     = "${local.role_prefix}_pull_bucket"
   title       = "Onefold: sees which files of pulled rows there are"
@@ -347,6 +350,13 @@ locals {
     for metric in values(google_logging_metric.pulled) :
     "increase(logging_googleapis_com:user_${replace(metric.name, "/[^A-Za-z0-9]/", "_")}{monitored_resource=\"cloud_dataproc_batch\"}[${var.late_pull_minutes}m])"
   ])
+  check_alerts = local.reads_sources ? {
+    "table differs from its source" = {
+      filter = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-check-\" AND (jsonPayload.event=~\"^(check_failed|table_unchecked|database_not_checked)$\" OR jsonPayload.message=~\"check_failed|table_unchecked|database_not_checked\" OR textPayload=~\"check_failed|table_unchecked|database_not_checked\")"
+      labels = { batch = "EXTRACT(resource.labels.batch_id)" }
+      tell   = "A check found rows that differ between a table and its source, or could not check a table or a database. The table _checks of the dataset has the findings; onefold check --fix repairs the rows, those of a captured table by a copy."
+    }
+  } : {}
   pull_alerts = local.has_pulls ? {
     "pulled table failed" = {
       filter = "${local.pull_lines} AND ((jsonPayload.event=\"table_pulled\" AND jsonPayload.severity=\"ERROR\") OR jsonPayload.message=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\" OR textPayload=~\"\\\"severity\\\": \\\"ERROR\\\".*table_pulled\")"
@@ -357,11 +367,6 @@ locals {
       filter = "${local.pull_lines} AND (jsonPayload.event=\"database_not_pulled\" OR jsonPayload.message=~\"database_not_pulled\" OR textPayload=~\"database_not_pulled\")"
       labels = { batch = "EXTRACT(resource.labels.batch_id)" }
       tell   = "No table of a database could be pulled; the other databases of the batch were. The log of the batch says why. The next pull reads on from where the last one that succeeded ended."
-    }
-    "table differs from its source" = {
-      filter = "resource.type=\"cloud_dataproc_batch\" AND resource.labels.batch_id=~\"^onefold-check-\" AND (jsonPayload.event=~\"^(check_failed|table_unchecked|database_not_checked)$\" OR jsonPayload.message=~\"check_failed|table_unchecked|database_not_checked\" OR textPayload=~\"check_failed|table_unchecked|database_not_checked\")"
-      labels = { batch = "EXTRACT(resource.labels.batch_id)" }
-      tell   = "A check found rows that differ between a pulled table and its source, or could not check a table or a database. The table _checks of the dataset has the findings; onefold check --fix repairs the rows."
     }
   } : {}
 }

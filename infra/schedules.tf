@@ -46,7 +46,7 @@ module "schedules" {
     merge   = { topic = "batch-requests", schedules = local.merge_schedules }
     batch   = { topic = "batch-requests", schedules = local.batch_schedules }
     pull    = { topic = "batch-requests", schedules = local.pull_schedules }
-    check   = { topic = "batch-requests", schedules = local.check_schedules }
+    check   = { topic = "batch-requests", schedules = merge(local.check_schedules, local.capture_check_schedules) }
     shred   = { topic = "batch-requests", schedules = local.shred_schedules }
   }
 

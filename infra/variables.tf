@@ -260,6 +260,13 @@ variable "captures" {
     metrics_port    = optional(number)     # answers /healthz, which Cloud Run then asks, and /metrics
     service_account = optional(string)     # the e-mail of an account that exists; default: one is made
     worker_pool     = optional(bool, true) # false: account and rights alone, for a process that runs elsewhere
+    checks = optional(object({             # check_schedule compares the tables of these databases with their views
+      databases           = list(string)
+      secret              = optional(string) # the password of the user who reads for checks; default: that of the capture
+      fix                 = optional(bool, false)
+      settle_seconds      = optional(number, 600) # a difference has to last longer than a change is under way
+      databases_per_batch = optional(number, 100)
+    }))
   }))
   default  = {}
   nullable = false

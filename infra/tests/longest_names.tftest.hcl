@@ -17,7 +17,7 @@ variables {
   check_schedule  = "0 */2 * * *"
   access_trigger  = { repository = "projects/p/locations/europe-west1/connections/git/repositories/data", state_bucket = "state" }
   captures = {
-    a-source-of-17-ch = { host = "h", user = "u", secret = "s", dataset = "shop" }
+    a-source-of-17-ch = { host = "h", user = "u", secret = "s", dataset = "shop", checks = { databases = ["d"], fix = true } }
   }
 
   settings_folder = "./tests/settings/longest"

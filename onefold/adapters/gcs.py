@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import urllib.parse
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,17 @@ class GcsObjects:
             except api.PreconditionFailed:
                 return False
         return True
+
+    def delete(self, address: str) -> None:
+        """Delete an object. One that is not there is no error.
+
+        Raises:
+            TryAgain: Cloud Storage failed, and may answer later.
+            Rejected: Cloud Storage refuses to delete the object.
+        """
+        blob = self._blob(address)
+        with CLOUD_STORAGE.translated(address), suppress(api.NotFound):
+            blob.delete(timeout=_TIMEOUT, retry=None)
 
     def folder_problems(self, folder: str, who: str) -> list[str]:
         """Return what keeps objects from being read, written or replaced below a folder, each with its remedy.

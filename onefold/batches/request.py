@@ -129,7 +129,7 @@ def command_line(arguments: Mapping[str, Any]) -> list[str]:
     """Return the arguments of a message as words of a command line.
 
     Raises:
-        InvalidInput: every value that is neither text, a number nor a list of these.
+        InvalidInput: every value that is neither text, a number, a flag nor a list of texts.
 
     Examples:
         >>> command_line({"keys": ["a", "b"], "changes": ["x", "y"]})
@@ -138,6 +138,9 @@ def command_line(arguments: Mapping[str, Any]) -> list[str]:
     words: list[str] = []
     problems: list[str] = []
     for name, value in arguments.items():
+        if isinstance(value, bool):  # a flag
+            words += [f"--{name}"] if value and name.isprintable() else []
+            continue
         items = value if isinstance(value, list) else [value]
         if not items or not all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in items):
             problems.append(f"argument {name!r} must be text or a list of texts, and not empty")

@@ -143,22 +143,11 @@ class CheckOptions(JobArguments):
         int, Argument("the age from which rows of pulled tables are compared", "N", check=between(0, 525_600))
     ] = 60
     whole: Annotated[bool, Argument("all chunks, from the first to the last", otherwise="the next one")] = False
-    fix: Annotated[bool, Argument("pull the rows of findings again, and write tombstones for those that are gone")] = False
+    fix: Annotated[
+        bool,
+        Argument("pull the rows of findings again, with tombstones for those that are gone; copy a captured table again"),
+    ] = False
     parallel: Parallel = 4
-
-    @property
-    def padding(self) -> timedelta:
-        """The age from which rows of pulled tables are compared."""
-        return timedelta(minutes=self.padding_minutes)
-
-
-@dataclass(frozen=True)
-class CheckArguments(CheckOptions, SourceArguments):
-    """Compare the tables of a database of a source in onefold.yaml with their views.
-
-    The numbers of rows are compared, and every value of the next chunk of each table.
-    """
-
     captured: Annotated[
         str | None,
         Argument(
@@ -176,6 +165,23 @@ class CheckArguments(CheckOptions, SourceArguments):
     ] = 120  # longer than capture, sink and view take for a change
 
     @property
+    def padding(self) -> timedelta:
+        """The age from which rows of pulled tables are compared."""
+        return timedelta(minutes=self.padding_minutes)
+
+    def conflicts(self) -> Iterator[str]:
+        if self.tenant is not None and self.captured is None:
+            yield "--tenant is for captured tables: name their dataset with --captured, or leave it out"
+
+
+@dataclass(frozen=True)
+class CheckArguments(CheckOptions, SourceArguments):
+    """Compare the tables of a database of a source in onefold.yaml with their views.
+
+    The numbers of rows are compared, and every value of the next chunk of each table.
+    """
+
+    @property
     def dataset(self) -> str:
         """The dataset of the tables."""
         return self.captured or super().dataset
@@ -185,20 +191,23 @@ class CheckArguments(CheckOptions, SourceArguments):
         """The `source_name` of the rows."""
         return self.tenant or self.source
 
-    def conflicts(self) -> Iterator[str]:
-        if self.tenant is not None and self.captured is None:
-            yield "--tenant is for captured tables: name their dataset with --captured, or leave it out"
-        if self.fix and self.captured is not None:
-            remedy = "start their capture with --again DATABASE.TABLE, which copies them"
-            yield f"--fix is for pulled tables: to repair captured ones, {remedy}"
-
 
 @dataclass(frozen=True)
 class CheckDatabasesArguments(CheckOptions, DatabasesArguments):
-    """Compare the pulled tables of several databases of a source in onefold.yaml with their views.
+    """Compare the tables of several databases of a source in onefold.yaml with their views.
 
-    A database that cannot be checked does not stop the others.
+    Captured ones have one dataset. A database that cannot be checked does not stop the others.
     """
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The dataset of the tables of each database."""
+        return tuple(self.captured or dataset for dataset in super().datasets)
+
+    def conflicts(self) -> Iterator[str]:
+        yield from CheckOptions.conflicts(self)
+        if self.captured is None:
+            yield from DatabasesArguments.conflicts(self)
 
     @property
     def checks(self) -> tuple[CheckArguments, ...]:

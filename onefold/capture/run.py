@@ -10,16 +10,19 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from onefold.capture.checkpoint import Checkpoint
+from onefold.capture.checkpoint_saver import CheckpointSaver
 from onefold.capture.checkpoint_store import CheckpointStore
 from onefold.capture.copier import Copier, ProgressCallback
+from onefold.capture.copy_mailbox import CopyMailbox, NoMailbox
 from onefold.capture.epochs import epoch_by_gtids, epoch_with_copies, log_new_epoch
 from onefold.capture.log_reader import LogReader
 from onefold.capture.message_batcher import MessageBatcher, Publishing
 from onefold.capture.options import CaptureOptions
+from onefold.capture.posted_copies import PostedCopies
 from onefold.capture.quarantine_guard import QUIET_SECONDS, QuarantineGuard
 from onefold.capture.requirements import Requirement, check
 from onefold.capture.running_rules import RunningRules
@@ -42,8 +45,6 @@ _SAVE_SECONDS = 1.0
 _SAVE_SHARE = 10
 """Saving the checkpoint takes at most this part of the time: one tenth."""
 _STATUS_SECONDS = 60.0
-_RESAVE_SECONDS = 60
-"""So often the checkpoint is saved even if only its times have changed: they show the lag of a quiet source."""
 _END_SECONDS = 5.0
 
 
@@ -63,10 +64,10 @@ class Capture:
     """Seconds since 1970: they become epochs."""
     requirements: Sequence[Requirement] = ()
     """What has to be in order, besides the source, before anything is written."""
-    _saved: Checkpoint | None = field(default=None, repr=False)
+    mailbox: CopyMailbox = field(default_factory=NoMailbox)
+    """Where checks ask for copies of tables."""
     _is_new: bool = field(default=False, repr=False)
     """Whether there was no checkpoint."""
-    _saving: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _end: LogPosition | None = field(default=None, repr=False)
     _is_read: bool = field(default=False, repr=False)
     """Whether the log is read to its end, with the option `once`."""
@@ -129,7 +130,7 @@ class Capture:
         """Load the checkpoint, and set up the reader and the guard from it."""
         self._loader = CheckpointLoader(self.source, self.store, self.options, self.now)
         found = self._wait_for(self._loader.load)
-        self._saved, self._is_new = found.stored, found.is_new
+        self._is_new = found.is_new
         once, name, dataset = self.options.once, self.options.source, self.options.dataset
         rules = RunningRules(self.options.rules, found.checkpoint)
         self._state = CaptureState(found.checkpoint, 0 if once else self.options.delete_scan_delay, rules=rules)
@@ -142,11 +143,14 @@ class Capture:
             self.source, self._state, self._changes, self._guard, name, dataset, self.publish_event, self.publishing.stop,
             found.checkpoint.reached, now=self.now,
         )  # fmt: skip
+        self._saver = CheckpointSaver(self.store, self._state, lambda: self._reader.begun, self.now, found.stored)
+        self._posted = PostedCopies(self.mailbox, self._state, self.source.patterns)
         self._is_ready = True
 
     def _capture(self) -> None:
         """Read the log in this thread, with a thread for copies and a thread for checkpoints."""
         stop = self.publishing.stop
+        self._posted.take()
         threads = [threading.Thread(target=work, daemon=True) for work in (self._tick, self._copier().run)]
         try:
             with suppress(Stopped):  # the failure that led to the end, if any, is raised below
@@ -165,7 +169,7 @@ class Capture:
                 thread.join(_END_SECONDS)
         if stop.failure:
             raise stop.failure  # without a last checkpoint: it may belong to another process by now
-        self._save(is_last=True)
+        self._posted.forget(is_saved=self._saver.save(is_last=True))
         log_status("NOTICE", self._status())
 
     def _copier(self) -> Copier:
@@ -224,11 +228,11 @@ class Capture:
         self._changes.flush()
         while not self._state.log.is_empty:
             self.publishing.stop.pause(_POLL_SECONDS)
-        with self._saving:
+        with self._saver.lock:
             now = self._state.checkpoint()
             new = self._epoch_after(now, error)
             retry_until_stopped(lambda: self.store.save(new), self.publishing.stop)
-            self._saved = new
+            self._saver.saved = new
             self._state.begin(new)
         self._reader.progress = new.reached
         self._reader.known.clear()
@@ -255,7 +259,7 @@ class Capture:
         self.publishing.outbox.drain()
 
     def _tick(self) -> None:
-        """Send messages that are not full yet, save the checkpoint, and log the status, each from time to time."""
+        """Send messages that are not full, save the checkpoint, take requests and log the status, each from time to time."""
         saved = logged = self.clock()
         pause = 0.0
         with self.publishing.stop.thread():
@@ -265,31 +269,18 @@ class Capture:
                     self._changes.flush()
                 began = self.clock()
                 if began >= saved + pause:
-                    self._save()
+                    self._posted.forget(is_saved=self._saver.save())
                     saved = self.clock()
                     pause = max(_SAVE_SECONDS, _SAVE_SHARE * (saved - began))
                 if began >= logged + _STATUS_SECONDS:
                     logged = began
+                    self._posted.take()
                     log_status("INFO", self._status())
 
-    def _save(self, is_last: bool = False) -> None:
-        with self._saving:
-            now = replace(self._state.checkpoint(), saved_at=int(self.now()))
-            if not self._reader.begun or not (is_last or self._has_news(now)):
-                return
-            try:
-                self.store.save(now)
-                self._saved = now
-            except TryAgain as error:
-                log("WARNING", f"the checkpoint is saved later: {error}", event="checkpoint_again", reason=str(error))
-
-    def _has_news(self, now: Checkpoint) -> bool:
-        """Return whether anything has happened since the last checkpoint, or whether its times are out of date."""
-        saved = self._saved
-        if saved is None or now.without_times() != saved.without_times():
-            return True
-        is_first_time = saved.reached.as_of is None and now.reached.as_of is not None
-        return is_first_time or (now.saved_at or 0) >= (saved.saved_at or 0) + _RESAVE_SECONDS
+    @property
+    def saved(self) -> Checkpoint | None:
+        """The last checkpoint that was saved or loaded; None before that."""
+        return self._saver.saved if self._is_ready else None
 
     def status(self) -> CaptureStatus | None:
         """Return how far this process has come; None before it has a checkpoint. Any thread may ask."""

@@ -37,7 +37,7 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class RowCounter:
-    """Counts the rows of pulled tables, and of plain change tables.
+    """Counts the rows of tables.
 
     Attributes:
         connect: opens a connection to the source.
@@ -50,15 +50,15 @@ class RowCounter:
     comparer: ChunkComparer
 
     def count(self, table: CheckedTable) -> RowCounts | None:
-        """Return the numbers of rows; None for a captured table, which has no time by which rows could be left out.
+        """Return the numbers of rows; of a captured table and of a plain one all that there are now.
+
+        Such a table has no time by which rows under way could be left out: a difference counts only where both numbers stay.
 
         Raises:
             TryAgain: full loads of the table end all the time.
         """
-        if table.plain:
-            return self._now(table)
         if table.request.captured:
-            return None
+            return self._now(table)
         if table.watermark is None:
             return self._of_load(table)
         return self._by_time(table) if table.watermark.is_time else self._by_key(table, table.watermark)
@@ -66,7 +66,9 @@ class RowCounter:
     def _now(self, table: CheckedTable) -> RowCounts:
         with closing(self.connect()) as connection:
             ((source,),) = query(connection, f"SELECT COUNT(*) FROM {table_sql(table.name)}")
-        return RowCounts("now", source, self._number(f"SELECT COUNT(*) AS n FROM {table.view.quoted} AS v"))
+        return RowCounts(
+            "now", source, self._number(f"SELECT COUNT(*) AS n FROM {table.view.quoted} AS v WHERE {table.tenant}")
+        )
 
     def _of_load(self, table: CheckedTable) -> RowCounts | None:
         for _ in range(_TRIES):

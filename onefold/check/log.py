@@ -82,6 +82,24 @@ class CheckLog:
         same = rows and (rows[0]["chunk_column"], rows[0]["chunk_digest"]) == (chunk.column, chunk.digest)
         return int(rows[0]["chunk_high"]) if same and rows[0]["chunk_high"] is not None else None
 
+    def has_note(self, table: str, beginning: str, since: datetime) -> bool:
+        """Return whether a row of a table has a note that begins so.
+
+        Args:
+            table: its name at the source.
+            beginning: the beginning of the note.
+            since: the time of the oldest row that counts.
+        """
+        note = f"EXISTS (SELECT 1 FROM UNNEST(c.reasons) AS r WHERE STARTS_WITH(r, {quote_text(beginning + ':')}))"
+        try:
+            rows = self._warehouse.fetch(
+                f"SELECT COUNT(*) AS n\nFROM {self.of(table).quoted} AS c\n"
+                f"WHERE {self._of_table(table)} AND {note} AND c.{CHECKED_AT} >= {time_literal(since)}"
+            )
+        except NotFound:
+            return False
+        return int(rows[0]["n"]) > 0
+
     def append(self, check: TableCheck, at: datetime) -> None:
         """Append the rows of a check: one for each chunk, the first of them with the counts; one where there is no chunk.
 
@@ -128,11 +146,13 @@ class CheckLog:
     def _subject(self, table: str) -> dict[str, str]:
         return {"source_name": self._source, "database_name": self._request.database, "table_name": table}
 
+    def _of_table(self, table: str) -> str:
+        return " AND ".join(f"c.{name} = {quote_text(value)}" for name, value in self._subject(table).items())
+
     def _last_query(self, table: str, since: datetime) -> str:
-        subject = " AND ".join(f"c.{name} = {quote_text(value)}" for name, value in self._subject(table).items())
         return (
             f"SELECT c.chunk_column, c.chunk_digest, c.chunk_high\nFROM {self.of(table).quoted} AS c\n"
-            f"WHERE {subject} AND c.chunk_rows IS NOT NULL AND c.{CHECKED_AT} >= {time_literal(since)}\n"
+            f"WHERE {self._of_table(table)} AND c.chunk_rows IS NOT NULL AND c.{CHECKED_AT} >= {time_literal(since)}\n"
             f"ORDER BY c.{CHECKED_AT} DESC, c.chunk_high IS NULL DESC LIMIT 1"
         )
 

@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pymysql
 
+from onefold.check.by_copy import CopyRepairer
 from onefold.check.chunk import can_begin, first_chunk, next_chunk
 from onefold.check.chunks import ChunkResult, Disclosure, confirmed
 from onefold.check.counting import RowCounter
@@ -67,6 +68,7 @@ class Checks:
         repairer: repairs chunks.
         log: the log of checks.
         key: the key of the hashes in findings.
+        copies: asks the capture of the source for copies of tables.
         sleep: waits for a number of seconds.
         failure: returns an unexpected error of a table as one line.
     """
@@ -79,6 +81,7 @@ class Checks:
     repairer: Repairer
     log: CheckLog
     key: HashKey
+    copies: CopyRepairer = field(default_factory=CopyRepairer)
     sleep: Callable[[float], None] = time.sleep
     failure: Callable[[BaseException], str] = first_line
 
@@ -137,7 +140,7 @@ class Checks:
         return check
 
     def check(self, table: str) -> TableCheck:
-        """Check one table: the next chunk, or all of them, and then the numbers of rows.
+        """Check one table: the next chunk, or all of them, and then the numbers of rows. A captured one may be copied again.
 
         Args:
             table: its name at the source.
@@ -157,7 +160,8 @@ class Checks:
             self._settle(found)
             second = self.counter.count(found)
             differ, counts = second is not None and is_confirmed(counts, second), second
-        return TableCheck(table, chunks, counts, differ, notes=tuple(_notes(found, counts, differ=differ)))
+        asked = self.copies.repair(found, self.log, differs=differ or any(chunk.total for chunk in chunks))
+        return TableCheck(table, chunks, counts, differ, notes=(*_notes(found, counts, differ=differ), *asked))
 
     def _chunks(self, table: CheckedTable) -> Iterator[ChunkCheck]:
         whole = first_chunk(table)
@@ -224,9 +228,6 @@ def _notes(table: CheckedTable, counts: RowCounts | None, *, differ: bool) -> It
         yield f"columns were left out: {shown_list(table.left_out)}"
     elif table.columns_missing:
         yield f"the view lacks the columns {shown_list(table.columns_missing)}, which were not compared: refresh it"
-    if table.request.fix and table.request.captured:
-        again = f"--again {table.request.database}.{table.base.table}"
-        yield f"captured tables are repaired by a copy: start the capture of {table.request.source} with {again}"
     if counts and not counts.same and not differ:
         yield "the numbers of rows changed while they were counted"
 

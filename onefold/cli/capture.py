@@ -154,6 +154,7 @@ def prepared_capture(
     from onefold.adapters.gcs import GcsObjects
     from onefold.adapters.pubsub import PubSub
     from onefold.capture.checkpoint_store import open_checkpoint_store
+    from onefold.capture.copy_mailbox import open_mailbox
     from onefold.capture.large_rows import large_rows_at
     from onefold.capture.message_batcher import Publishing
     from onefold.capture.outbox import Outbox
@@ -183,6 +184,7 @@ def prepared_capture(
         capture_options,
         show_progress,
         requirements=destination(warehouse, publisher, dataset, topics, store, large_rows),
+        mailbox=open_mailbox(options["checkpoint"], GcsObjects()),
     )
 
 

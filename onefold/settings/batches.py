@@ -19,6 +19,7 @@ VARIABLES = {
     "ONEFOLD_BATCH_SERVICE_ACCOUNT": "whom batches run as",
     "ONEFOLD_BATCH_SOURCE_ACCOUNTS": "whom batches that pull a source run as, as source=email,source=email",
     "ONEFOLD_BATCH_SOURCE_BUCKETS": "the staging buckets of batches that pull a source, as source=bucket,source=bucket",
+    "ONEFOLD_BATCH_CHECKPOINTS": "the checkpoints of captured sources, as source=folder,source=folder",
     "ONEFOLD_BATCH_SUBNET": "the subnetwork they run in; default: that of the network `default`",
     "ONEFOLD_BATCH_BUCKET": "the staging bucket's name; default: Dataproc's own",
     "ONEFOLD_BATCH_KMS_KEY": "the Cloud KMS key for what batches write to disk; default: Google's own keys",
@@ -45,9 +46,11 @@ PASSED_ON = (
     "ONEFOLD_TOPIC_SCHEMA_CHANGES",
     "ONEFOLD_DIFFERENCES",
     "ONEFOLD_PULLED_FILES",
+    "ONEFOLD_BATCH_CHECKPOINTS",
 )
 """Settings that jobs read, too. A merge refreshes views: it has to find them where the functions created them, and announces
-their changes. A comparison has to know how to report differences, and a pull where files go and who learns of versions."""
+their changes. A comparison has to know how to report differences, a pull where files go and who learns of versions, and a
+check where captures take requests for copies."""
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _TTL = re.compile(r"([0-9]{1,5})([mhd])")
@@ -68,6 +71,7 @@ MAX_LABELS = 28
 """Dataproc allows 32 labels on a batch, and Onefold sets four."""
 FOLDER = re.compile(r"gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[\w.=+@~-]+)*/?")
 """A folder in a bucket, without characters that Spark would expand (`*`, `{a,b}`) or read as a separator."""
+_CHECKPOINT = re.compile(rf"{FOLDER.pattern}|/.+")
 PLACE = re.compile(FOLDER.pattern.replace("gs", "(?:gs|s3)", 1))
 """A folder in a bucket of Cloud Storage or of S3."""
 
@@ -82,6 +86,8 @@ class BatchSettings:
         service_account: the account as which batches run.
         source_accounts: the accounts as which batches run that pull a source, by the name of the source.
         source_buckets: the staging buckets of batches that pull a source, by the name of the source.
+        checkpoints: the folders of the checkpoints of captures, by the `source_name` of their rows: a check of captured
+            tables asks for copies there.
         subnet: the subnetwork in which batches run.
         bucket: the staging bucket, without gs://.
         kms_key: the Cloud KMS key that encrypts what batches write to disk.
@@ -109,6 +115,7 @@ class BatchSettings:
     config: bool = False
     source_accounts: Mapping[str, str] = field(default_factory=dict)
     source_buckets: Mapping[str, str] = field(default_factory=dict)
+    checkpoints: Mapping[str, str] = field(default_factory=dict)
 
     def check_complete(self) -> None:
         """Check that every variable is set that a batch needs.
@@ -159,6 +166,7 @@ def read_batch_settings(environ: Mapping[str, str]) -> BatchSettings:
         service_account=read("SERVICE_ACCOUNT"),
         source_accounts=parsed("SOURCE_ACCOUNTS"),
         source_buckets=parsed("SOURCE_BUCKETS"),
+        checkpoints=parsed("CHECKPOINTS"),
         subnet=read("SUBNET"),
         bucket=bucket,
         kms_key=read("KMS_KEY"),
@@ -200,6 +208,10 @@ def _accounts(text: str) -> dict[str, str]:
 
 def _buckets(text: str) -> dict[str, str]:
     return _by_source(text, _BUCKET, "bucket, without gs://")
+
+
+def _checkpoints(text: str) -> dict[str, str]:
+    return _by_source(text, _CHECKPOINT, "gs://bucket/folder, or a folder of this machine")
 
 
 def _by_source(text: str, pattern: re.Pattern[str], example: str) -> dict[str, str]:
@@ -247,6 +259,7 @@ _FORMS = {
 _PARSERS: Mapping[str, Callable[[str], Any]] = {
     "SOURCE_ACCOUNTS": _accounts,
     "SOURCE_BUCKETS": _buckets,
+    "CHECKPOINTS": _checkpoints,
     "PROPERTIES": _properties,
     "LABELS": _labels,
     "TTL": _ttl,

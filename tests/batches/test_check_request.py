@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from onefold.batches.allow_list import AllowList
@@ -38,30 +36,23 @@ def test_all_problems_at_once() -> None:
     found = [problem.split(":")[0] for problem in error.value.problems]
     assert found[:5] == ["--source", "--database", "--rows", "--padding-minutes", "--parallel"]
     assert found[5].startswith("--tenant is for captured tables")
-    with pytest.raises(InvalidInput, match="start their capture with --again"):
-        CheckArguments.parse([*WORDS, "--captured=shop", "--fix"])
+    assert CheckArguments.parse([*WORDS, "--captured=shop", "--fix"]).fix
 
 
 def test_a_message_starts_a_batch_as_the_account_of_the_source_with_the_driver() -> None:
-    arguments = {"source": "fraud", "database": "models", "rows": 500}
-    request = parse_batch_request(batch_message("check", "fraud_models", "score", arguments))
-    batch = plan_batch(request, "1", SETTINGS, ALLOWED)
-    assert batch.arguments == ("--source=fraud", "--database=models", "--rows=500", "--tables=score")
-    assert batch.jars == ("gs://code/v1/mariadb-java-client.jar",)
-    assert batch.settings == replace(SETTINGS, service_account="reads-fraud")
-    assert batch.main == "gs://code/v1/check.py"
-
-
-def test_a_message_asks_for_one_check_of_several_databases() -> None:
-    arguments = {"source": "fraud", "databases": ["models", "card-data"], "rows": 500}
+    arguments = {"source": "fraud", "databases": ["card-data", "card_data"], "captured": "shop", "tenant": "eu"}
+    words = ["--source=fraud", "--databases=card-data,card_data", "--captured=shop", "--tenant=eu", "--fix"]
+    found = parse_check(words)
+    assert isinstance(found, CheckDatabasesArguments)
+    assert found.datasets == ("shop", "shop")
+    assert [(one.database, one.dataset, one.tenant_name, one.fix) for one in found.checks] == [
+        ("card-data", "shop", "eu", True), ("card_data", "shop", "eu", True),
+    ]  # fmt: skip
+    with pytest.raises(InvalidInput, match="more than one has the dataset fraud_card_data"):
+        parse_check(words[:2])
     request = parse_batch_request(batch_message("check", None, None, arguments))
-    batch = plan_batch(request, "1", SETTINGS, AllowList("p", frozenset({"fraud_models", "fraud_card_data"}), SETTINGS))
-    assert batch.settings == replace(SETTINGS, service_account="reads-fraud")
-    assert parse_check(batch.arguments) == CheckDatabasesArguments("fraud", ("models", "card-data"), rows=500)
-    with pytest.raises(InvalidMessage, match=r"^dataset fraud_card_data is not among ONEFOLD_DATASETS"):
+    with pytest.raises(InvalidMessage, match=r"^dataset shop is not among ONEFOLD_DATASETS"):
         plan_batch(request, "1", SETTINGS, AllowList("p", frozenset({"fraud_models"}), SETTINGS))
-    with pytest.raises(InvalidInput, match="--captured"):
-        parse_check([*batch.arguments, "--captured=shop"])
 
 
 def test_a_message_may_not_check_tables_of_another_dataset() -> None:

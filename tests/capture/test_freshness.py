@@ -76,7 +76,7 @@ def bench(source: SourceDatabase, tmp_path: Path, clock: Clock) -> Bench:
 def running(bench: Bench, source: SourceDatabase) -> Iterator[Capture]:
     """A process that has published a row."""
     with bench.running(start=begin(source)) as capture:
-        eventually(lambda: capture._saved and capture._reader.begun)
+        eventually(lambda: capture.saved and capture._reader.begun)
         source.run("INSERT INTO t VALUES (1, 'a')")
         eventually(lambda: bench.publisher.count() == 1)
         yield capture
@@ -98,7 +98,7 @@ def test_a_quiet_source_is_up_to_date_however_old_its_last_change_is(running: Ca
 
 @on(MariaDb, long=MySql)
 def test_the_checkpoint_of_a_quiet_source_shows_that_it_is_up_to_date(running: Capture, bench: Bench, clock: Clock) -> None:
-    eventually(lambda: running._saved and running._saved.saved_at)
+    eventually(lambda: running.saved and running.saved.saved_at)
     before = bench.checkpoint()
     clock.time += HOUR
     now = eventually(lambda: (found := bench.checkpoint())["as_of"] != before["as_of"] and found)
@@ -107,15 +107,15 @@ def test_the_checkpoint_of_a_quiet_source_shows_that_it_is_up_to_date(running: C
 
 
 def test_a_checkpoint_in_which_only_the_times_are_new_is_saved_once_a_minute(running: Capture) -> None:
-    saved: Any = eventually(lambda: running._saved if running._saved and running._saved.reached.as_of else None)
+    saved: Any = eventually(lambda: running.saved if running.saved and running.saved.reached.as_of else None)
 
     def later(seconds: int) -> Checkpoint:
         reached = replace(saved.reached, as_of=saved.reached.as_of + seconds)
         made: Checkpoint = replace(saved, saved_at=saved.saved_at + seconds, reached=reached)
         return made
 
-    assert [running._has_news(later(seconds)) for seconds in (0, 1, 59, 60)] == [False, False, False, True]
-    assert running._has_news(replace(later(1), epoch=saved.epoch + 1))
+    assert [running._saver._has_news(later(seconds)) for seconds in (0, 1, 59, 60)] == [False, False, False, True]
+    assert running._saver._has_news(replace(later(1), epoch=saved.epoch + 1))
 
 
 def test_what_pubsub_has_not_confirmed_counts_as_missing(

@@ -84,7 +84,7 @@ def test_a_database_of_which_tables_may_be_captured(include: tuple[str, ...], ex
 def test_a_table_enters_quarantine_when_it_becomes_system_versioned(bench: Bench, source: SourceDatabase) -> None:
     source.run(CREATE, "CREATE TABLE u (id INT PRIMARY KEY)")
     with bench.running(start=begin(source)) as capture:
-        eventually(lambda: capture._saved and capture._reader.begun)
+        eventually(lambda: capture.saved and capture._reader.begun)
         source.run("ALTER TABLE t ADD SYSTEM VERSIONING", "INSERT INTO t VALUES (1, 'a')", "INSERT INTO u VALUES (1)")
         eventually(lambda: bench.publisher.records())
     (message,) = bench.publisher.bodies("schema-changes")

@@ -224,7 +224,7 @@ def test_a_row_too_large_for_a_message_is_stored_as_an_object(bench: Bench, sour
 def test_no_row_is_lost_while_pubsub_does_not_answer(bench: Bench, source: SourceDatabase) -> None:
     source.run(CREATE)
     with bench.running(start=begin(source)) as capture:
-        eventually(lambda: capture._saved and bench.folder.joinpath("checkpoint/checkpoint.json").exists())
+        eventually(lambda: capture.saved and bench.folder.joinpath("checkpoint/checkpoint.json").exists())
         bench.publisher.down = True
         before = bench.checkpoint()["place"]
         source.run("INSERT INTO t VALUES (1, 'a')")

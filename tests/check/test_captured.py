@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +18,12 @@ from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
 
 from onefold.adapters.connect import row_writer_for
+from onefold.capture.copy_mailbox import FolderMailbox
+from onefold.check.by_copy import CopyRepairer
+from onefold.check.counts import RowCounts
 from onefold.check.report import TableCheck
 from onefold.compare.findings import DIFFERENT, ONLY_LEFT, ONLY_RIGHT
+from onefold.core.errors import Rejected
 from onefold.core.hash_key import HashKey
 from onefold.core.names import TableId
 from onefold.landing.row_writer import LandingRules
@@ -89,10 +94,10 @@ def scene(source: SourceDatabase, dataset: EmulatedDataset, tmp_path: Path) -> C
     return CapturedScene(source, dataset, tmp_path, {}, ColumnPolicies((PolicyRule("*", "*", Action.CLEAR),)))
 
 
-def test_a_captured_table_is_compared_by_chunks_and_not_counted(scene: CapturedScene) -> None:
+def test_a_captured_table_is_compared_by_chunks_and_counted(scene: CapturedScene) -> None:
     scene.land()
     found = scene.compared()
-    assert (found.outcome, found.counts, len(found.chunks)) == ("same", None, 2), found.text
+    assert (found.outcome, found.counts, len(found.chunks)) == ("same", RowCounts("now", 5, 5), 2), found.text
     scene.source.run(
         "UPDATE t SET name = 'z' WHERE id = 2", "DELETE FROM t WHERE id = 3", "INSERT INTO t VALUES (9, 'n', NULL)"
     )
@@ -116,6 +121,59 @@ def test_a_change_that_lands_before_the_second_read_is_no_finding(scene: Capture
 
     (found,) = replace(checks, sleep=sleep).run().tables
     assert (found.outcome, waited) == ("same", [9.0]), found.text
+
+
+def test_numbers_differ_where_they_stay_and_rows_under_way_are_no_difference(scene: CapturedScene) -> None:
+    scene.land()
+    scene.source.run("INSERT INTO t VALUES (9, 'n', NULL)")
+    checks = scene.checks(captured=scene.emulated.name, tables=("t",), rows=2)
+    (found,) = replace(checks, sleep=lambda _: None).run().tables
+    # The first chunk is the same, and the row behind it is missing.
+    assert (found.outcome, found.counts, found.by_kind) == ("different", RowCounts("now", 6, 5), {}), found.text
+
+    def write(_: float) -> None:
+        scene.source.run("INSERT INTO t VALUES (10, 'n', NULL)")
+
+    (found,) = replace(checks, sleep=write).run().tables
+    assert (found.outcome, found.notes) == ("same", ("the numbers of rows changed while they were counted",)), found.text
+
+
+def test_a_table_that_differs_is_copied_again_once_a_day(scene: CapturedScene, tmp_path: Path) -> None:
+    scene.land()
+    mailbox = FolderMailbox(tmp_path / "checkpoint")
+    checks = scene.checks(captured=scene.emulated.name, tables=("t",), whole=True, settle_seconds=0, fix=True)
+    checks = replace(checks, copies=CopyRepairer(mailbox))
+    (found,) = checks.run().tables
+    assert (found.outcome, found.notes, mailbox.read()) == ("same", (), [])
+    scene.source.run("UPDATE t SET name = 'z' WHERE id = 2")
+    (found,) = checks.run().tables
+    table = TableName(scene.source.name, "t")
+    assert (found.outcome, [one.table for one in mailbox.read()]) == ("different", [table])
+    assert found.notes == (f"a copy was asked for: the capture of {CLUSTER} copies {table} again",)
+    mailbox.remove(one.name for one in mailbox.read())
+    (found,) = checks.run().tables
+    assert (found.outcome, mailbox.read()) == ("different", []), "the copy may still be under way"
+    assert found.notes == ("a copy was asked for within the last day already: see the log of the capture",)
+
+
+def test_a_difference_is_reported_where_no_copy_can_be_asked_for(scene: CapturedScene, tmp_path: Path) -> None:
+    scene.land()
+    scene.source.run("UPDATE t SET name = 'z' WHERE id = 2")
+    checks = scene.checks(captured=scene.emulated.name, tables=("t",), whole=True, settle_seconds=0, fix=True)
+    (found,) = checks.run().tables
+    assert (found.outcome, f"--again {scene.source.name}.t, or let ONEFOLD_BATCH_CHECKPOINTS" in found.text) == (
+        "different",
+        True,
+    )
+    (found,) = replace(checks, copies=CopyRepairer(Refusing(tmp_path))).run().tables
+    assert (found.by_kind, found.notes) == (
+        {DIFFERENT: 1}, ("a copy could not be asked for, the next check tries again: 403 for 1",),
+    )  # fmt: skip
+
+
+class Refusing(FolderMailbox):
+    def post(self, tables: Iterable[TableName]) -> None:
+        raise Rejected(f"403 for {len([*tables])}")
 
 
 @pytest.fixture

@@ -42,6 +42,15 @@ OTHER = "given-batch@my-project.iam.gserviceaccount.com"
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
 # Entries that are wrong, each with all that is wrong with it.
+CHECKED = {"databases": ["x"]}
+SETTLE = "checks: settle_seconds must be a whole number from 0 to 86400"
+PER_BATCH = "checks: databases_per_batch must be a whole number from 1 to 200"
+FIX = "checks: fix needs a source without , and ="
+READER = "checks: secret must be the id of a secret of the project"
+UNCHECKED = (
+    "checks needs check_schedule, or nothing checks these tables",
+    "checks: the entry and each of its databases must be among `sources` of onefold.yaml",
+)
 WRONG: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
     ("a", {}, (NAME,)),
     ("Shop", {}, (NAME,)),
@@ -131,6 +140,17 @@ WRONG: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
         }.items()
     ),
     ("two-faults", {"port": 0, "user": ""}, (PORT, USER)),
+    ("check-source", {"source": "a,b", "checks": {**CHECKED, "fix": True}}, (*UNCHECKED, FIX)),
+    ("check-none", {"checks": {"databases": []}}, UNCHECKED),
+    ("check-secret", {"checks": {**CHECKED, "secret": "a/b"}}, (*UNCHECKED, READER)),
+    *(
+        (name, {"checks": {**CHECKED, "settle_seconds": value}}, (*UNCHECKED, SETTLE))
+        for name, value in {"settle-less": -1, "settle-more": 86401, "settle-half": 0.5}.items()
+    ),
+    *(
+        (name, {"checks": {**CHECKED, "databases_per_batch": value}}, (*UNCHECKED, PER_BATCH))
+        for name, value in {"check-zero": 0, "check-many": 201, "check-half": 1.5}.items()
+    ),
 )
 # Entries at the edge that are right.
 RIGHT: tuple[tuple[str, dict[str, Any]], ...] = (

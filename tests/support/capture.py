@@ -18,6 +18,7 @@ from support.source_database import SourceDatabase, end_of_log
 
 from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
+from onefold.capture.copy_mailbox import FolderMailbox
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
 from onefold.capture.options import CaptureOptions
@@ -147,6 +148,7 @@ class Bench:
             CaptureOptions(SOURCE, DATASET, **options),
             now=self.now,
             requirements=self.requirements,
+            mailbox=FolderMailbox(self.folder / "checkpoint"),
         )
 
     def once(self, **options: Any) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ from support.source_values import SHAPES, kind_of, selected
 from onefold.adapters.gcs import GcsObjects
 from onefold.capture.checkpoint import Progress
 from onefold.capture.checkpoint_store import FolderStore
+from onefold.capture.copy_mailbox import FolderMailbox
 from onefold.capture.large_rows import LargeRowsFolder
 from onefold.capture.message_batcher import Publishing
 from onefold.capture.options import CaptureOptions
@@ -57,12 +58,8 @@ from onefold_lab.stand_ins.rows import EmulatedRowWriter
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 
 SOURCE = "shop-db"
-TABLE_CREATED, CHANGE_RECORDS, DEAD_LETTER, SCHEMA_CHANGES = (
-    "table-created",
-    "change-records",
-    "dead-letter",
-    "schema-changes",
-)
+TABLE_CREATED, CHANGE_RECORDS, DEAD_LETTER = "table-created", "change-records", "dead-letter"
+SCHEMA_CHANGES = "schema-changes"
 _server_ids = itertools.count(40_000)
 
 Row = dict[str, Any]
@@ -196,6 +193,7 @@ class Flow:
             CaptureOptions(
                 SOURCE, self.dataset.name, start, snapshot, once=True, follow_gtids=follow_gtids, rules=self.rules
             ),
+            mailbox=FolderMailbox(self.folder / "checkpoint"),
         ).run()
         self._courier.deliver()
         assert not {DEAD_LETTER, CHANGE_RECORDS} & self.publisher.topics.keys(), "dead letters, or rows that did not land"

@@ -65,7 +65,8 @@ class ObjectStore:
         if not rest:
             return self._list(f"{bucket}/{request.query.get('prefix', '')}", request.query)
         if request.method == "DELETE":
-            return self._delete(name, int(request.query["ifGenerationMatch"]))
+            condition = request.query.get("ifGenerationMatch")
+            return self._delete(name, None if condition is None else int(condition))
         if refused := self._refused(name, "storage.objects.get"):
             return refused
         if name not in self.objects:
@@ -99,12 +100,12 @@ class ObjectStore:
         refused = self._refused(name, "storage.objects.create")
         return refused or self.write(name, content, None if condition is None else int(condition))
 
-    def _delete(self, name: str, generation: int) -> Answer:
+    def _delete(self, name: str, generation: int | None) -> Answer:
         if refused := self._refused(name, "storage.objects.delete"):
             return refused
         if name not in self.objects:
             return 404, {}
-        if generation != self.objects[name][1]:
+        if generation not in (None, self.objects[name][1]):
             return 412, {}
         del self.objects[name]
         return 204, None

@@ -8,6 +8,8 @@ import pymysql
 
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.connect import load_jobs_for, row_writer_for
+from onefold.capture.copy_mailbox import CopyMailbox, NoMailbox
+from onefold.check.by_copy import CopyRepairer
 from onefold.check.counting import RowCounter
 from onefold.check.exact import ChunkComparer
 from onefold.check.in_memory import MemoryComparer
@@ -36,6 +38,7 @@ def checks_of(
     warehouse: BigQueryWarehouse,
     loads: Loads,
     columns: LandingRules = NO_RULES,
+    mailbox: CopyMailbox | None = None,
 ) -> Checks:
     """Return the checks of a database.
 
@@ -48,6 +51,7 @@ def checks_of(
         warehouse: where the views are.
         loads: the loads of the tables, which a repair uses.
         columns: the rules of columns of a captured source.
+        mailbox: takes requests for copies of its tables; None where it is not known where.
     """
     settings = with_plain_tables(warehouse, request.captured, settings) if request.captured else settings
     jobs = load_jobs_for(warehouse)
@@ -58,4 +62,5 @@ def checks_of(
         inspector, connect, comparer, MemoryComparer(connect, warehouse), RowCounter(connect, to, comparer),
         Repairer(warehouse, loads, jobs, StoredDeletions(to), to, SourceRows(connect)),
         CheckLog(warehouse, row_writer_for(warehouse), inspector.log_dataset, request), HashKey.new(),
+        CopyRepairer(mailbox or NoMailbox()),
     )  # fmt: skip

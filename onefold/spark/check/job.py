@@ -11,8 +11,10 @@ import pymysql
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.capture_keys import read_capture_key
 from onefold.adapters.connect import connect as connect_warehouse
+from onefold.adapters.gcs import GcsObjects
 from onefold.adapters.secrets import read_password
 from onefold.batches.source_arguments import CheckArguments
+from onefold.capture.copy_mailbox import open_mailbox
 from onefold.check.report import CheckReport
 from onefold.check.request import CheckRequest
 from onefold.check.run import first_line
@@ -68,7 +70,9 @@ def check(
     warehouse = connect_warehouse(settings.project)
     columns = rules_of(arguments, settings, warehouse, environ)
     request = CheckRequest(**vars(arguments), at=datetime.now(UTC))
-    checks = checks_of(request, settings, connect, reader, to, warehouse, loads, columns)
+    checkpoint = settings.batch.checkpoints.get(arguments.tenant_name) if arguments.captured else None
+    mailbox = open_mailbox(checkpoint, GcsObjects()) if checkpoint else None
+    checks = checks_of(request, settings, connect, reader, to, warehouse, loads, columns, mailbox)
     return checks.look() if dry_run else replace(checks, failure=failure).run()
 
 
