@@ -100,6 +100,21 @@ variable "plain_dataset" {
   }
 }
 
+variable "column_readers" {
+  description = "A daily job that finds out who reads each column, from views, scheduled queries and the log of jobs; it keeps kinds and numbers. `schedule` in the five fields of cron. Default: none, since its account may see the texts of all queries of the project."
+  type        = object({ schedule = optional(string, "15 3 * * *") })
+  default     = null
+
+  validation {
+    condition     = var.column_readers == null || can(regex(local.cron, var.column_readers.schedule))
+    error_message = "column_readers: schedule must have the five fields of cron with possible values, as in 15 3 * * *."
+  }
+  validation {
+    condition     = var.column_readers == null || (var.changes_dataset != null && var.capture_image != null)
+    error_message = "column_readers needs changes_dataset, where its table is, and capture_image, which has its code: docs/how-to/deploy.md."
+  }
+}
+
 variable "changes_dataset" {
   description = "The dataset of the ledger of changes, which Terraform makes: each change of a schema or setting is appended to it. Default: none, no change is recorded."
   type        = string

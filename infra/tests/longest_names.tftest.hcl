@@ -16,6 +16,8 @@ variables {
   merge_schedule  = "30 * * * *"
   check_schedule  = "0 */2 * * *"
   access_trigger  = { repository = "projects/p/locations/europe-west1/connections/git/repositories/data", state_bucket = "state" }
+  changes_dataset = "onefold_changes"
+  column_readers  = {}
   captures = {
     a-source-of-17-ch = { host = "h", user = "u", secret = "s", dataset = "shop", checks = { databases = ["d"], fix = true } }
   }

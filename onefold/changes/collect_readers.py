@@ -15,6 +15,7 @@ from onefold.changes.catalog import Catalog
 from onefold.changes.reader_counts import ColumnReaders, KnownReaders, ReaderKind
 from onefold.changes.readers import QueryReads, columns_read
 from onefold.core.log import log
+from onefold.core.text import counted
 from onefold.ports.query_texts import JobTexts, QueryTexts, ScheduledQueries, ScheduledText, TableKey, ViewText
 
 DAYS = 30
@@ -87,14 +88,14 @@ def collect_readers(
         TryAgain: an error that may pass.
     """
     views = texts.list_view_texts(near)
-    counted = frozenset(datasets or ()) | {view.table[0] for view in views if view.own}
-    jobs = texts.list_job_texts(near, counted, days)
+    served = frozenset(datasets or ()) | {view.table[0] for view in views if view.own}
+    jobs = texts.list_job_texts(near, served, days)
     uses = [*_uses(views, scheduled.list_scheduled(texts.location_of(near)), jobs)]
     words = names_in(use.text for use in uses) | {name for use in uses for _, name in use.referenced}
     own = {view.table for view in views if view.own}
     columns = texts.list_column_names(near, words)
     catalog = Catalog(texts.project, columns, {view.table: view.text for view in views if view.table not in own})
-    rows, unparsed = count_readers(uses, catalog, counted)
+    rows, unparsed = count_readers(uses, catalog, served)
     return KnownReaders(now, tuple(rows), days, sum(use.incomplete for use in uses), unparsed)
 
 
@@ -138,13 +139,8 @@ def count_readers(uses: Iterable[Use], catalog: Catalog, datasets: Collection[st
                 tally.add(use, certain=one.certain)
     for kind, number in unparsed.items():
         if number:
-            log(
-                "NOTICE",
-                f"{number} texts of {kind} could not be understood",
-                event="texts_not_understood",
-                kind=kind,
-                texts=number,
-            )
+            text = f"{counted(number, 'text')} not understood, whose tables count as read perhaps: {kind}"
+            log("NOTICE", text, event="texts_not_understood", kind=kind, texts=number)
     rows = [
         ColumnReaders(*key, len(one.certain), sum(one.certain.values()), one.jobs, one.incomplete, one.last_at)
         for key, one in sorted(tallies.items())

@@ -7,6 +7,7 @@ import click
 from onefold.cli.changes_decide import accept, reject
 from onefold.cli.changes_list import create, list_
 from onefold.cli.changes_page import page
+from onefold.cli.changes_readers import readers
 from onefold.cli.program import CommandGroup
 
 
@@ -28,5 +29,5 @@ def changes() -> None:
     """
 
 
-for command in (list_, accept, reject, create, page):
+for command in (list_, accept, reject, create, page, readers):
     changes.add_command(command)
