@@ -12,7 +12,7 @@ from pathlib import Path
 # sys.path.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-NAMES = ("launch_batch", "load_shredded", "refresh_view", "schema_registry", "sink_records")
+NAMES = ("launch_batch", "load_shredded", "refresh_view", "schema_registry", "sink_records", "write_pages")
 
 
 def __getattr__(name: str) -> Callable[..., object]:

@@ -11,6 +11,9 @@ locals {
     }, var.schema_registry == null ? {} : { schema_registry = "Onefold: the function schema_registry" }, var.events == null ? {} : {
     load_shredded                                           = "Onefold: the function load_shredded"
     push_load_shredded                                      = "Onefold: pushes messages to load_shredded"
+    }, var.pages_schedule == null ? {} : {
+    write_pages      = "Onefold: the function write_pages"
+    push_write_pages = "Onefold: pushes messages to write_pages"
   })
 
   # The id of an account has 30 characters at most ("Create service accounts", https://cloud.google.com/iam/docs/service-accounts-create,
@@ -35,7 +38,7 @@ resource "google_service_account" "account" {
 
 # A query needs the right to create jobs in the project. The right gives no access to data.
 resource "google_project_iam_member" "jobs" {
-  for_each = toset(concat(["refresh_view", "batch"], local.has_events ? ["load_shredded"] : []))
+  for_each = toset(concat(["refresh_view", "batch"], local.has_events ? ["load_shredded"] : [], local.has_pages ? ["write_pages"] : []))
 
   project = var.project
   role    = "roles/bigquery.jobUser"

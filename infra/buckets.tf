@@ -23,7 +23,7 @@ module "buckets" {
       delete_days   = var.large_records_days
       delete_prefix = "${local.large_records_folder}/"
     }
-  }, local.pulled_bucket, local.registry_bucket)
+  }, local.pulled_bucket, local.registry_bucket, local.pages_bucket)
 
   depends_on = [google_project_service.api, google_kms_crypto_key_iam_member.agent]
 }
@@ -109,6 +109,7 @@ locals {
   names = merge(
     { for bucket in local.folder_buckets : "batch ${bucket}" => { bucket = bucket, account = "batch" } },
     { for bucket in local.has_events ? [local.events_bucket] : [] : "load_shredded ${bucket}" => { bucket = bucket, account = "load_shredded" } },
+    { for bucket in local.has_pages ? [module.buckets.names["pages"]] : [] : "write_pages" => { bucket = bucket, account = "write_pages" } },
   )
 }
 

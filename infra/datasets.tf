@@ -177,5 +177,7 @@ resource "google_bigquery_dataset_access" "views" {
     google_bigquery_dataset_iam_member.writers,
     google_bigquery_dataset_iam_member.access,
     google_bigquery_dataset_iam_member.events,
+    google_bigquery_dataset_iam_member.pages,
+    google_bigquery_dataset_iam_member.page_logs,
   ]
 }

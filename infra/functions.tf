@@ -43,7 +43,7 @@ locals {
       instances   = var.sink_instances
       timeout     = 120
     }
-  }, local.event_functions)
+  }, local.event_functions, local.page_functions)
 
   environments = {
     refresh_view = merge(local.view_environment, {
@@ -63,6 +63,7 @@ locals {
       ONEFOLD_TOPIC_CHANGE_RECORDS = google_pubsub_topic.topic["change-records"].name
     }
     load_shredded = local.event_environment
+    write_pages   = local.page_environment
   }
   # The functions that messages call, and the schema registry, which answers requests over HTTP.
   called_functions = {

@@ -89,6 +89,7 @@ def _files_of(module: str) -> Iterator[Path]:
     yield from (path for path in (*packages, ROOT.joinpath(*parts).with_suffix(".py")) if path.is_file())
     for path in packages:
         yield from path.parent.glob("*.schema.json")
+        yield from path.parent.glob("assets/*")
 
 
 def package(target: Path = TARGET) -> Path:

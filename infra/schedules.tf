@@ -48,6 +48,7 @@ module "schedules" {
     pull    = { topic = "batch-requests", schedules = local.pull_schedules }
     check   = { topic = "batch-requests", schedules = merge(local.check_schedules, local.capture_check_schedules) }
     shred   = { topic = "batch-requests", schedules = local.shred_schedules }
+    page    = { topic = local.has_pages ? "page-requests" : "batch-requests", schedules = local.page_schedules }
   }
 
   topic     = google_pubsub_topic.topic[each.value.topic].id

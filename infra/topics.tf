@@ -1,5 +1,5 @@
 locals {
-  topics = toset(concat(["table-created", "batch-requests", "schema-changes", "change-records", "dead-letter"], local.has_events ? ["shredded-runs"] : []))
+  topics = toset(concat(["table-created", "batch-requests", "schema-changes", "change-records", "dead-letter"], local.has_events ? ["shredded-runs"] : [], local.has_pages ? ["page-requests"] : []))
   week   = "604800s"
 }
 

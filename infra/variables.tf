@@ -562,6 +562,28 @@ variable "check_schedule" {
   }
 }
 
+variable "pages_schedule" {
+  description = "When the pages of all datasets are written into a private bucket (cron), such as 0 6 * * *; null for no pages."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.pages_schedule == null || can(regex(local.cron, var.pages_schedule))
+    error_message = "pages_schedule must have the five fields of cron with possible values, as in 0 6 * * *."
+  }
+}
+
+variable "pages_readers" {
+  description = "Who may read the pages of datasets, such as group:data@example.com. A page has the names of all columns, and no value."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for member in var.pages_readers : can(regex("^(?:user|group|serviceAccount|domain):[^\\s:]+$", member))])
+    error_message = "pages_readers must be members such as group:data@example.com; allUsers is none, as the bucket is private."
+  }
+}
+
 variable "pulled_files_days" {
   description = "Days after which files of pulled rows are deleted."
   type        = number
@@ -714,9 +736,9 @@ variable "service_accounts" {
   validation {
     condition = length(setsubtract(keys(var.service_accounts), [
       "refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records",
-      "load_shredded", "push_load_shredded", "batch", "build", "schema_registry",
+      "load_shredded", "push_load_shredded", "write_pages", "push_write_pages", "batch", "build", "schema_registry",
     ])) == 0
-    error_message = "service_accounts may have the keys refresh_view, launch_batch, sink_records, load_shredded, each of them with the prefix push_, batch, build and schema_registry. Name the account of a source in captures."
+    error_message = "service_accounts may have the keys refresh_view, launch_batch, sink_records, load_shredded, write_pages, each of them with the prefix push_, batch, build and schema_registry. Name the account of a source in captures."
   }
   validation {
     condition     = alltrue([for email in var.service_accounts : can(regex("^[a-z0-9-]+@${var.project}\\.iam\\.gserviceaccount\\.com$", email))])

@@ -71,6 +71,8 @@ variables {
   }
   check_schedule = "0 */2 * * *"
   merge_schedule = "30 * * * *"
+  pages_schedule = "0 6 * * *"
+  pages_readers  = ["group:data@example.com"]
   reconcile_schedules = [
     { dataset = "shop", table = "customer", schedule = "30 4 * * *", arguments = { keys = ["id"] } },
   ]

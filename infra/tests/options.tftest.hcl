@@ -42,6 +42,7 @@ variables {
     file         = "permissions/access.yaml"
   }
   merge_schedule          = "30 * * * *"
+  pages_schedule          = "0 6 * * *"
   merge_parallel          = 16
   merge_late_hours        = 24
   events                  = { dataset = "crm", runs = "gs://exports/shredded/" }

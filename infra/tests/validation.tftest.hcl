@@ -320,6 +320,8 @@ run "pulls_at_impossible_times" {
     pull_schedule       = "every 15 minutes"
     daily_pull_schedule = "0 25 * * *"
     check_schedule      = "every two hours"
+    pages_schedule      = "each day"
+    pages_readers       = ["allUsers"]
     pulled_files_days   = 1
     late_pull_minutes   = 5
   }
@@ -327,6 +329,8 @@ run "pulls_at_impossible_times" {
     var.pull_schedule,
     var.daily_pull_schedule,
     var.check_schedule,
+    var.pages_schedule,
+    var.pages_readers,
     var.pulled_files_days,
     var.late_pull_minutes,
   ]

@@ -127,9 +127,13 @@ class _Source:
             return None, (f"the unified view cannot be built: {error}",)
 
     def _policies(self, summary: TableSummary, found: Sequence[Version]) -> TablePolicies | None:
-        """Return the policies of a table; None where it has no clean view and no policy names it."""
+        """Return the policies of a table; None where it has no clean view and no policy names it.
+
+        Where the dataset of clean views may not be read, nobody knows that there is none.
+        """
         policies = table_policies(self.settings, summary.table, found)
-        has_clean = any(view.kind == "clean" for view in summary.views)
+        is_unknown = self.settings.clean_view_of(summary.table).dataset not in self.contents.read
+        has_clean = is_unknown or any(view.kind == "clean" for view in summary.views)
         return policies if has_clean or _has_rules(policies) else None
 
     def _entries(self, base: TableId, found: Sequence[Version]) -> list[Entry]:

@@ -51,6 +51,7 @@ class Settings:
         names: the naming of versioned tables, in all datasets that have none of their own.
         dataset_names: the naming of versioned tables in single datasets.
         pulled_files: the folder of the files of pulled tables.
+        pages: the folder of the pages of datasets.
         sources: the servers whose tables are pulled, by name.
         keep_view_settings: True where a view must not be written with other settings than those with which it was written.
             No variable sets it: a person's command has it, and a deployment does not.
@@ -82,6 +83,7 @@ class Settings:
     names: VersionedNames = DEFAULT_NAMES
     dataset_names: Mapping[str, VersionedNames] = field(default_factory=dict)
     pulled_files: str | None = None
+    pages: str | None = None
     sources: Mapping[str, Source] = field(default_factory=dict)
     keep_view_settings: bool = False
     policies: ColumnPolicies | None = None
@@ -246,6 +248,7 @@ def _from_environment(environ: Mapping[str, str]) -> Settings:
         differences=environ.get("ONEFOLD_DIFFERENCES") or None,
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         pulled_files=environ.get("ONEFOLD_PULLED_FILES", "").rstrip("/") or None,
+        pages=environ.get("ONEFOLD_PAGES", "").rstrip("/") or None,
     )
 
 

@@ -52,7 +52,7 @@ def test_only_one_role_may_delete_and_every_grant_of_it_has_a_condition(plan: Pl
     assert [name for name, given in permissions(plan).items() if "bigquery.tables.delete" in given] == ["staging"]
     for address, grant in grants(plan):
         if address.startswith("google_bigquery_dataset_iam_member"):
-            assert bool(grant["condition"]) == grant["role"].endswith("onefold_staging")
+            assert bool(grant["condition"]) == grant["role"].endswith(("onefold_staging", "onefold_page_logs"))
 
 
 ARTIFACTS = "projects/_/buckets/my-project-onefold-artifacts"

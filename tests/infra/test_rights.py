@@ -30,6 +30,10 @@ PERMISSIONS = {
         *(f"bigquery.tables.{name}" for name in ("create", "get", "getData", "update", "updateData")),
         "bigquery.datasets.get",
     },
+    'pages["pages"]': {
+        *(f"bigquery.{name}" for name in ("tables.get", "tables.list", "routines.get", "routines.list", "datasets.get"))
+    },
+    'page_logs["pages"]': {"bigquery.tables.getData"},
     "access[0]": {
         *(f"bigquery.datasets.{name}" for name in ("get", "update", "getIamPolicy", "setIamPolicy")),
         "bigquery.tables.getIamPolicy",
@@ -98,5 +102,8 @@ def test_an_account_has_exactly_the_listed_rights(plan: Plan, account: str) -> N
 
 
 def test_only_the_listed_group_calls_the_registry_and_nothing_is_for_everybody(plan: Plan) -> None:
-    assert rights(plan, "group:data@example.com") == {("schema-registry", "run.invoker")}
+    assert rights(plan, "group:data@example.com") == {
+        ("schema-registry", "run.invoker"),
+        ("my-project-onefold-pages", "storage.objectViewer"),
+    }
     assert not [address for address, grant in grants(plan) if grant["member"] in ("allUsers", "allAuthenticatedUsers")]

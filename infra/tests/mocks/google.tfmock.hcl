@@ -208,6 +208,31 @@ override_resource {
 }
 
 override_resource {
+  target = google_project_iam_custom_role.pages
+  values = { name = "projects/my-project/roles/onefold_pages" }
+}
+
+override_resource {
+  target = google_project_iam_custom_role.page_logs
+  values = { name = "projects/my-project/roles/onefold_page_logs" }
+}
+
+override_resource {
+  target = google_service_account.account["write_pages"]
+  values = { email = "onefold-write-pages@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_service_account.account["push_write_pages"]
+  values = { email = "onefold-push-write-pages@my-project.iam.gserviceaccount.com" }
+}
+
+override_resource {
+  target = google_pubsub_topic.topic["page-requests"]
+  values = { id = "projects/my-project/topics/page-requests" }
+}
+
+override_resource {
   target = google_pubsub_topic.topic["shredded-runs"]
   values = { id = "projects/my-project/topics/shredded-runs" }
 }
