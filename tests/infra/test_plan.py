@@ -92,6 +92,11 @@ ELSEWHERE = {
     ("dataset shop", "onefold_sink", SINKING),
     ("dataset crm", "onefold_sink", SINKING),
     ("dataset crm", "onefold_events", account("load_shredded")),
+    *(
+        (f"dataset {name}", "onefold_pages", account("write_pages"))
+        for name in ("shop", "crm", "shop_unified", "crm_unified")
+    ),
+    *((f"dataset {name}, logs only", "onefold_page_logs", account("write_pages")) for name in ("shop", "crm")),
     ("dataset shop", "onefold_capture", "serviceAccount:capture-shop-db@my-project.iam.gserviceaccount.com"),
     ("dataset shop_unified, leaves only", "onefold_staging", REFRESH),
     ("dataset crm_unified, leaves only", "onefold_staging", REFRESH),
