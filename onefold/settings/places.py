@@ -44,7 +44,11 @@ def topic_problems(settings: Settings) -> Iterator[Problem]:
 
 def folder_problems(settings: Settings) -> Iterator[Problem]:
     """Yield the problems of the variables that name folders."""
-    folders = {"ONEFOLD_LARGE_RECORDS": settings.large_records, "ONEFOLD_PULLED_FILES": settings.pulled_files, "ONEFOLD_PAGES": settings.pages}
+    folders = {
+        "ONEFOLD_LARGE_RECORDS": settings.large_records,
+        "ONEFOLD_PULLED_FILES": settings.pulled_files,
+        "ONEFOLD_PAGES": settings.pages,
+    }
     for variable, folder in folders.items():
         if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
             advice = "write gs://bucket/folder, or file:///folder on a laptop"
