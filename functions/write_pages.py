@@ -25,7 +25,7 @@ def handler() -> PageHandler:
     from onefold.adapters.pubsub import PubSub
 
     settings = page_settings()
-    folder = settings.pages or ""
+    folder = (settings.pages or "").removeprefix("file://")  # a folder of a laptop
     warehouse = connect(settings.project)
     return PageHandler(settings, folder, writable_objects_at(folder), warehouse, PubSub(warehouse.project))
 

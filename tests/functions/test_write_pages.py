@@ -20,7 +20,7 @@ SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
 def client(dataset: EmulatedDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     dataset.land("customer_v_abc", ABC)
     dataset.land("customer_v_def", DEF)
-    monkeypatch.setenv("ONEFOLD_PAGES", str(tmp_path / "pages"))
+    monkeypatch.setenv("ONEFOLD_PAGES", (tmp_path / "pages").as_uri())
     monkeypatch.setenv("ONEFOLD_DATASETS", f"{dataset.name},gone")
     write_pages.handler.cache_clear()
     found: Client = functions_framework.create_app(target="write_pages", source=SOURCE).test_client()  # type: ignore[no-untyped-call]
