@@ -30,6 +30,7 @@ def account(purpose: str) -> str:
 
 REFRESH, LAUNCH, BATCH, BUILD = map(account, ("refresh_view", "launch_batch", "batch", "build"))
 SINKING = account("sink_records")
+PAGES = account("write_pages")
 
 # Everything that anybody may do after `terraform apply` with two datasets and nothing else, and no more than that.
 GRANTS = {
@@ -92,11 +93,8 @@ ELSEWHERE = {
     ("dataset shop", "onefold_sink", SINKING),
     ("dataset crm", "onefold_sink", SINKING),
     ("dataset crm", "onefold_events", account("load_shredded")),
-    *(
-        (f"dataset {name}", "onefold_pages", account("write_pages"))
-        for name in ("shop", "crm", "shop_unified", "crm_unified")
-    ),
-    *((f"dataset {name}, logs only", "onefold_page_logs", account("write_pages")) for name in ("shop", "crm")),
+    *((f"dataset {name}", "onefold_pages", PAGES) for name in ("shop", "crm", "shop_unified", "crm_unified")),
+    *((f"dataset {name}, logs only", "onefold_page_logs", PAGES) for name in ("shop", "crm")),
     ("dataset shop", "onefold_capture", "serviceAccount:capture-shop-db@my-project.iam.gserviceaccount.com"),
     ("dataset shop_unified, leaves only", "onefold_staging", REFRESH),
     ("dataset crm_unified, leaves only", "onefold_staging", REFRESH),
