@@ -149,8 +149,21 @@ class Dlt:
         return _json_totals(f"{folder}/out/bench/{TABLE}/*.jsonl")
 
 
-def has_dlt() -> bool:
-    return importlib.util.find_spec("dlt") is not None
+@dataclass(frozen=True)
+class ConnectorX:
+    """ConnectorX, which reads two parts of the key side by side into memory as Arrow; PyArrow writes Parquet of that."""
+
+    name: str = "ConnectorX, Parquet"
+
+    def run(self, server: Server, folder: Path) -> float:
+        return _in_a_process(_connectorx, server, folder)
+
+    def totals(self, folder: Path) -> Totals:
+        return _totals(f"(SELECT CAST(COLUMNS(*) AS VARCHAR) FROM read_parquet('{folder}/rows.parquet'))")
+
+
+def is_installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
 
 
 def _in_a_process(work: Callable[..., float], *words: Any) -> float:
@@ -190,6 +203,17 @@ def _dlt(server: Server, folder: Path) -> float:
     pipeline = dlt.pipeline("bench", destination=destination, dataset_name="bench", pipelines_dir=str(folder / "pipelines"))
     address = f"mysql+pymysql://root@127.0.0.1:{server.port}/{DATABASE}?charset=utf8mb4"
     pipeline.run(sql_database(address, table_names=[TABLE]), loader_file_format="jsonl").raise_on_failed_jobs()
+    return time.perf_counter() - started
+
+
+def _connectorx(server: Server, folder: Path) -> float:
+    import connectorx
+    import pyarrow.parquet as pq
+
+    started = time.perf_counter()
+    address = f"mysql://root@127.0.0.1:{server.port}/{DATABASE}"
+    rows = connectorx.read_sql(address, f"SELECT * FROM {TABLE}", return_type="arrow", partition_on="id", partition_num=2)
+    pq.write_table(rows, folder / "rows.parquet", compression="gzip", compression_level=LEVEL)
     return time.perf_counter() - started
 
 

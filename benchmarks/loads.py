@@ -1,7 +1,7 @@
 """The pull of one table into files and its peers: the same rows, the same machine, one run.
 
 Run: `PYTHONPATH=tests python -m benchmarks.loads [--rows 2000000] [--repeat 3]`. It needs `mariadbd` and `mariadb-dump`.
-dlt takes part where it is installed: `make bench` brings it.
+dlt and ConnectorX take part where they are installed: `make bench` brings them.
 
 A table of 12 columns on a MariaDB of this machine, which has it in memory. `benchmarks.load_peers` describes the peers. Our
 job works in a Spark session that is open already: its start is measured once and printed, and is in no figure of the table.
@@ -15,7 +15,7 @@ import argparse
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,20 @@ from pyspark.sql import SparkSession
 from support.database_servers import MariaDb, new_server
 
 from benchmarks.chart import Bar, Chart
-from benchmarks.load_peers import COLUMNS, DATABASE, TABLE, Contestant, Dlt, Dump, Loop, Onefold, Server, Totals, has_dlt
+from benchmarks.load_peers import (
+    COLUMNS,
+    DATABASE,
+    TABLE,
+    ConnectorX,
+    Contestant,
+    Dlt,
+    Dump,
+    Loop,
+    Onefold,
+    Server,
+    Totals,
+    is_installed,
+)
 from benchmarks.processor_time import processor_seconds
 from benchmarks.quiet import Rounds, described
 from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
@@ -34,6 +47,7 @@ from onefold.spark.session import open_session
 
 HEADING = "Pulled tables"
 HEADER = ("", "seconds", "CPU seconds", "rows a second", "ratio to onefold", "ratio to the loop")
+_OPTIONAL: Mapping[str, Contestant] = {"dlt": Dlt(), "connectorx": ConnectorX()}
 _BASE = {True: "onefold, gzip", False: "onefold"}
 _SERVER = (
     "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=256M", "--default-time-zone=+00:00",
@@ -138,7 +152,7 @@ def measure(rows: int, rounds: Rounds[Took], names: Sequence[str] = ()) -> tuple
         Path(folder).chmod(0o777)
         spark, start = open_spark()
         every: list[Contestant] = [Onefold(spark), Onefold(spark, gzip=True), Loop(), Loop(gzip=True), Dump()]
-        every += [Dlt()] if has_dlt() else []
+        every += [peer for package, peer in _OPTIONAL.items() if is_installed(package)]
         chosen = [one for one in every if not names or one.name in names]
         contest = Contest(server, Path(folder), chosen, lambda: forget(spark), rounds)
         contest.run()
@@ -155,7 +169,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     contest, start = measure(options.rows, rounds)
     sizes = f"{options.rows:,} rows of {len(COLUMNS)} columns, {described([rounds])}"
     sizes += f"; the start of the Spark session, {start:.0f} seconds, is not counted"
-    named = versions(Spark="pyspark", PyMySQL="PyMySQL", **({"dlt": "dlt"} if has_dlt() else {}))
+    named = versions(Spark="pyspark", PyMySQL="PyMySQL", **{package: package for package in filter(is_installed, _OPTIONAL)})
     table = markdown(HEADER, list(contest.lines(options.rows)))
     publish(options, HEADING, machine(sizes, named), table, (), [rounds], contest.chart(options.rows))
 
