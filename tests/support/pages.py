@@ -13,7 +13,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 CLOUD = "sh cloud"
-TITLES = {"second terminal": "server", "third terminal": "capture", "Google Cloud": "cloud", "access.yaml": "access"}
+TITLES = {
+    "second terminal": "server", "third terminal": "capture", "Google Cloud": "cloud", "access.yaml": "access",
+    "dags/onefold_models.py": "dag",
+}  # fmt: skip
 """What the title of a block says about where its commands run."""
 EXPORT = re.compile(r"^export (\w+)=(.*)$", re.MULTILINE)
 _FENCE = re.compile(r'^( *)```(\w+)(?: title="([^"]+)")?\n(.*?)^ *```$', re.DOTALL | re.MULTILINE)
