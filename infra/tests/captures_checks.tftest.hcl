@@ -62,7 +62,7 @@ variables {
   check_schedule  = "0 */2 * * *"
   captures = {
     shop-db = {
-      host = "10.0.0.3", user = "onefold", secret = "shop-password", dataset = "shop"
+      host   = "10.0.0.3", user = "onefold", secret = "shop-password", dataset = "shop"
       checks = { databases = ["shop_1", "shop_2", "shop_3"], secret = "shop-reader", fix = true, databases_per_batch = 2 }
     }
     crm-db = {

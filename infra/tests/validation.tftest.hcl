@@ -729,3 +729,13 @@ run "plain_change_tables_whose_views_would_lie_elsewhere" {
 
   expect_failures = [var.plain_dataset]
 }
+
+run "readers_of_columns_without_a_ledger_and_an_image" {
+  command = plan
+
+  variables {
+    column_readers = {}
+  }
+
+  expect_failures = [var.column_readers]
+}
