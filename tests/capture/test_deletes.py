@@ -28,10 +28,9 @@ from onefold.schema.types import STRING, Scalar, render_type
 from onefold.schema.versions import Version
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse
 
-START, BEGAN = LogPosition(1, "bin.000002", 500), 1_700_000_000
-BEFORE, LATER = LogPosition(1, "bin.000001", 9000), LogPosition(1, "bin.000002", 600)
+BEFORE, START, LATER = (LogPosition(1, f"bin.{file:06}", offset) for file, offset in ((1, 9000), (2, 500), (2, 600)))
+BEGAN, INT, TEXT = 1_700_000_000, SourceType("int"), SourceType("text")
 FINISHED = TableSnapshot("customer1", "customer", START, None, 0, finished=True, began=BEGAN)
-INT, TEXT = SourceType("int"), SourceType("text")
 
 
 def structure(key: str = "id", type_: SourceType = INT, *others: str, table: str = "customer") -> Structure:
@@ -78,8 +77,7 @@ def landed(record: Record) -> dict[str, Any]:
 
 
 def copied(origin: Origin, row: tuple[Any, ...], position: LogPosition, timestamp: int) -> Record:
-    (record,) = map(json.loads, snapshot_records(origin, (row,), position, timestamp))
-    return dict(record)
+    return dict(json.loads(*snapshot_records(origin, (row,), position, timestamp)))
 
 
 def change(table: VersionedTable, key: Any, kind: str, sequence: str, **origin: str) -> Record:

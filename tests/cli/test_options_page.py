@@ -21,6 +21,7 @@ OTHER_WORDS = {
     "--columns": "rows of BigQuery's catalog, or of Redshift's",
     "--database": "a database of a source, or the one of Redshift",
     "--dataset": "where a dataset is no place of tables that are named without one, its text says what it is",
+    "--days": "of the log of jobs: always, or where readers are collected",
     "--dry-run": "the same look, in the words of what the command does",
     "--file": "declared permissions, or keys of a registry: each a file that its command reads by default",
     "--format": "of files of events, or of what `workload` writes",
