@@ -91,6 +91,7 @@ PREPARED: Mapping[str, Prepare] = {
     "purge-tombstones": a_base,
     "compare-with-the-source": copies,
     "retire-a-version": versions,
+    "hold-a-change": versions,
     "run-a-schema-registry": static_registries,
     "see-tables-over-time": versions,
 }
