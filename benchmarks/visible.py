@@ -90,12 +90,17 @@ class Scene:
         """
         while time.time() < began + _DEADLINE:
             with suppress(NotFound, BadRequest):  # there is no view yet, or no such column
-                # Without retries of the client, which would pause longer than this loop.
-                found = self.client.query(f"SELECT 1 FROM {DATASET}.{VIEW} WHERE {condition}", retry=None)  # type: ignore[arg-type]
-                if list(found.result()):
-                    return
+                if self._is_written_since(began):
+                    # Without retries of the client, which would pause longer than this loop.
+                    found = self.client.query(f"SELECT 1 FROM {DATASET}.{VIEW} WHERE {condition}", retry=None)  # type: ignore[arg-type]
+                    if list(found.result()):
+                        return
             time.sleep(_PAUSE)
         raise SystemExit(f"expected a row with {condition} in {VIEW} within {_DEADLINE:.0f} s, got none")
+
+    def _is_written_since(self, began: float) -> bool:
+        """Return whether the view was written, by its metadata: a query would take time of the emulator."""
+        return bool(self.client.get_table(f"{DATASET}.{VIEW}").modified.timestamp() > began)
 
     def _versions(self) -> list[bigquery.Table]:
         names = [item.table_id for item in self.client.list_tables(DATASET)]
