@@ -28,6 +28,7 @@ resource "google_bigquery_dataset" "changes" {
 
 # A test holds the columns against those that the code writes.
 resource "google_bigquery_table" "changes" {
+  #checkov:skip=CKV_GCP_80:its dataset has a key for new tables, where var.kms_key names one
   count = var.changes_dataset == null ? 0 : 1
 
   dataset_id          = google_bigquery_dataset.changes[0].dataset_id
@@ -44,6 +45,8 @@ resource "google_bigquery_table" "changes" {
 }
 
 resource "google_bigquery_table" "changes_latest" {
+  #checkov:skip=CKV_GCP_80:a view holds no rows
+  #checkov:skip=CKV_GCP_121:a view holds no rows, and is made anew
   count = var.changes_dataset == null ? 0 : 1
 
   dataset_id          = google_bigquery_dataset.changes[0].dataset_id
@@ -80,6 +83,7 @@ resource "google_bigquery_table_iam_member" "ledger" {
 
 # What people decided about changes that contracts hold. People append, by rights that are granted outside Terraform.
 resource "google_bigquery_table" "decisions" {
+  #checkov:skip=CKV_GCP_80:its dataset has a key for new tables, where var.kms_key names one
   count = var.changes_dataset == null ? 0 : 1
 
   dataset_id          = google_bigquery_dataset.changes[0].dataset_id

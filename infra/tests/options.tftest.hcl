@@ -191,7 +191,7 @@ run "accounts_that_exist" {
   command = plan
   variables {
     service_accounts = {
-      for purpose in ["refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records", "load_shredded", "push_load_shredded", "batch", "build", "schema_registry"] :
+      for purpose in ["refresh_view", "launch_batch", "sink_records", "push_refresh_view", "push_launch_batch", "push_sink_records", "load_shredded", "push_load_shredded", "write_pages", "push_write_pages", "batch", "build", "schema_registry"] :
       purpose => "given-${replace(purpose, "_", "-")}@my-project.iam.gserviceaccount.com"
     }
   }

@@ -739,3 +739,23 @@ run "readers_of_columns_without_a_ledger_and_an_image" {
 
   expect_failures = [var.column_readers]
 }
+
+run "a_ledger_in_no_dataset" {
+  command = plan
+
+  variables {
+    changes_dataset = "my-ledger"
+  }
+
+  expect_failures = [var.changes_dataset]
+}
+
+run "a_ledger_beside_tables" {
+  command = plan
+
+  variables {
+    changes_dataset = var.datasets[0]
+  }
+
+  expect_failures = [var.changes_dataset]
+}

@@ -105,6 +105,8 @@ ELSEWHERE = {
     *((f"dataset {name}", "onefold_access", account("access")) for name in ("shop", "crm", "shop_unified", "crm_unified")),
     ("dataset shop_unified", "onefold_views", BATCH),
     ("dataset crm_unified", "onefold_views", BATCH),
+    ("table schema_changes", "onefold_ledger", REFRESH),
+    ("table schema_change_decisions", "onefold_decisions", REFRESH),
     *(
         ("key key", "roles/cloudkms.cryptoKeyEncrypterDecrypter", f"serviceAccount:service-123456789012@{agent}")
         for agent in (
@@ -138,6 +140,7 @@ PLACES: dict[str, Callable[[dict[str, Any]], str]] = {
     "google_cloud_run_service_iam_member": on("service", "service"),
     "google_service_account_iam_member": on("account", "service_account_id"),
     "google_bigquery_dataset_iam_member": on("dataset", "dataset_id"),
+    "google_bigquery_table_iam_member": on("table", "table_id"),
     "google_project_iam_member": on("project", "project"),
     "google_storage_bucket_iam_member": on("bucket", "bucket"),
     "google_artifact_registry_repository_iam_member": on("repository", "repository"),
@@ -185,7 +188,7 @@ def test_with_a_dataset_of_views_and_a_key_every_account_has_exactly_the_rights_
     tested: Callable[[str], Outcome],
 ) -> None:
     found = grants(tested("options.tftest.hcl").plans["all_options"])
-    assert sorted(grant for grant in found if grant[0].startswith(("dataset", "key"))) == sorted(ELSEWHERE)
+    assert sorted(grant for grant in found if grant[0].startswith(("dataset", "table", "key"))) == sorted(ELSEWHERE)
 
 
 def test_the_plan_has_exactly_the_expected_resources(plan: Plan) -> None:
@@ -215,7 +218,7 @@ def test_the_plan_has_exactly_the_expected_resources(plan: Plan) -> None:
 def test_a_key_of_ones_own_is_for_every_bucket(options_plan: Plan, plan: Plan) -> None:
     used = [bucket["encryption"] for bucket in options_plan.of("google_storage_bucket").values()]
     key = "projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key"
-    assert [[one["default_kms_key_name"] for one in found] for found in used] == [[key]] * 4
+    assert [[one["default_kms_key_name"] for one in found] for found in used] == [[key]] * 5
     assert not any(bucket["encryption"] for bucket in plan.of("google_storage_bucket").values())
 
 
@@ -233,11 +236,16 @@ def test_no_resource_owns_data_of_the_user(tested: Callable[[str], Outcome]) -> 
     # clean_views.tftest.hcl.
     plans = [plan for file in PLANNED for plan in tested(file).plans.values()]
     made = [one for plan in plans for one in plan.of("google_bigquery_dataset").items()]
-    holds_rows = ("streamed[", "plain[")  # those of streams hold rows, and are not destroyed with them either
+    # Those of streams, and the ledger, hold rows, and are not destroyed with them either.
+    holds_rows = ("streamed[", "plain[", "changes[")
     assert all(one["delete_contents_on_destroy"] is False for name, one in made if name.startswith(holds_rows))
     names = {one["dataset_id"] for name, one in made if not name.startswith(holds_rows)}
     assert all(name.endswith(("__views_full", "__views_clean", "__keys")) for name in names)
-    assert owned == {"google_bigquery_dataset_iam_member", "google_bigquery_dataset_access", "google_bigquery_dataset"}
+    on_datasets = {"google_bigquery_dataset_iam_member", "google_bigquery_dataset_access", "google_bigquery_dataset"}
+    assert owned == {*on_datasets, "google_bigquery_table", "google_bigquery_table_iam_member"}
+    assert {name.partition("[")[0] for plan in plans for name in plan.of("google_bigquery_table")} == {
+        "changes", "changes_latest", "decisions", "readers",
+    }, "tables of Onefold's own alone"  # fmt: skip
     assert not {type_ for type_ in types if type_.endswith(("_iam_policy", "_iam_binding"))}, (
         "these take away what others gave"
     )

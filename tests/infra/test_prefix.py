@@ -10,6 +10,8 @@ from support.terraform import INFRA, Outcome
 # Resources without a name of their own, or with a name within a resource that has the prefix.
 UNNAMED = {
     "google_storage_notification",
+    "google_bigquery_dataset",  # named by the user
+    "google_bigquery_table",
     "google_project_service",
     "google_storage_bucket_object",
     "google_bigquery_dataset_access",
