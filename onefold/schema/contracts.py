@@ -163,13 +163,23 @@ def decision_of(
         >>> decision_of("c1", [added], Contract(new_columns="review")), decision_of("c1", [added], Contract())
         ('waiting', 'shown')
     """
+    found = outcomes_of(change, operations, contract, protected).values()
+    return next((outcome for outcome in _PRECEDENCE if outcome in found), "shown")
+
+
+def outcomes_of(
+    change: str, operations: Iterable[SchemaChange], contract: Contract, protected: Collection[str] = ()
+) -> Mapping[str, Outcome]:
+    """Return what a contract makes of each operation, by its path in the form in which names are compared.
+
+    The arguments are those of `decision_of`.
+    """
     free = {fold_case(name) for name in protected}
-    found = {
-        _outcome(change, operation, contract)
+    return {
+        fold_case(operation.path): _outcome(change, operation, contract)
         for operation in operations
         if fold_case(operation.path.partition(".")[0]) not in free
     }
-    return next((outcome for outcome in _PRECEDENCE if outcome in found), "shown")
 
 
 def _outcome(change: str, operation: SchemaChange, contract: Contract) -> Outcome:

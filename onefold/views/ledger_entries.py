@@ -10,6 +10,7 @@ from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
 from onefold.changes.effects import ReadView
 from onefold.changes.entry import Effect, EffectKind, Entry, Origin
 from onefold.changes.ids import digest
+from onefold.changes.under_contract import entry_under
 from onefold.changes.versions import ToldChange, version_entries
 from onefold.core.names import fold_case
 from onefold.refresh.announce import view_of
@@ -20,6 +21,7 @@ from onefold.refresh.tables_read import covered_versions
 from onefold.schema.diff import SchemaChange
 from onefold.schema.versions import Version, active_versions
 from onefold.views.table_policies import table_policies
+from onefold.views.under_contract import protected_columns
 
 _EFFECTS: dict[str, EffectKind] = {"added": "new column", "removed": "removed", "retyped": "cast", "undecided": "hidden"}
 
@@ -69,7 +71,11 @@ def _of_versions(
     now: datetime,
 ) -> Iterator[Entry]:
     if plan.stored:
-        yield from version_entries(plan.base, versions, missing, list(read_views(kind, versions)), now, told)
+        rules = kind.settings.rules_for(plan.base)
+        query = plan.view.query if plan.view else plan.stored.query
+        protected = protected_columns(kind, query, rules) if rules.contract.holds else ()
+        for entry in version_entries(plan.base, versions, missing, list(read_views(kind, versions)), now, told):
+            yield entry_under(rules.contract, entry, protected)
         return
     for entry in version_entries(plan.base, versions, missing, (), now, told):
         # What came before there was a view is history: no reader notices it.

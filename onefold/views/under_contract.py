@@ -18,6 +18,7 @@ from onefold.core.names import TableId, fold_case
 from onefold.core.text import shown_list
 from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.built_view import BuiltView
+from onefold.refresh.kind import ViewKind
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Schema
 from onefold.schema.contracts import Held, dropped_paths, held
@@ -126,9 +127,15 @@ def change_ids(base: TableId, versions: Sequence[Version], grow: bool = False) -
     return {version.id: version_change_id(base, before, after) for version, before, after in pairs}
 
 
-def protected_columns(kind: FullKind, view: BuiltView, rules: TableRules) -> frozenset[str]:
-    """Return the columns that no contract holds: of the key, the order and the tenant, and those that landing adds."""
-    keys = remembered_keys(view.query)
+def protected_columns(kind: FullKind | ViewKind, query: str, rules: TableRules) -> frozenset[str]:
+    """Return the columns that no contract holds: of the key, the order and the tenant, and those that landing adds.
+
+    Args:
+        kind: the kind of view.
+        query: its text, which may tell the key.
+        rules: those of the table.
+    """
+    keys = remembered_keys(query)
     if not keys and (current := kind.warehouse.get_view(kind.settings.current_view_of(kind.base))):
         keys = remembered_keys(current.query)
     added = (METADATA, LANDED_AT, DAY, *filter(None, (rules.version_column, rules.landed_column)))
@@ -137,7 +144,7 @@ def protected_columns(kind: FullKind, view: BuiltView, rules: TableRules) -> fro
 
 def _held(kind: FullKind, view: BuiltView, landed: Sequence[Version], stored: StoredView, rules: TableRules) -> Held:
     changes = change_ids(kind.base, landed, grow=rules.names.are_noted)
-    protected = protected_columns(kind, view, rules)
+    protected = protected_columns(kind, view.query, rules)
     shown = held(stored.columns, view.columns, landed, rules, changes, protected)
     dataset = kind.settings.changes_dataset
     if shown.columns == shown.full or not dataset:

@@ -1,0 +1,64 @@
+"""Entries of the ledger under a contract: the decision, and what readers do not notice yet."""
+
+from __future__ import annotations
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.contract_views import contracts
+from support.functions import RefreshView
+from support.ledgers import StoredLedger
+from support.merge_shop import CUSTOMER, Shop
+
+from onefold.changelog.metadata import LANDED_AT
+from onefold.core.names import TableId
+from onefold.schema.table_rules import TableRules
+
+BY_ID = TableRules(keys=("id",), overlap_minutes=0)
+WIDER = {"id": "STRING", "name": "STRING", "zip": "STRING", LANDED_AT: "TIMESTAMP"}
+"""A key of another type, and a new column."""
+
+
+@pytest.mark.parametrize(
+    ("new_columns", "decision", "of_zip"),
+    [
+        ("show", "shown", ("new column", "STRING")),
+        ("review", "waiting", ("hidden", "waiting")),
+        ("hide", "hidden", ("hidden", "hidden")),
+    ],
+)
+def test_a_new_column_is_recorded_as_the_views_have_it(
+    dataset: EmulatedDataset,
+    monkeypatch: pytest.MonkeyPatch,
+    new_columns: str,
+    decision: str,
+    of_zip: tuple[str, str],
+) -> None:
+    stored = StoredLedger(dataset)
+    function = RefreshView(dataset, monkeypatch, stored.ledger, rules=BY_ID, contracts=contracts(new_columns, "widen"))
+    shop = Shop(dataset)
+    shop.create("a1", CUSTOMER)
+    function.deliver("a1")
+    shop.create("b2", WIDER)
+    function.deliver("b2")
+    entry = stored.entries()[-1]
+    found = {(one.kind, one.detail) for one in entry.effects if one.path == "zip"}
+    assert (entry.decision, found) == (decision, {of_zip})
+    view = stored.warehouse.get_view(TableId(stored.warehouse.project, dataset.name, "customer_unified"))
+    assert view
+    assert {"id", "name"} < {column.name for column in view.columns}
+    assert ("zip" in {column.name for column in view.columns}) is (decision == "shown")
+
+
+def test_the_type_of_a_key_is_shown_whatever_the_contract_says(
+    dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = StoredLedger(dataset)
+    function = RefreshView(dataset, monkeypatch, stored.ledger, rules=BY_ID, contracts=contracts("show", "review"))
+    shop = Shop(dataset)
+    shop.create("a1", CUSTOMER)
+    function.deliver("a1")
+    shop.create("b2", WIDER)
+    function.deliver("b2")
+    entry = stored.entries()[-1]
+    assert entry.decision == "shown"
+    assert {one.kind for one in entry.effects if one.path == "id"} == {"cast"}
