@@ -92,14 +92,14 @@ def _read(
     warehouse: Any, asked: Sequence[str], settings: Settings, now: datetime
 ) -> tuple[list[DatasetPage], list[str], list[str]]:
     """Return the pages, the datasets that do not exist, and the errors. One dataset never stops the others."""
-    from onefold.inventory.page_source import read_page
+    from onefold.inventory.page_source import read_kept, read_page
 
     pages, gone, errors = [], [], []
     with progress_line("reading") as show:
         for name in asked:
             show(f"reading {name}")
             try:
-                pages.append(read_page(warehouse, name, settings, now=now))
+                pages.append(read_page(warehouse, name, settings, read_kept(warehouse, name, settings), now=now))
             except NotFound as error:
                 gone.append(name)
                 errors.append(str(error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -20,40 +20,57 @@ from onefold.changes.page.dataset import (
 )
 from onefold.changes.page.from_ledger import page_changes
 from onefold.changes.page.hidden import hidden_columns
+from onefold.changes.read import read_entries
+from onefold.changes.reader_counts import NOBODY, KnownReaders
+from onefold.changes.reader_table import read_readers
 from onefold.changes.versions import version_entries
-from onefold.core.errors import NotFound, OnefoldError
-from onefold.core.names import TableId
+from onefold.core.errors import NotFound, OnefoldError, Rejected
+from onefold.core.names import TableId, fold_case
 from onefold.inventory.contents import Contents, read_contents
 from onefold.inventory.history import ordered
 from onefold.inventory.summary import TableSummary, summaries
 from onefold.merge.change_tables import read_change_versions
 from onefold.ports.listing import StoredSize
+from onefold.refresh.built_view import BuiltView
 from onefold.schema.column_policy import TablePolicies, UnitedPolicies
-from onefold.schema.columns import Column
 from onefold.schema.versions import Version, active_versions, table_of
 from onefold.settings.environment import Settings
+from onefold.views.contract_text import read_held_note
 from onefold.views.table_policies import table_policies
 from onefold.views.unified_kind import UnifiedKind
 
 
 @dataclass(frozen=True)
 class KeptElsewhere:
-    """What is known of tables beside their metadata, by base name; empty where it is not kept.
+    """What is known of tables beside their metadata; empty where it is not kept.
 
     Attributes:
-        entries: the entries of the ledger. A version without one is compared with the version before it.
-        readers: who reads a table.
-        held: what contracts hold, by the column as `fold_case` returns it.
-        lag_seconds: how far captures are behind their sources.
+        entries: the entries of the ledger by base name. A version without one is compared with the version before it.
+        readers: who reads the columns of the views.
+        lag_seconds: how far captures are behind their sources, by base name.
+        warnings: what could not be read.
     """
 
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict)
-    readers: Mapping[str, Sequence[PageReader]] = field(default_factory=dict)
-    held: Mapping[str, Mapping[str, HeldChange]] = field(default_factory=dict)
+    readers: KnownReaders = NOBODY
     lag_seconds: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 NOTHING_ELSE = KeptElsewhere()
+
+
+def read_kept(warehouse: Any, dataset: str, settings: Settings) -> KeptElsewhere:
+    """Return what the ledger and the newest run of readers tell of a dataset's tables; what cannot be read is a warning."""
+    if not settings.changes_dataset:
+        return NOTHING_ELSE
+    entries: dict[str, list[Entry]] = {}
+    try:
+        for entry in read_entries(warehouse, settings.changes_dataset, of_dataset=dataset):
+            entries.setdefault(entry.table, []).append(entry)
+        return KeptElsewhere(entries, read_readers(warehouse, settings.changes_dataset))
+    except (NotFound, Rejected) as error:
+        return KeptElsewhere(entries, warnings=(f"the page lacks what the ledger and readers tell: {error}",))
 
 
 def read_page(
@@ -78,7 +95,8 @@ def read_page(
     settings = settings.with_plain(dataset, contents.plain)
     known = list(summaries(warehouse, dataset, contents, settings, now=time))
     source = _Source(warehouse, settings.with_listed(dataset, contents.labels), contents, kept)
-    return DatasetPage(warehouse.project, dataset, time, tuple(map(source.table, known)), contents.warnings)
+    warnings = (*contents.warnings, *kept.warnings)
+    return DatasetPage(warehouse.project, dataset, time, tuple(map(source.table, known)), warnings)
 
 
 @dataclass(frozen=True)
@@ -101,9 +119,9 @@ class _Source:
         if not found:
             raise NotFound(f"there is no table {base}")
         view, problems = self._view(base, found)
-        hidden = hidden_columns(view or (), found, self._policies(summary, found))
-        held = self.kept.held.get(base.table, {})
-        picture = Picture(found, found[-1].columns if not summary.versions else view, rules, hidden, held)
+        columns = view.columns if view else None if problems else ()
+        hidden = hidden_columns(columns or (), found, self._policies(summary, found))
+        picture = Picture(found, found[-1].columns if not summary.versions else columns, rules, hidden, _held(view))
         texts = (*summary.problems, *problems)
         return _entry(
             summary,
@@ -111,18 +129,26 @@ class _Source:
             columns=picture.columns(),
             problems=tuple(hidden.without_hidden(text, f"a problem is not shown {HIDDEN_TEXT}") for text in texts),
             changes=page_changes(self._entries(base, found), hidden),
-            readers=tuple(self.kept.readers.get(base.table, ())),
+            readers=tuple(self._readers(base)),
             lag_seconds=self.kept.lag_seconds.get(base.table),
         )
 
-    def _view(self, base: TableId, found: Sequence[Version]) -> tuple[Sequence[Column] | None, tuple[str, ...]]:
-        """Return the columns of the unified view as a refresh would write it, or why it cannot be built."""
+    def _readers(self, base: TableId) -> Iterator[PageReader]:
+        """Yield who reads the views of a table."""
+        views = (self.settings.view_of(base), self.settings.current_view_of(base), self.settings.clean_view_of(base))
+        for view in views:
+            for one in self.kept.readers.readers_of(view.dataset or "", view.table):
+                name = f"{one.readers} of {view.dataset}.{view.table}"
+                yield PageReader(one.column, one.kind, name, one.jobs or one.readers, one.certain == one.readers)
+
+    def _view(self, base: TableId, found: Sequence[Version]) -> tuple[BuiltView | None, tuple[str, ...]]:
+        """Return the unified view as a refresh would write it, or why it cannot be built; neither without a version."""
         active = active_versions(found, self.settings.rules_for(base))
         if not active:
-            return (), ()
+            return None, ()
         kind = UnifiedKind(self.warehouse, base, self.settings)
         try:
-            return kind.build(found, active, self.warehouse.get_view(kind.id)).columns, ()
+            return kind.build(found, active, self.warehouse.get_view(kind.id)), ()
         except OnefoldError as error:
             return None, (f"the unified view cannot be built: {error}",)
 
@@ -154,6 +180,14 @@ class _Source:
             retired = version.id in rules.retired
             versions.append(PageVersion(version.id, str(table), version.created, rows, bytes_, retired))
         return tuple(versions)
+
+
+def _held(view: BuiltView | None) -> dict[str, HeldChange]:
+    """Return what the contract of a table keeps out of its view, by the column."""
+    if view is None:
+        return {}
+    hidden = {fold_case(name): HeldChange(is_waiting=False) for name in read_held_note(view.query).hidden}
+    return hidden | {fold_case(one.path): HeldChange(is_waiting=True, id=one.change) for one in view.waiting}
 
 
 def _has_rules(policies: TablePolicies) -> bool:
