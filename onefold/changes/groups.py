@@ -60,14 +60,18 @@ class ChangeGroup:
         where = self.tables[0] if len(self.tables) == 1 else f"{self.first.table} in {counted(len(self.tables), 'dataset')}"
         return f"{where} ({who})"
 
-    def lines(self) -> Iterator[str]:
-        """Yield what changed, what each view does with it, and the statement."""
+    def facts(self) -> Iterator[str]:
+        """Yield what changed, what each view does with it, and the decision where there is one."""
         if told := [*map(str, self.first.operations), *map(str, self.first.settings)]:
             yield shown_list(told)
         for view, effects in groupby(sorted(self.effects, key=lambda one: one.view), key=lambda one: one.view):
             yield f"{view}: {shown_list(_effect_text(one) for one in effects)}"
         if self.first.decision != "shown":
             yield f"decision: {self.first.decision}"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the facts, and the statement."""
+        yield from self.facts()
         if self.first.statement:
             yield cut(" ".join(self.first.statement.split()), _LONGEST)
 

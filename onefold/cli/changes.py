@@ -6,6 +6,7 @@ import click
 
 from onefold.cli.changes_decide import accept, reject
 from onefold.cli.changes_list import create, list_
+from onefold.cli.changes_notify import notify
 from onefold.cli.changes_page import page
 from onefold.cli.changes_readers import readers
 from onefold.cli.program import CommandGroup
@@ -29,5 +30,5 @@ def changes() -> None:
     """
 
 
-for command in (list_, accept, reject, create, page, readers):
+for command in (list_, accept, reject, create, notify, page, readers):
     changes.add_command(command)

@@ -12,6 +12,7 @@ from onefold.changes.decisions import create_decisions
 from onefold.changes.entry import Entry
 from onefold.changes.groups import ChangeGroup, grouped
 from onefold.changes.ledger import create_ledger, ledger_table, ledger_view
+from onefold.changes.notifications import create_notifications
 from onefold.changes.read import read_entries, since_time
 from onefold.changes.table import row_of
 from onefold.cli.common import OK, as_json, given, project, read_settings, say
@@ -101,7 +102,7 @@ def show_changes(groups: Iterable[ChangeGroup]) -> None:
 def create(context: click.Context, dry_run: bool, project: str | None, as_json: bool) -> int:
     """Create the tables and the view of the ledger in the dataset that ONEFOLD_CHANGES_DATASET names.
 
-    The dataset has to exist. Where Terraform makes the ledger, nothing is left to do.
+    The dataset has to exist, and what exists stays. Where Terraform makes the ledger, `onefold changes notify` needs it.
     """
     settings = read_settings(context)
     place = ledger_dataset(settings)
@@ -110,6 +111,7 @@ def create(context: click.Context, dry_run: bool, project: str | None, as_json: 
     if not dry_run:
         create_ledger(warehouse, place)
         create_decisions(warehouse, place)
+        create_notifications(warehouse, place)
     if as_json:
         echo_json([{"ledger": place, "table": names[0], "view": names[1], "dry_run": dry_run}])
     else:

@@ -43,6 +43,7 @@ EXAMPLES = {
         "onefold changes reject 3f0c9a5e1d7b24680f1e2d3c4b5a6978 shop.customer --column email --dry-run",
     ),
     "changes create": ("onefold changes create", "onefold changes create --dry-run"),
+    "changes notify": ("onefold changes notify --dry-run", "onefold changes notify --json"),
     "changes readers": ("onefold changes readers shop.customer", "onefold changes readers --collect --json"),
     "query": ('onefold query "SELECT 1 AS one"', 'onefold query "SELECT * FROM shop.customer_unified" --limit 5 --csv'),
     "render": ("onefold render shop.customer --columns -", "onefold render customer --columns - --dataset shop --ddl"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from onefold.core.names import TableId, fold_case, fold_hidden
-from onefold.schema.patterns import example, full_table, matches
+from onefold.schema.patterns import full_table, most_specific
 
 NewColumns = Literal["show", "review", "hide", "refuse"]
 Types = Literal["widen", "review", "keep", "refuse"]
@@ -109,10 +109,6 @@ class ContractRule:
         """The pattern as it is compared: of tables with a dataset, without case."""
         return fold_hidden(self.pattern if "/" in self.pattern else full_table(self.pattern))
 
-    def is_within(self, other: ContractRule) -> bool:
-        """Return whether the other pattern names everything that this one names."""
-        return matches(other.full_pattern, example(self.full_pattern))
-
     @property
     def strictness(self) -> int:
         """The place of the value among those of its key; a greater one is stricter."""
@@ -149,13 +145,9 @@ class Contracts:
             key: the key of the contract.
             is_schema: whether it is a schema of a registry.
         """
-        named = [
-            rule
-            for rule in self.rules
-            if rule.key == key and ("/" in rule.pattern) == is_schema and matches(rule.full_pattern, fold_hidden(name))
-        ]
-        closest = [rule for rule in named if not any(one.is_within(rule) and not rule.is_within(one) for one in named)]
-        return max(closest, key=lambda rule: rule.strictness, default=None)
+        rules = [rule for rule in self.rules if rule.key == key and ("/" in rule.pattern) == is_schema]
+        closest = most_specific([rule.full_pattern for rule in rules], fold_hidden(name))
+        return max((one for one in rules if one.full_pattern in closest), key=lambda rule: rule.strictness, default=None)
 
     def _of(self, name: str, *, is_schema: bool) -> Contract:
         found = {key: rule.value for key in _STRICTNESS if (rule := self.deciding(name, key, is_schema=is_schema))}

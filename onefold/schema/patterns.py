@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 # Stands for any text that no pattern spells out. No name and no pattern holds it.
@@ -40,6 +41,21 @@ def full_table(pattern: str) -> str:
         ('*.order', 'shop.order')
     """
     return pattern if "." in pattern else f"*.{pattern}"
+
+
+def most_specific(patterns: Collection[str], name: str) -> frozenset[str]:
+    """Return those of the patterns that decide about a name: they name it, and no pattern that names it is within them.
+
+    Examples:
+        >>> sorted(most_specific(["*", "order*", "*items"], "order_items")), sorted(most_specific(["*", "order*"], "x"))
+        (['*items', 'order*'], ['*'])
+    """
+    named = {one for one in patterns if matches(one, name)}
+    return frozenset(one for one in named if not any(_is_narrower(other, one) for other in named))
+
+
+def _is_narrower(pattern: str, other: str) -> bool:
+    return matches(other, example(pattern)) and not matches(pattern, example(other))
 
 
 @lru_cache(maxsize=4096)

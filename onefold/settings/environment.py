@@ -21,6 +21,7 @@ from onefold.settings.batches import BatchSettings, batch_problems, read_batch_s
 from onefold.settings.captures import CaptureSettings
 from onefold.settings.config_file import config_path, config_problems
 from onefold.settings.events import EventSettings, event_problems, read_event_settings
+from onefold.settings.owners import NO_OWNERS, Owners
 from onefold.settings.places import dataset_problems, folder_problems, topic_problems
 from onefold.settings.registry import RegistrySettings, read_registry_settings, registry_problems
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
@@ -58,6 +59,7 @@ class Settings:
         policies: the policies of columns, by which clean views are kept; None for no clean views.
         captures: the settings of captured sources, by name.
         contracts: what views do about changes of the source.
+        owners: who is notified of changes.
         plain: the plain change tables that a list of their dataset has shown, by `dataset.table`. No variable sets it.
     """
 
@@ -89,6 +91,7 @@ class Settings:
     policies: ColumnPolicies | None = None
     captures: Mapping[str, CaptureSettings] = field(default_factory=dict)
     contracts: Contracts = field(default_factory=Contracts)
+    owners: Owners = NO_OWNERS
     plain: Mapping[str, PlainTable] = field(default_factory=dict)
 
     def rules_for(self, base: TableId) -> TableRules:
@@ -217,6 +220,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
         policies=file.policies,
         captures=captures or file.captures,
         contracts=file.contracts,
+        owners=file.owners,
     )
 
 

@@ -21,11 +21,13 @@ from onefold.schema.contract_rules import Contracts
 from onefold.schema.table_rules import TableRules
 from onefold.settings.captures import CaptureSettings
 from onefold.settings.checked_form import SCHEMA, is_form, read_form
+from onefold.settings.owners import NO_OWNERS, Owners
 from onefold.settings.schema_check import Rules, load_schema, problems_of
 from onefold.settings.sources import Source
 from onefold.settings.yaml_captures import capture_problems, read_captures
 from onefold.settings.yaml_contracts import contract_problems, read_contracts
 from onefold.settings.yaml_loader import Document, load_yaml, parse_yaml
+from onefold.settings.yaml_owners import owner_problems, read_owners
 from onefold.settings.yaml_policies import policy_problems, read_policies
 from onefold.settings.yaml_rules import (
     dataset_problems,
@@ -54,6 +56,7 @@ class TablesFile:
         captures: the settings of captured sources, by name.
         unite: the tables that are united of those of many datasets.
         contracts: what views do about changes of the source.
+        owners: who is notified of changes.
     """
 
     rules: TableRules = field(default_factory=TableRules)
@@ -65,6 +68,7 @@ class TablesFile:
     captures: Mapping[str, CaptureSettings] = field(default_factory=dict)
     unite: tuple[UnitedTable, ...] = ()
     contracts: Contracts = field(default_factory=Contracts)
+    owners: Owners = NO_OWNERS
 
 
 def read_tables_file(path: Path) -> TablesFile:
@@ -123,6 +127,7 @@ def tables_of(content: Mapping[str, Any]) -> TablesFile:
         read_captures(content.get("captures") or {}),
         read_unite(content.get("unite")),
         read_contracts(content.get("contracts") or {}),
+        read_owners(content.get("owners") or {}),
     )
 
 
@@ -137,3 +142,4 @@ def _rules(found: Mapping[str, Any]) -> Iterator[Problem]:
     yield from capture_problems(found.get("captures") or {})
     yield from unite_problems(found)
     yield from contract_problems(found.get("contracts") or {})
+    yield from owner_problems(found.get("owners") or {})

@@ -187,7 +187,7 @@ def test_the_file_is_found_by_its_name_by_the_variable_or_by_the_caller() -> Non
 
 TOP_KEYS = (
     "captures, contracts, conversions, current, datasets, exclude, include, merge_when, mixed_numbers, overlap_minutes, "
-    "policies, sources, tables, time_zone, unite, version_column and 1 more"
+    "owners, policies, sources, tables, time_zone, unite and 2 more"
 )
 ZONE = "write a tz database name, as Europe/Berlin, or '+01:00' in quotes"
 NAME = "use letters, digits, underscores and hyphens"

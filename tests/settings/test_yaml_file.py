@@ -14,7 +14,7 @@ from onefold.settings.yaml_file import TablesFile
 
 TOP = (
     "captures, contracts, conversions, current, datasets, exclude, include, merge_when, mixed_numbers, overlap_minutes, "
-    "policies, sources, tables, time_zone, unite, version_column and 1 more"
+    "owners, policies, sources, tables, time_zone, unite and 2 more"
 )
 BELOW = (
     "conversions, current, keys, landed_column, merge_when, mixed_numbers, order_by, overlap_minutes, retire, rows, "

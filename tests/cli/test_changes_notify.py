@@ -1,0 +1,83 @@
+"""`onefold changes notify`: from a ledger in the embedded BigQuery to a real HTTP server."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.cli import Run
+from support.ledgers import StoredLedger
+from support.rest import Answer, HttpRequest, serving
+
+from onefold.changes.entry import Effect, Entry
+from onefold.changes.table import row_of
+from onefold.schema.diff import SchemaChange, Severity
+
+NOW = datetime.now(UTC)
+ZIP = SchemaChange("added", "zip", Severity.INFO, new="STRING")
+NEW = Effect("local.shop.customer_unified", "new column", "zip", "STRING")
+OWNERS = """
+owners:
+  customer: {webhook: "env:CUSTOMER_HOOK", form: slack}
+  order: {webhook: "env:ORDER_HOOK", form: json}
+  payment: {webhook: "env:CUSTOMER_HOOK", form: json}
+"""
+
+
+def entry(number: int, table: str = "customer") -> Entry:
+    return Entry(
+        f"{number:032x}", NOW, "capture", "shop", table, (ZIP,), (NEW,), tenant=f"shop_{number}", version_before="a",
+        version_after="b", statement="ALTER TABLE x ADD zip text DEFAULT ?", change="c" * 32,
+    )  # fmt: skip
+
+
+def test_each_owner_is_notified_once_and_one_that_fails_by_the_next_run(
+    run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, posted, refused = StoredLedger(dataset), list[tuple[str, Any]](), {"/order-secret"}
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", stored.name)
+    stored.ledger.append([row_of(entry(number)) for number in range(300)] + [row_of(entry(300, "order"))])
+    Path("onefold.yaml").write_text(OWNERS)
+
+    def answer(request: HttpRequest) -> Answer:
+        posted.append((request.path, request.json))
+        return (503, b"") if request.path in refused else (200, b"ok")
+
+    with serving(answer) as address:
+        monkeypatch.setenv("CUSTOMER_HOOK", f"{address}/customer-secret")
+        monkeypatch.setenv("ORDER_HOOK", f"{address}/order-secret")
+        missing = run("changes", "notify")
+        assert (missing.code, "`onefold changes create` makes it" in missing.err, posted) == (1, True, [])
+        assert run("changes", "create").code == 0
+
+        look = run("changes", "notify", "--dry-run")
+        assert (look.code, look.err, posted) == (0, "", [])
+        assert "customer: would be notified of 1 change\n    INFO shop.customer (capture: 300 tenants)" in look.out
+        assert "payment: nothing new" in look.out
+
+        first = run("changes", "notify", "--verbose")
+        assert (first.code, [path for path, _ in posted]) == (1, ["/customer-secret", "/order-secret"])
+        assert "customer: notified of 1 change" in first.out
+        assert "Error: owner order: its webhook answers 503" in first.err
+
+        refused.clear()
+        second = run("changes", "notify", "--json")
+        assert second.code == 0
+        assert [(one["owner"], one["outcome"], one["entries"]) for one in second.results] == [
+            ("customer", "nothing new", 0), ("order", "notified", 1), ("payment", "nothing new", 0),
+        ]  # fmt: skip
+        assert posted[2:] == [("/order-secret", second.results[1]["message"])]
+        third = run("changes", "notify", "--json")
+        assert ([one["outcome"] for one in third.results], len(posted)) == (["nothing new"] * 3, 3)
+    printed = "".join(one.out + one.err for one in (missing, look, first, second, third))
+    assert "secret" not in printed
+    assert address not in printed
+
+
+def test_without_owners_the_command_says_what_to_add(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", "onefold_changes")
+    refused = run("changes", "notify")
+    assert (refused.code, "add `owners`" in refused.err) == (1, True)
