@@ -53,6 +53,7 @@ def fit_landed(x: str, source: Type, target: Type, zone: str = UTC) -> str:
         zone: the time zone in which a DATETIME is read where a TIMESTAMP is needed.
 
     Examples:
+        >>> from onefold.schema.types import Field
         >>> fit_landed("v.n", STRING, Struct((Field("a", STRING),)))
         'CAST(NULL AS STRUCT<a STRING>)'
         >>> fit_landed("v.n", Scalar("BOOL"), Scalar("INT64")), fit_landed("v.n", STRING, Scalar("BYTES"))

@@ -65,6 +65,8 @@ def test_the_schedules_are_those_of_the_variables(options_plan: Plan) -> None:
         ("Checks all views of crm.", "17 3 * * *", "Europe/Berlin"),
         ("Merges all tables of shop that have new rows.", "30 * * * *", "Europe/Berlin"),
         ("Merges all tables of crm that have new rows.", "30 * * * *", "Europe/Berlin"),
+        ("Writes the page of shop.", "0 6 * * *", "Europe/Berlin"),
+        ("Writes the page of crm.", "0 6 * * *", "Europe/Berlin"),
         ("Batch: reconcile shop.customer.", "30 4 * * *", "Europe/Berlin"),
         ("Batch: reconcile shop.größe.", "40 4 * * *", "Europe/Berlin"),
     }

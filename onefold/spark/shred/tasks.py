@@ -47,7 +47,7 @@ def read_tasks(sizes: Mapping[str, int], workers: int) -> list[ReadTask]:
 
     Examples:
         >>> [[(part.start, part.end) for part in task.parts] for task in read_tasks({"/a": 40 << 20, "/b": 0}, 2)]
-        [[(0, 21495808), (0, 0)], [(21495808, 41943040)]]
+        [[(0, 22020096)], [(22020096, 41943040), (0, 0)]]
     """
     total = sum(sizes.values())
     tasks = max(1, min(workers, total // LEAST_BYTES))
