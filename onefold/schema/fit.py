@@ -55,7 +55,7 @@ def fit_landed(x: str, source: Type, target: Type, zone: str = UTC) -> str:
     Examples:
         >>> from onefold.schema.types import Field
         >>> fit_landed("v.n", STRING, Struct((Field("a", STRING),)))
-        'CAST(NULL AS STRUCT<a STRING>)'
+        'CAST(NULL AS STRUCT<`a` STRING>)'
         >>> fit_landed("v.n", Scalar("BOOL"), Scalar("INT64")), fit_landed("v.n", STRING, Scalar("BYTES"))
         ('CAST(v.n AS INT64)', 'SAFE_CAST(v.n AS BYTES)')
     """
