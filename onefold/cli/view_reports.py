@@ -292,6 +292,8 @@ def echo_plans(checked: Checked, results: Sequence[Any], diffs: bool = False) ->
             entries.append({**plan_as_dict(result), **difference, "left_out": by_base.pop(result.base.table, [])})
     for base, tables in by_base.items():
         unused = {"table": str(checked.dataset.sibling(base)), "action": "none", "left_over": False}
-        lists: dict[str, list[str]] = {name: [] for name in ("reasons", "advice", "settings", "changes", "warnings")}
+        lists: dict[str, list[str]] = {
+            name: [] for name in ("reasons", "advice", "settings", "changes", "waiting_changes", "warnings")
+        }
         entries.append({**unused, **lists, "left_out": tables})
     echo_json(entries, warnings=checked.warnings)

@@ -26,6 +26,7 @@ WITHOUT_DRY_RUN = {
     "compare": OWN_FILE,
     "discover": OWN_FILE,
     "workload": OWN_FILE,
+    "changes readers": "without --collect it is the look",
     "schema serve": "it serves until it is stopped, and adds only what others send",
     "settings check": "without --write it is the look",
     "demo": LAB,

@@ -10,6 +10,7 @@ import click
 import pytest
 
 from onefold.cli import cli
+from onefold.cli.changes import changes
 from onefold.cli.lab import LabCommand
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +28,13 @@ def problem(words: list[str]) -> str | None:
     command: click.Command = cli
     while isinstance(command, click.Group) and words and words[0] in command.commands:
         command, words = command.commands[words[0]], words[1:]
+        if (
+            command is changes
+            and words
+            and any(word.startswith("--") for word in words)
+            and words[0] not in changes.commands
+        ):
+            words = ["page" if "--page" in words else "list", *words]  # an option chooses the command of this group
         command = command.command if isinstance(command, LabCommand) else command
     if isinstance(command, click.Group) and words and re.fullmatch("[a-z][a-z-]*", words[0]) and command is not cli:
         return f"{command.name} has no command {words[0]}"
