@@ -20,13 +20,14 @@ def mutant(file: str, old: str, new: str, *seen: str) -> Mutant:
 
 MEMBER, OBJECTS = "google_storage_bucket_iam_member", "google_storage_bucket"
 DATASET, GRANTS = "google_bigquery_dataset_iam_member", "output.dataset_grants.grants"
+TABLE = "google_bigquery_table_iam_member"
 ALERT, METRIC = "google_monitoring_alert_policy", "google_logging_metric"
 FUNCTION = "google_cloudfunctions2_function.function"
 TEMPORARY = (f"module.buckets.{OBJECTS}.temporary", f"module.pull_staging.{OBJECTS}.temporary")
 FOLDERS = tuple(f'module.folder_rights["{kind}"].{MEMBER}.folder' for kind in ("folder", "shred"))
 JOBS = {
     kind: f'module.schedules["{kind}"].google_cloud_scheduler_job.schedule'
-    for kind in ("refresh", "merge", "batch", "pull", "check", "shred")
+    for kind in ("refresh", "merge", "batch", "pull", "check", "shred", "page")
 }
 _WIDE = '"${local.is_table} && resource.name.startsWith(\\"projects/${var.project}/datasets/${local.pulled[each.value.pulled].views}/tables/onefold_leaf_\\")"'
 
@@ -35,13 +36,13 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
     (
         # The ledger: who appends, what that allows, and who else may do anything there.
         mutant("changes.tf", '["bigquery.tables.get", "bigquery.tables.updateData"]', '["bigquery.tables.get", "bigquery.tables.getData", "bigquery.tables.updateData"]', "google_project_iam_custom_role.ledger"),
-        mutant("changes.tf", "google_project_iam_custom_role.ledger[0].name", "google_project_iam_custom_role.batch.name", f"{DATASET}.ledger", GRANTS),
+        mutant("changes.tf", "google_project_iam_custom_role.ledger[0].name", "google_project_iam_custom_role.batch.name", f"{TABLE}.ledger"),
         mutant("changes.tf", 'special_group = "projectOwners"', 'special_group = "projectWriters"', "google_bigquery_dataset.changes"),
-        mutant("changes.tf", "deletion_protection = true", "deletion_protection = false", "google_bigquery_table.changes"),
+        mutant("changes.tf", "deletion_protection = true", "deletion_protection = false", "google_bigquery_table.changes", "google_bigquery_table.decisions"),
         mutant("functions.tf", 'ONEFOLD_CHANGES_DATASET      = var.changes_dataset == null ? "" : google_bigquery_dataset.changes[0].dataset_id', 'ONEFOLD_CHANGES_DATASET      = ""', FUNCTION),
     ),
     (
-        mutant("changes.tf", 'local.accounts["refresh_view"]', 'local.accounts["batch"]', f"{DATASET}.ledger", GRANTS),
+        mutant("changes.tf", 'local.accounts["refresh_view"]', 'local.accounts["batch"]', f"{TABLE}.ledger", f"{TABLE}.decisions"),
         mutant("changes.tf", '["bigquery.tables.get", "bigquery.tables.updateData"]', '["bigquery.tables.get", "bigquery.tables.update", "bigquery.tables.updateData"]', "google_project_iam_custom_role.ledger"),
         mutant("changes.tf", "time_partitioning {", 'clustering = ["table"]\n  time_partitioning {', "google_bigquery_table.changes"),
     ),
