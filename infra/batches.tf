@@ -7,7 +7,7 @@ locals {
     # The checked form of onefold.yaml, if the checkout has one: the package of the functions contains the same file.
     fileexists(local.settings_form) ? { "onefold.checked.json" = local.settings_form } : {},
   )
-  pull_libraries  = local.reads_sources ? ["mariadb-java-client.jar", "pymysql.zip"] : []
+  pull_libraries  = local.reads_sources ? ["pymysql.zip"] : []
   shred_libraries = length(var.shreds) > 0 ? ["shred_libraries.zip"] : []
   # One folder for each state of the code, so that a batch never combines a job and an archive of different states.
   spark_digest = sha256(join(" ", [for name, path in local.spark_files : "${name} ${filesha256(path)}"]))

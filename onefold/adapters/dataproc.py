@@ -146,7 +146,6 @@ def as_proto(batch: Batch) -> dataproc_v1.Batch:
             main_python_file_uri=batch.main,
             python_file_uris=list(batch.archives),
             file_uris=list(batch.files),
-            jar_file_uris=list(batch.jars),
             archive_uris=list(batch.unpacked),
             args=list(batch.arguments),
         ),

@@ -15,7 +15,7 @@ from onefold.settings.batches import CHECKED_CONFIG, BatchSettings
 ARCHIVE = "spark.zip"
 READ_MYSQL = ("pull", "extract", "check")
 """The jobs that read MySQL; `extract` is the former name of `pull`."""
-JDBC_DRIVER, PYMYSQL = "mariadb-java-client.jar", "pymysql.zip"
+PYMYSQL = "pymysql.zip"
 """What these jobs need and the runtime does not have, beside the code of the jobs: the driver's jar, and PyMySQL."""
 SHRED_LIBRARIES = "shred_libraries.zip"
 """The archive of the libraries that the job `shred` needs and the runtime does not have. They hold machine code, so Spark
@@ -72,11 +72,6 @@ class Batch:
         """The addresses of the archives of Python modules."""
         names = (ARCHIVE, PYMYSQL) if self.job in READ_MYSQL else (ARCHIVE,)
         return tuple(f"{self.settings.code}/{name}" for name in names)
-
-    @property
-    def jars(self) -> tuple[str, ...]:
-        """The addresses of jars: the runtime has no driver for MySQL."""
-        return (f"{self.settings.code}/{JDBC_DRIVER}",) if self.job in READ_MYSQL else ()
 
     @property
     def unpacked(self) -> tuple[str, ...]:

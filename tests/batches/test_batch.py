@@ -151,11 +151,9 @@ def test_a_batch_runs_the_job_of_the_code_folder_with_our_archive() -> None:
     assert (batch.main, batch.archives) == ("gs://code/v1/reconcile.py", ("gs://code/v1/spark.zip",))
 
 
-def test_a_pull_has_the_driver_and_the_client_that_the_runtime_does_not_have() -> None:
+def test_a_pull_has_the_client_that_the_runtime_does_not_have() -> None:
     batch = replace(plan("--keys=id"), job="pull")
-    assert batch.jars == ("gs://code/v1/mariadb-java-client.jar",)
     assert batch.archives == ("gs://code/v1/spark.zip", "gs://code/v1/pymysql.zip")
-    assert plan("--keys=id").jars == ()
 
 
 def test_arguments_are_checked_by_the_jobs_own_parser() -> None:

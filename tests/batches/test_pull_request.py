@@ -41,12 +41,12 @@ def test_no_table_at_all_does_not_mean_all(tables: object) -> None:
         plan_batch(request, "1", SETTINGS, ALLOWED)
 
 
-def test_a_message_starts_a_batch_with_the_driver() -> None:
+def test_a_message_starts_a_batch_with_the_client_of_mysql() -> None:
     arguments = {"source": "fraud", "database": "models", "window": "day", "tables": ["a", "b"]}
     request = parse_batch_request(batch_message("pull", "fraud_models", None, arguments))
     batch = plan_batch(request, "1", SETTINGS, ALLOWED)
     assert batch.arguments == ("--source=fraud", "--database=models", "--window=day", "--tables=a,b")
-    assert batch.jars == ("gs://code/v1/mariadb-java-client.jar",)
+    assert batch.archives == ("gs://code/v1/spark.zip", "gs://code/v1/pymysql.zip")
     assert PullArguments.parse(batch.arguments).tables == ("a", "b")
 
 
@@ -58,7 +58,7 @@ def test_a_message_with_the_former_name_has_the_batch_that_it_had_before() -> No
     assert (batch.id, batch.main) == ("onefold-extract-5273f698e0a65cb498bb", "gs://code/v1/extract.py")
     assert batch.labels["onefold_job"] == "extract"
     now = plan_batch(parse_batch_request(batch_message("pull", "fraud_models", None, arguments)), "1", SETTINGS, ALLOWED)
-    assert (batch.arguments, batch.jars, batch.archives) == (now.arguments, now.jars, now.archives)
+    assert (batch.arguments, batch.archives) == (now.arguments, now.archives)
     assert now.main == "gs://code/v1/pull.py"
 
 

@@ -249,7 +249,7 @@ def test_grants_are_stored_only_after_an_apply(recorder: Recorder) -> None:
 
 
 def test_packages_are_stored_next_to_the_state(recorder: Recorder) -> None:
-    assert STEPS["package"]["script"] == 'MAVEN_REPOSITORY="$_MAVEN" python -m infra.package'
+    assert STEPS["package"]["script"] == "python -m infra.package"
     assert run_step(recorder, "upload") == [
         "gcloud storage cp build/functions.zip build/spark.zip gs://my-project-onefold-terraform/packages/abc/"
     ]

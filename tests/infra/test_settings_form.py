@@ -11,13 +11,10 @@ from pathlib import Path
 
 import pytest
 from support.deploy import STEPS
-from support.driver_jar import driver_jar
-from support.maven_repository import maven_repository
 from support.settings_form import write_settings
 from support.terraform import ROOT
 
 from infra import package as module
-from infra.libraries import DRIVER
 from infra.package import package
 from onefold.settings.checked_form import form_of
 
@@ -36,12 +33,12 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-def packaged(checkout: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+def packaged(checkout: Path) -> subprocess.CompletedProcess[str]:
     """Run the step of the deploying build; pip finds nothing."""
     path = f"{checkout.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
-    alone = {"PATH": path, "HOME": str(checkout.parent), "PIP_NO_INDEX": "1", "_MAVEN": ""}
+    alone = {"PATH": path, "HOME": str(checkout.parent), "PIP_NO_INDEX": "1"}
     command = ["sh", "-c", STEPS["package"]["script"]]
-    return subprocess.run(command, cwd=checkout, env={**alone, **environ}, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=checkout, env=alone, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -78,14 +75,10 @@ def test_a_file_that_is_there_and_cannot_be_read_is_not_an_absent_one(checkout: 
     assert (done.returncode, "was made from another onefold.yaml" in done.stderr) == (1, True), done.stderr
 
 
-def test_the_deploying_build_has_the_driver_and_the_checked_form_without_any_package(checkout: Path) -> None:
-    jar = driver_jar().read_bytes()
+def test_the_deploying_build_has_the_checked_form_without_any_package(checkout: Path) -> None:
     write_settings(checkout, RULES)
-    with maven_repository(jar) as (address, asked):
-        done = packaged(checkout, _MAVEN=address)
+    done = packaged(checkout)
     assert done.returncode == 0, done.stderr
-    assert (checkout / "build" / DRIVER).read_bytes() == jar
-    assert len(asked) == 1
     with zipfile.ZipFile(checkout / "build" / "functions.zip") as archive:
         assert archive.read("onefold.checked.json") == (checkout / "onefold.checked.json").read_bytes()
         assert "onefold.yaml" not in archive.namelist()

@@ -31,7 +31,7 @@ def fetch_jars(packages: Sequence[str]) -> list[Path] | None:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not complete.exists():
-            words = [sys.executable, str(ROOT / "infra" / "maven_jar.py"), str(folder), *packages]
+            words = [sys.executable, str(ROOT / "tests" / "support" / "maven_jar.py"), str(folder), *packages]
             if subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False).returncode:
                 return None
             complete.touch()

@@ -86,7 +86,7 @@ def first_that_runs(options: Mapping[str, str], kept: Path) -> dict[str, Any]:
 def brought_jar(package: str, kept: Path) -> Path | None:
     jar = kept / "jars" / f"{package.replace(':', '_', 1).replace(':', '-')}.jar"
     if not jar.exists():
-        fetched([str(TESTS.parent / "infra" / "maven_jar.py"), str(kept), package])
+        fetched([str(TESTS / "support" / "maven_jar.py"), str(kept), package])
     return jar if jar.exists() else None
 
 

@@ -1,7 +1,7 @@
 """Prints where jars of Maven Central are after Spark's own resolver has brought them; fails where one cannot be had.
 
-Run: `python infra/maven_jar.py FOLDER GROUP:NAME:VERSION...`. Each jar alone, without what it depends on; with `+` before
-the name of a package, its dependencies too.
+Run: `python tests/support/maven_jar.py FOLDER GROUP:NAME:VERSION...`. Each jar alone, without what it depends on; with `+`
+before the name of a package, its dependencies too.
 """
 
 from __future__ import annotations
