@@ -86,7 +86,7 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.checks $(FIGURES) $(if $(VALIDATION),--validation $(VALIDATION))
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.quick $(FIGURES)
 
-bench-quick: install  ## ratios of small benchmarks, beside those of docs/benchmarks.md: a few minutes, also on a busy machine
+bench-quick: install  ## ratios of small benchmarks, compared with those of docs/benchmarks.md: a few minutes, also on a busy machine
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.quick
 
 dist: install  ## wheels and sdists in dist/: the library, and the lab

@@ -1,4 +1,4 @@
-"""A benchmark of this tree beside the same benchmark of an earlier commit, in alternating runs on one machine.
+"""A benchmark of this tree and of an earlier commit, in alternating runs on one machine.
 
 Run: `PYTHONPATH=tests python -m benchmarks.against REF MODULE [--rounds 3] [-- WORDS]`, as `python -m benchmarks.against
 HEAD~20 capture -- --rows 100000`.
@@ -104,7 +104,7 @@ def tree_of(ref: str) -> Iterator[Path]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="A benchmark of this tree beside that of an earlier commit.")
+    parser = argparse.ArgumentParser(description="A benchmark of this tree and of an earlier commit.")
     parser.add_argument("ref", help="the earlier commit")
     parser.add_argument("module", help="the benchmark, as capture")
     parser.add_argument("--rounds", type=int, default=3)

@@ -1,4 +1,4 @@
-"""The ratios of the benchmarks at small sizes, beside those of the page: what got slower by more than a fifth is marked.
+"""The ratios of the benchmarks at small sizes, compared with those of the page: more than a fifth slower is marked.
 
 Run: `PYTHONPATH=tests python -m benchmarks.quick [--page docs/benchmarks.md]`; a few minutes.
 
@@ -112,7 +112,9 @@ def lines_of(quick: Quick, printed: str, before: Mapping[tuple[str, str], float]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="The ratios of the benchmarks at small sizes, beside those of the page.")
+    parser = argparse.ArgumentParser(
+        description="The ratios of the benchmarks at small sizes, compared with those of the page."
+    )
     parser.add_argument("--only", default=",".join(one.module for one in QUICK), help="the benchmarks to run")
     add_options(parser)
     options = parser.parse_args(argv)

@@ -118,7 +118,7 @@ class Rounds(Generic[Figure]):
         if self.quiet < LEAST:
             raise Disturbed(
                 f"the figures were not written: {self.quiet} of {len(self.shares)} rounds were quiet, expected {LEAST}, in "
-                f"which other processes use at most {MOST:.0%} of the processors. End what runs beside the benchmark, and "
+                f"which other processes use at most {MOST:.0%} of the processors. End the other processes, and "
                 f"begin again with --repeat {LEAST} or more"
             )
 

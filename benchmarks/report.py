@@ -1,4 +1,4 @@
-"""Tables of figures in Markdown, printed or written into the page that `--page` names with a chart beside it."""
+"""Tables of figures in Markdown, printed or written into the page that `--page` names, with charts in `charts`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.quiet import MOST, Disturbed, Rounds, reading
 
 
 class Picture(Protocol):
-    """A chart that is written beside the page."""
+    """A chart that is written into the folder `charts` of the page."""
 
     @property
     def title(self) -> str:
@@ -83,7 +83,7 @@ def publish(
     rounds: Sequence[Rounds[Any]] = (),
     chart: Picture | None = None,
 ) -> None:
-    """Print a table of figures; with `--page`, put it into that page, below the heading, and the chart beside the page.
+    """Print a table of figures; with `--page`, put it into that page, below the heading, and the chart into `charts`.
 
     Args:
         options: those of `add_options`.
@@ -124,7 +124,7 @@ def check_quiet(options: argparse.Namespace) -> None:
     if share > MOST:
         raise Disturbed(
             f"the figures were not written: others used {share:.0%} of the processors, expected at most {MOST:.0%}. End "
-            "what runs beside the benchmark, and begin again"
+            "the other processes, and begin again"
         )
 
 

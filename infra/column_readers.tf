@@ -60,7 +60,7 @@ resource "google_bigquery_table" "readers" {
   }
 }
 
-# On this table alone: the ledger beside it is written by refresh_view only. What a run has written it shows at its end.
+# On this table alone: the ledger in the same dataset is written by refresh_view only. What a run has written it shows at its end.
 resource "google_project_iam_custom_role" "readers_rows" {
   for_each = local.column_readers
 

@@ -502,7 +502,7 @@ variable "shreds" {
         for place in shred.registries : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*/?$", place)) && !strcontains(place, "..")
       ])
     ])
-    error_message = "shreds: registries must be folders such as gs://bucket/folder, without `..`; registry must not be given besides."
+    error_message = "shreds: registries must be folders such as gs://bucket/folder, without `..`; registry must not be given as well."
   }
   # What a job refuses at its start: one address with and without a slash is twice the same.
   validation {
@@ -578,7 +578,7 @@ variable "pages_readers" {
 
   validation {
     condition     = alltrue([for member in var.pages_readers : can(regex("^(?:user|group|serviceAccount|domain):[^\\s:]+$", member))])
-    error_message = "pages_readers must be members such as group:data@example.com; allUsers is none, as the bucket is private."
+    error_message = "pages_readers must be members such as group:data@example.com; allUsers is refused, because the bucket is private."
   }
 }
 

@@ -69,7 +69,7 @@ class Webhook:
 
 
 def _reason(error: Exception) -> str:
-    """Return why there was no answer, in words that are none of the error's own."""
+    """Return why there was no answer, without the words of the error."""
     import requests
 
     if isinstance(error, requests.Timeout):

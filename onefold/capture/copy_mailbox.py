@@ -1,4 +1,4 @@
-"""Where a check asks a running capture for copies of tables: a folder beside the checkpoint, with a file for each request.
+"""Where a check asks a running capture for copies of tables: a folder next to the checkpoint, with a file for each request.
 
 A request stays until the checkpoint has it. So it is carried out at least once, and a second copy changes nothing.
 """

@@ -75,7 +75,7 @@ class LogReader:
         self._xa = XaReader(self.source, self.state, self._rows, self.stop)
         self._statements = StatementEffects(
             self.source, self.state, self._copies, self.name, self.dataset, self.publish_event, self.stop, self.known,
-            self.guard.announcer.told,
+            self.guard.announcer.reported,
         )  # fmt: skip
 
     def read(self, blocking: bool) -> None:

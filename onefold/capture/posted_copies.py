@@ -58,7 +58,7 @@ class PostedCopies:
     def _request(self, posted: PostedCopy) -> None:
         table = posted.table
         if table is None or not self.patterns.match(table.database, table.table):
-            reason = "it is no request" if table is None else f"{table} is not captured"
+            reason = "it is not a request" if table is None else f"{table} is not captured"
             log("WARNING", f"{posted.name} among the requests for copies is ignored: {reason}", event="copy_ignored")
             return
         since = self.state.read_position or lowest(self.state.epoch)

@@ -19,7 +19,7 @@ from onefold.capture.state import CaptureState, behind
 from onefold.core.log import log
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
-from onefold.landing.told_changes import ToldChanges
+from onefold.landing.reported_changes import ReportedChanges
 from onefold.mysql.binlog.events import LogPosition, Statement
 from onefold.mysql.catalog import TableName
 from onefold.mysql.ddl.alterations import Alteration, IndexAltered
@@ -48,7 +48,7 @@ class StatementEffects:
     publish_event: EventPublisher
     stop: Stop
     known: KnownTables
-    told: ToldChanges
+    reported: ReportedChanges
 
     def apply(self, event: Statement) -> None:
         """Request copies of the tables that a statement changed, and publish which it dropped, renamed or truncated."""
@@ -70,7 +70,7 @@ class StatementEffects:
         if effect.kind in ("structure", "altered", "rows") and _begin_of(event).startswith("ALTER") and not is_index:
             changed_at = datetime.fromtimestamp(event.timestamp, UTC)
             for table in self._altered_tables(effect):
-                self.told.note(table.database, table.table, masked(event.text, event.grammar), changed_at)
+                self.reported.note(table.database, table.table, masked(event.text, event.grammar), changed_at)
 
     def _unaltered(self, effect: TableEffect, event: Statement) -> None:
         if effect.kind == "dropped":

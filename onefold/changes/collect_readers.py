@@ -78,7 +78,7 @@ def collect_readers(
         texts: tells views, jobs and columns.
         scheduled: tells scheduled queries.
         near: a dataset of the location that is looked at.
-        datasets: those that count, beside those of the views that Onefold wrote; None for no others.
+        datasets: those that count, in addition to those of the views that Onefold wrote; None for no others.
         now: the time of the run.
         days: how many days of the log of jobs count.
 

@@ -9,7 +9,7 @@ from typing import Literal
 from onefold.schema.diff import SchemaChange, Severity, highest_severity
 
 Origin = Literal["capture", "pull", "registry", "settings", "discovered"]
-"""Who told of the change. `discovered`: nobody; the version was found in the warehouse."""
+"""Who reported the change. `discovered`: nobody; the version was found in the warehouse."""
 EffectKind = Literal["new column", "cast", "lossy cast", "null", "removed", "hidden", "nothing"]
 """What readers of a view notice: a column more; a column of another type, with or without a loss; NULL in the rows that come
 from now on; a column less; a column that is left out or masked; nothing."""
@@ -76,14 +76,14 @@ class Entry:
     Attributes:
         id: 32 hexadecimal digits, a digest of what changed: the same however often a message comes (`changes.ids`).
         recorded_at: when the entry was made, by our clock.
-        origin: who told of the change.
+        origin: who reported the change.
         dataset: the dataset of the versioned tables.
         table: their base name.
         operations: how the schema of the table changed.
         effects: what each view does with it.
         decision: whether the views show the change, by the contract of the table.
         changed_at: the time of the change at the source, where that is known.
-        tenant: the database whose table changed; empty where nobody told.
+        tenant: the database whose table changed; empty where nobody reported it.
         version_before: the version before the change; empty for the first one.
         version_after: the version after the change.
         statement: the statement of the source, with `?` in the place of each literal.

@@ -29,7 +29,7 @@ LEDGER_COLUMNS: tuple[tuple[Column, str], ...] = tuple(
         ("change", _TEXT, "the change of versions that all tenants share, which decisions name; empty for other changes"),
         ("recorded_at", parse_type("TIMESTAMP"), "when the entry was made"),
         ("changed_at", parse_type("TIMESTAMP"), "when the source changed; NULL where that is unknown"),
-        ("origin", _TEXT, "who told of the change: capture, pull, registry, settings, or discovered where nobody did"),
+        ("origin", _TEXT, "who reported the change: capture, pull, registry, settings, or discovered where nobody did"),
         ("dataset", _TEXT, "the dataset of the versioned tables"),
         ("table", _TEXT, "their base name"),
         ("tenant", _TEXT, "the database whose table changed; empty where that is unknown"),
@@ -52,8 +52,8 @@ MAX_STATEMENT = 10_000
 def latest_query(table: TableId) -> str:
     """Return the query of the view that has one row for each change.
 
-    Of the rows of one entry, the one with a statement counts, then one that somebody told of, then the earliest. A change
-    that was discovered is left out where tenants told of it, each by an entry of its own.
+    Of the rows of one entry, the one with a statement counts, then one that somebody reported, then the earliest. A change
+    that was discovered is left out where tenants reported it, each by an entry of its own.
 
     Args:
         table: the table of the ledger.

@@ -15,11 +15,11 @@ from onefold.schema.versions import Version
 
 
 @dataclass(frozen=True)
-class ToldChange:
-    """What a message tells of a new version.
+class ReportedChange:
+    """What a message reports of a new version.
 
     Attributes:
-        origin: who tells it.
+        origin: who reports it.
         tenant: the database whose table changed; empty where that is unknown.
         statement: the statement of the source, with `?` in the place of each literal.
         changed_at: the time of the change at the source.
@@ -39,9 +39,9 @@ def version_entries(
     missing: Collection[str],
     views: Sequence[ReadView],
     recorded_at: datetime,
-    told: tuple[str, ToldChange] | None = None,
+    reported: tuple[str, ReportedChange] | None = None,
 ) -> Iterator[Entry]:
-    """Yield an entry for each version that is new, and for the one that a message tells of.
+    """Yield an entry for each version that is new, and for the one of which a message reports a change.
 
     Args:
         base: the base name of the versioned tables.
@@ -49,7 +49,7 @@ def version_entries(
         missing: the versions that are new: those that the stored view does not read.
         views: the views of the table that exist.
         recorded_at: the present time.
-        told: the version that a message names and what it tells of it; None where it tells nothing.
+        reported: the version that a message names and what it reports of it; None where it reports nothing.
 
     Examples:
         >>> from datetime import UTC
@@ -62,14 +62,14 @@ def version_entries(
         >>> entry.version_before, entry.version_after, [str(one) for one in entry.operations]
         ('abc', 'def', ['added zip STRING'])
     """
-    wanted = {*missing, *([told[0]] if told else [])}
+    wanted = {*missing, *([reported[0]] if reported else [])}
     shown: dict[int, list[Shown]] = {}
     for index, version in enumerate(versions):
         if version.id in wanted:
             entry = _entry(base, versions, index, recorded_at)
             former = index - 1
-            if told and told[0] == version.id:
-                entry, former = _told_entry(base, entry, versions, index, told[1])
+            if reported and reported[0] == version.id:
+                entry, former = _reported_entry(base, entry, versions, index, reported[1])
             if index + former >= 0 and views:
                 # A table that goes back to an earlier version changes no view: rows to come lack columns.
                 counts = (index, index + 1) if former < index else (former + 1, former + 1)
@@ -105,29 +105,33 @@ def _operations(before: Version, after: Version) -> tuple[SchemaChange, ...]:
     return tuple(change for change in compare(before.columns, after.columns) if change.kind != "reordered")
 
 
-def _told_entry(base: TableId, entry: Entry, versions: Sequence[Version], index: int, told: ToldChange) -> tuple[Entry, int]:
-    """Return an entry with what a message tells, and the index of the version before; -1 where there is none.
+def _reported_entry(
+    base: TableId, entry: Entry, versions: Sequence[Version], index: int, reported: ReportedChange
+) -> tuple[Entry, int]:
+    """Return an entry with what a message reports, and the index of the version before; -1 where there is none.
 
     The tenant's table may have had an earlier version than the one before in the warehouse, or go back to an earlier one.
     """
-    named = (at for at, version in enumerate(versions) if version.id == told.version_before and at != index)
+    named = (at for at, version in enumerate(versions) if version.id == reported.version_before and at != index)
     former = next(named, index - 1)
     before = versions[former] if former >= 0 else Version("", ())
-    told_entry = replace(
+    reported_entry = replace(
         entry,
-        origin=told.origin,
-        tenant=told.tenant,
-        statement=told.statement,
-        changed_at=told.changed_at,
+        origin=reported.origin,
+        tenant=reported.tenant,
+        statement=reported.statement,
+        changed_at=reported.changed_at,
         version_before=before.id,
         operations=_operations(before, versions[index]),
         change=entry.change if former < index else version_change_id(base, before.id, entry.version_after),
     )
-    if not told.tenant:
-        return replace(told_entry, id=entry.id), former
+    if not reported.tenant:
+        return replace(reported_entry, id=entry.id), former
     # A process that was started anew does not know the version before; the time tells the change all the same.
-    known = "" if told.changed_at else before.id
-    return replace(told_entry, id=version_change_id(base, known, entry.version_after, told.tenant, told.changed_at)), former
+    known = "" if reported.changed_at else before.id
+    return replace(
+        reported_entry, id=version_change_id(base, known, entry.version_after, reported.tenant, reported.changed_at)
+    ), former
 
 
 def _with_effects(entry: Entry, views: Sequence[ReadView], before: Sequence[Shown], after: Sequence[Shown]) -> Entry:

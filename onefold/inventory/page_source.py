@@ -42,7 +42,7 @@ from onefold.views.unified_kind import UnifiedKind
 
 @dataclass(frozen=True)
 class KeptElsewhere:
-    """What is known of tables beside their metadata; empty where it is not kept.
+    """What is known of tables in addition to their metadata; empty where it is not kept.
 
     Attributes:
         entries: the entries of the ledger by base name. A version without one is compared with the version before it.
@@ -84,7 +84,7 @@ def read_page(
         warehouse: a `ListingWarehouse` and a `BaseWarehouse`.
         dataset: the dataset.
         settings: those of the installation.
-        kept: what is known beside metadata.
+        kept: what is known in addition to metadata.
         now: the present time.
 
     Raises:

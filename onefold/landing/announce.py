@@ -19,8 +19,8 @@ from onefold.core.names import TableId, quote
 from onefold.core.retry import retry_until_stopped
 from onefold.core.shutdown import Stop
 from onefold.core.text import shown_list
+from onefold.landing.reported_changes import Reported, ReportedChanges, versions_of
 from onefold.landing.table import VersionedTable, versioned_table
-from onefold.landing.told_changes import Told, ToldChanges, versions_of
 from onefold.messages.table_created import tables_messages
 from onefold.mysql.table import Structure
 from onefold.ports.publisher import Message, Publisher
@@ -54,7 +54,7 @@ class Announcer:
         self._known: dict[Structure, VersionedTable] = {}
         self._declared: dict[VersionedTable, tuple[str, ...]] = {}
         self._reported: set[tuple[str, str, VersionedTable]] = set()
-        self.told = ToldChanges()
+        self.reported = ReportedChanges()
 
     def table(self, structure: Structure) -> VersionedTable:
         """Return the versioned table of a structure. It exists when this returns, and the next `publish` announces it.
@@ -85,11 +85,11 @@ class Announcer:
         """
         # Another thread that publishes rows of these versions waits here until they are announced.
         with self._publishing:
-            tables, told = self._unpublished[:], self.told.reached()
-            if tables or told:
-                retry_until_stopped(lambda: _publish(self._destination, tables, told), self._stop)
+            tables, reported = self._unpublished[:], self.reported.reached()
+            if tables or reported:
+                retry_until_stopped(lambda: _publish(self._destination, tables, reported), self._stop)
                 del self._unpublished[: len(tables)]
-                self.told.published(len(told))
+                self.reported.published(len(reported))
             for table in tables:
                 _log_announced(self._destination, table, self._declared[table])
 
@@ -104,7 +104,7 @@ class Announcer:
             structure: the tenant's structure of a table.
         """
         table = self.table(structure)
-        self.told.reach(database, table, structure.table)
+        self.reported.reach(database, table, structure.table)
         declared = source_key(self._declared[table])
         if declared and not same_columns(declared, table.primary_key):
             with self._lock:
@@ -169,8 +169,8 @@ def announce_once(destination: Destination, new: NewTable) -> None:
     _log_announced(destination, new.table, declared)
 
 
-def _publish(destination: Destination, tables: Sequence[VersionedTable], told: Sequence[Told] = ()) -> None:
-    versions = versions_of(tables, told)
+def _publish(destination: Destination, tables: Sequence[VersionedTable], reported: Sequence[Reported] = ()) -> None:
+    versions = versions_of(tables, reported)
     messages = [Message(data) for data in tables_messages(destination.dataset, versions)]
     destination.publisher.publish(destination.topic, messages)
 

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onefold.changes.versions import ToldChange
+from onefold.changes.versions import ReportedChange
 from onefold.core.errors import InvalidMessage
 from onefold.core.names import LEAF_PREFIX, TEMPORARY_PREFIX, problems_of_name
 from onefold.core.versioned_names import NamesIn, VersionedNames, default_names
 from onefold.messages.envelope import json_object, table_problems
-from onefold.messages.told_change import change_content, told_change
+from onefold.messages.reported_change import change_content, reported_change
 
 MAX_TABLES = 20
 """Tables of one message: to write the views of a table takes some seconds, and a call ends after five minutes."""
@@ -33,8 +33,8 @@ class TableHint:
     version: str | None = None
     project: str | None = None
     """The project of the table; None except in audit log entries."""
-    told: ToldChange | None = None
-    """What the message tells of the change that led to the version, if anything."""
+    reported: ReportedChange | None = None
+    """What the message reports of the change that led to the version, if anything."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
     """Parse and check a message.
 
     The published form is `{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}`; `version` may be
-    absent, and so may `table`, or it is a list of such objects. `table` may have a `change` (`told_change`). The other form
-    is an audit log entry of BigQuery for a created, changed or deleted table.
+    absent, and so may `table`, or it is a list of such objects. `table` may have a `change` (`reported_change`). The other
+    form is an audit log entry of BigQuery for a created, changed or deleted table.
 
     Args:
         data: the bytes of the message.
@@ -93,7 +93,7 @@ def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
 
     Examples:
         >>> parse_event(b'{"dataset": "shop", "table": {"name": "customer"}}')
-        TableHint(dataset='shop', table='customer', version=None, project=None, told=None)
+        TableHint(dataset='shop', table='customer', version=None, project=None, reported=None)
 
     Raises:
         InvalidMessage: the message is not valid; the error lists all problems.
@@ -111,28 +111,28 @@ def parse_event(data: bytes, names_in: NamesIn = default_names) -> Event:
     return _table_hint(content["dataset"], content["table"], names_in(content["dataset"]))
 
 
-def table_message(dataset: str, table: str, version: str | None = None, told: ToldChange | None = None) -> bytes:
+def table_message(dataset: str, table: str, version: str | None = None, reported: ReportedChange | None = None) -> bytes:
     """Return the published form of a message.
 
     Args:
         dataset: the dataset.
         table: the base name.
         version: the version that is new; None where several versions may have changed.
-        told: what is known of the change that led to the version; None where nothing is.
+        reported: what is known of the change that led to the version; None where nothing is.
 
     Examples:
         >>> table_message("shop", "customer", "abc")
         b'{"dataset": "shop", "table": {"name": "customer", "version": "abc"}}'
     """
-    return json.dumps({"dataset": dataset, "table": _table_content(table, version, told)}).encode()
+    return json.dumps({"dataset": dataset, "table": _table_content(table, version, reported)}).encode()
 
 
-def _table_content(table: str, version: str | None, told: ToldChange | None) -> dict[str, Any]:
+def _table_content(table: str, version: str | None, reported: ReportedChange | None) -> dict[str, Any]:
     version_content = {"version": version} if version else {}
-    return {"name": table, **version_content, **({"change": change_content(told)} if told else {})}
+    return {"name": table, **version_content, **({"change": change_content(reported)} if reported else {})}
 
 
-def tables_messages(dataset: str, versions: Sequence[tuple[str, str, ToldChange | None]]) -> list[bytes]:
+def tables_messages(dataset: str, versions: Sequence[tuple[str, str, ReportedChange | None]]) -> list[bytes]:
     """Return messages about new versions of tables, each about as many as one call of the function refreshes in time.
 
     Args:
@@ -147,7 +147,7 @@ def tables_messages(dataset: str, versions: Sequence[tuple[str, str, ToldChange 
     return [_tables_message(dataset, part) if len(part) > 1 else table_message(dataset, *part[0]) for part in parts]
 
 
-def _tables_message(dataset: str, versions: Sequence[tuple[str, str, ToldChange | None]]) -> bytes:
+def _tables_message(dataset: str, versions: Sequence[tuple[str, str, ReportedChange | None]]) -> bytes:
     return json.dumps({"dataset": dataset, "table": [_table_content(*one) for one in versions]}).encode()
 
 
@@ -182,8 +182,8 @@ def _table_hint(dataset: str, table: Mapping[str, Any], names: VersionedNames) -
         raise InvalidMessage(problems)
     named = names.name(base, version) if version is not None and not names.by_labels else None
     excluded = names.exclusion_reason(base, named)
-    told = told_change(table["change"]) if version is not None and "change" in table else None
-    return OtherTable(named or base) if excluded else TableHint(dataset, base, version, told=told)
+    reported = reported_change(table["change"]) if version is not None and "change" in table else None
+    return OtherTable(named or base) if excluded else TableHint(dataset, base, version, reported=reported)
 
 
 def _audit_entry(payload: Any, names_in: NamesIn) -> Event:

@@ -44,7 +44,7 @@ class BuiltView:
     leaves: the leaf views that it reads.
     names: the form of the names of versions.
     waiting: changes of its table that it does not show until somebody decides.
-    warnings: what people have to know of it besides.
+    warnings: what else people have to know of it.
     """
 
     id: TableId

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from onefold.changes.ledger import Ledger
-from onefold.changes.versions import ToldChange
+from onefold.changes.versions import ReportedChange
 from onefold.core.errors import InvalidMessage, NotFound, NoVersions, OnefoldError, TryAgain
 from onefold.core.log import LogSeverity
 from onefold.core.names import TableId
@@ -99,8 +99,8 @@ class TableCreatedHandler:
         errors: list[OnefoldError] = []
         for table, version, known in (*own, *((one, None, self.settings) for one in united)):
             try:
-                told = event.told if isinstance(event, TableHint) and version else None
-                self._refresh_views(table, version, message_log, known, told)
+                reported = event.reported if isinstance(event, TableHint) and version else None
+                self._refresh_views(table, version, message_log, known, reported)
             except OnefoldError as error:
                 errors.append(error)
         _raise_first(errors, message_log)
@@ -180,7 +180,7 @@ class TableCreatedHandler:
         version: str | None,
         message_log: MessageLog,
         settings: Settings,
-        told: ToldChange | None = None,
+        reported: ReportedChange | None = None,
     ) -> None:
         """Bring all views up to date, and log what became of each.
 
@@ -190,7 +190,7 @@ class TableCreatedHandler:
             NotFound: there is no version, so that there is nothing to write.
             OnefoldError: the error of the view that failed; of two errors the one that has the message delivered again.
         """
-        recorder = self._recorder(message_log, (version, told) if version and told else None)
+        recorder = self._recorder(message_log, (version, reported) if version and reported else None)
 
         def work(kind: ViewKind, version: str | None) -> ViewPlan:
             return self._refresh(version, message_log, kind, recorder)
@@ -239,11 +239,11 @@ class TableCreatedHandler:
             self._without_clean[of] = reason
             message_log.log(severity, reason, "no_clean", reason=reason)
 
-    def _recorder(self, message_log: MessageLog, told: tuple[str, ToldChange] | None) -> Recorder | None:
+    def _recorder(self, message_log: MessageLog, reported: tuple[str, ReportedChange] | None) -> Recorder | None:
         def say(severity: LogSeverity, text: str, event: str, entry: Row) -> None:
             message_log.log(severity, text, event, entry=entry)
 
-        return Recorder(self.ledger, say, told) if self.ledger else None
+        return Recorder(self.ledger, say, reported) if self.ledger else None
 
     def _refresh(self, version: str | None, message_log: MessageLog, kind: ViewKind, recorder: Recorder | None) -> ViewPlan:
         def refused(content: Mapping[str, Any], error: OnefoldError) -> None:

@@ -11,7 +11,7 @@ from onefold.changes.effects import ReadView
 from onefold.changes.entry import Effect, EffectKind, Entry, Origin
 from onefold.changes.ids import digest
 from onefold.changes.under_contract import entry_under
-from onefold.changes.versions import ToldChange, version_entries
+from onefold.changes.versions import ReportedChange, version_entries
 from onefold.core.names import fold_case
 from onefold.refresh.announce import view_of
 from onefold.refresh.kind import ViewKind
@@ -26,19 +26,22 @@ from onefold.views.under_contract import protected_columns
 _EFFECTS: dict[str, EffectKind] = {"added": "new column", "removed": "removed", "retyped": "cast", "undecided": "hidden"}
 
 
-def entries_of_plan(kind: ViewKind, plan: ViewPlan, told: tuple[str, ToldChange] | None, now: datetime) -> Iterator[Entry]:
+def entries_of_plan(
+    kind: ViewKind, plan: ViewPlan, reported: tuple[str, ReportedChange] | None, now: datetime
+) -> Iterator[Entry]:
     """Yield the entries of what a view is about to show.
 
     Args:
         kind: the kind of view.
         plan: what a refresh is about to do with it.
-        told: the version that a message names and what it tells of it; None where it tells nothing, or that is recorded.
+        reported: the version that a message names and what it reports of it; None where it reports nothing, or that is
+            recorded.
         now: the present time.
     """
-    versions = _versions(kind, plan, told)
+    versions = _versions(kind, plan, reported)
     missing = _missing(kind, plan, versions)
-    if missing or (told and any(version.id == told[0] for version in versions)):
-        yield from _of_versions(kind, plan, versions, missing, told, now)
+    if missing or (reported and any(version.id == reported[0] for version in versions)):
+        yield from _of_versions(kind, plan, versions, missing, reported, now)
     if plan.settings and plan.stored:
         parts = (plan.stored.labels.get(LABEL, ""), kind.fingerprint, plan.stored.etag or "")
         entry = _of_view(plan, digest("settings", view_of(plan), *parts), "settings", now)
@@ -47,9 +50,9 @@ def entries_of_plan(kind: ViewKind, plan: ViewPlan, told: tuple[str, ToldChange]
         yield replace(_of_view(plan, digest("view", plan.change_id), "discovered", now), operations=plan.changes)
 
 
-def _versions(kind: ViewKind, plan: ViewPlan, told: tuple[str, ToldChange] | None) -> tuple[Version, ...]:
+def _versions(kind: ViewKind, plan: ViewPlan, reported: tuple[str, ReportedChange] | None) -> tuple[Version, ...]:
     """Return the versions in their order. A plan that took a shortcut has not read them, which only a message needs."""
-    found = kind.read_versions() if plan.shortcut and told else plan.versions
+    found = kind.read_versions() if plan.shortcut and reported else plan.versions
     return active_versions([one for one in found if one.id], kind.settings.rules_for(plan.base))
 
 
@@ -67,17 +70,17 @@ def _of_versions(
     plan: ViewPlan,
     versions: Sequence[Version],
     missing: Collection[str],
-    told: tuple[str, ToldChange] | None,
+    reported: tuple[str, ReportedChange] | None,
     now: datetime,
 ) -> Iterator[Entry]:
     if plan.stored:
         rules = kind.settings.rules_for(plan.base)
         query = plan.view.query if plan.view else plan.stored.query
         protected = protected_columns(kind, query, rules) if rules.contract.holds else ()
-        for entry in version_entries(plan.base, versions, missing, list(read_views(kind, versions)), now, told):
+        for entry in version_entries(plan.base, versions, missing, list(read_views(kind, versions)), now, reported):
             yield entry_under(rules.contract, entry, protected)
         return
-    for entry in version_entries(plan.base, versions, missing, (), now, told):
+    for entry in version_entries(plan.base, versions, missing, (), now, reported):
         # What came before there was a view is history: no reader notices it.
         yield replace(entry, effects=(Effect(str(kind.id), "nothing", ""),) if entry.version_before else ())
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from onefold.changes.ledger import Ledger
 from onefold.changes.table import row_of
-from onefold.changes.versions import ToldChange
+from onefold.changes.versions import ReportedChange
 from onefold.core.errors import OnefoldError, TryAgain
 from onefold.core.log import LogSeverity
 from onefold.ports.rows import Row
@@ -32,16 +32,16 @@ class Recorder:
     Attributes:
         ledger: where entries are appended.
         say: logs what could not be appended.
-        told: the version that a message names and what it tells of it.
+        reported: the version that a message names and what it reports of it.
         now: returns the present time.
     """
 
     ledger: Ledger
     say: Say
-    told: tuple[str, ToldChange] | None = None
+    reported: tuple[str, ReportedChange] | None = None
     now: Callable[[], datetime] = _now
     _recorded: set[str] = field(default_factory=set, init=False)
-    _has_told: bool = field(default=False, init=False)
+    _has_reported: bool = field(default=False, init=False)
 
     def record(self, kind: ViewKind, plan: ViewPlan) -> tuple[str, ...]:
         """Append what a plan changes, and rows that could not be appended before.
@@ -56,7 +56,7 @@ class Recorder:
         Raises:
             TryAgain: an error of the ledger that may pass; the view has to wait.
         """
-        found = entries_of_plan(kind, plan, self.told, self.now()) if self._may_change(plan) else ()
+        found = entries_of_plan(kind, plan, self.reported, self.now()) if self._may_change(plan) else ()
         entries = [one for one in found if one.id not in self._recorded]
         rows = [*kept_rows(plan.unannounced), *map(row_of, entries)]
         if rows:
@@ -69,12 +69,12 @@ class Recorder:
                 kept = () if plan.action == "remove" else tuple(map(_fitting, rows))
                 return (*without_rows(plan.unannounced), *kept)
         self._recorded |= {entry.id for entry in entries}
-        self._has_told = True
+        self._has_reported = True
         return without_rows(plan.unannounced)
 
     def _may_change(self, plan: ViewPlan) -> bool:
-        """Return whether a plan may have entries: one that took a shortcut has them only for what a message tells, once."""
-        return not plan.shortcut or (self.told is not None and not self._has_told)
+        """Return whether a plan may have entries: after a shortcut only for what a message reports, once."""
+        return not plan.shortcut or (self.reported is not None and not self._has_reported)
 
     def _log_refused(self, rows: Sequence[Row], error: OnefoldError) -> None:
         for row in rows:

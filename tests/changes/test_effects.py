@@ -17,7 +17,7 @@ from onefold.changes.effects import ReadView
 from onefold.changes.entry import Effect, Entry
 from onefold.changes.ids import version_change_id
 from onefold.changes.table import row_of
-from onefold.changes.versions import ToldChange, version_entries
+from onefold.changes.versions import ReportedChange, version_entries
 from onefold.core.names import TableId
 from onefold.schema.column_policy import Action, PolicyRule, TablePolicies
 from onefold.schema.table_rules import TableRules
@@ -43,9 +43,12 @@ def versions_of(history: list[Columns]) -> list[Version]:
 
 
 def entries(
-    versions: list[Version], *new: str, views: tuple[ReadView, ...] = (UNIFIED,), told: tuple[str, ToldChange] | None = None
+    versions: list[Version],
+    *new: str,
+    views: tuple[ReadView, ...] = (UNIFIED,),
+    reported: tuple[str, ReportedChange] | None = None,
 ) -> list[Entry]:
-    return list(version_entries(BASE, versions, set(new), views, NOW, told))
+    return list(version_entries(BASE, versions, set(new), views, NOW, reported))
 
 
 def effects(*versions: Version, view: ReadView = UNIFIED) -> list[tuple[str, str, str]]:
@@ -159,12 +162,12 @@ def test_a_hidden_column_that_is_dropped_is_no_loss_for_readers_of_the_clean_vie
 
 # What a message tells.
 
-ALTERED = ToldChange("capture", "shop_1", "ALTER TABLE customer ADD zip int DEFAULT ?", datetime(2026, 1, 1, tzinfo=UTC))
+ALTERED = ReportedChange("capture", "shop_1", "ALTER TABLE customer ADD zip int DEFAULT ?", datetime(2026, 1, 1, tzinfo=UTC))
 
 
 def test_the_tenant_of_a_message_has_an_entry_of_its_own() -> None:
     versions = [version("a", "id INT64"), version("b", "id INT64", "zip INT64")]
-    (entry,) = entries(versions, "b", told=("b", ALTERED))
+    (entry,) = entries(versions, "b", reported=("b", ALTERED))
     assert (entry.origin, entry.tenant, entry.statement) == ("capture", "shop_1", ALTERED.statement)
     assert (entry.id, entry.change) == (
         version_change_id(BASE, "", "b", "shop_1", entry.changed_at),
@@ -175,13 +178,13 @@ def test_the_tenant_of_a_message_has_an_entry_of_its_own() -> None:
 
 def test_a_message_about_a_version_that_is_known_has_its_entry_too() -> None:
     versions = [version("a", "id INT64"), version("b", "id INT64", "zip INT64")]
-    assert entries(versions, told=("b", ALTERED)) == entries(versions, "b", told=("b", ALTERED))
+    assert entries(versions, reported=("b", ALTERED)) == entries(versions, "b", reported=("b", ALTERED))
 
 
 def test_a_tenant_that_had_an_earlier_version_has_the_operations_between_its_own_versions() -> None:
     versions = [version("a", "id INT64"), version("b", "id INT64", "zip INT64"), version("c", "id STRING", "zip INT64")]
-    late = ToldChange("capture", "shop_2", version_before="a")
-    (entry,) = entries(versions, told=("c", late))
+    late = ReportedChange("capture", "shop_2", version_before="a")
+    (entry,) = entries(versions, reported=("c", late))
     assert [str(one) for one in entry.operations] == ["retyped id INT64 -> STRING", "added zip INT64"]
     assert (entry.version_before, entry.change) == ("a", version_change_id(BASE, "b", "c"))
     assert entry.effects == (Effect(VIEW, "cast", "id", "INT64 -> STRING"),)
@@ -189,8 +192,8 @@ def test_a_tenant_that_had_an_earlier_version_has_the_operations_between_its_own
 
 def test_a_table_that_goes_back_to_an_earlier_version_loses_its_column_in_the_rows_to_come() -> None:
     versions = [version("a", "id INT64"), version("b", "id INT64", "zip INT64")]
-    back = ToldChange("capture", "shop_1", version_before="b")
-    (entry,) = entries(versions, told=("a", back))
+    back = ReportedChange("capture", "shop_1", version_before="b")
+    (entry,) = entries(versions, reported=("a", back))
     assert [str(one) for one in entry.operations] == ["removed zip INT64"]
     assert entry.effects == (Effect(VIEW, "null", "zip", "INT64"),)
     assert (entry.version_before, entry.version_after) == ("b", "a")
@@ -200,21 +203,23 @@ def test_a_table_that_goes_back_to_an_earlier_version_loses_its_column_in_the_ro
 def test_a_table_that_changes_twice_in_one_way_has_two_entries() -> None:
     versions = [version("a", "id INT64"), version("b", "id INT64", "zip INT64")]
     times = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2)]
-    first, second = (entries(versions, told=("b", ToldChange("capture", "shop_1", changed_at=time)))[0] for time in times)
+    first, second = (
+        entries(versions, reported=("b", ReportedChange("capture", "shop_1", changed_at=time)))[0] for time in times
+    )
     assert first.id != second.id
     assert first.change == second.change
 
 
 def test_a_version_before_that_is_gone_is_the_one_before_in_the_warehouse() -> None:
     versions = [version("b", "id INT64"), version("c", "id STRING")]
-    (entry,) = entries(versions, told=("c", ToldChange("capture", "shop_2", version_before="a")))
+    (entry,) = entries(versions, reported=("c", ReportedChange("capture", "shop_2", version_before="a")))
     assert entry.version_before == "b"
 
 
 @pytest.mark.parametrize("origin", ["pull", "discovered"])
 def test_without_a_tenant_the_entry_is_that_of_the_change(origin: str) -> None:
     versions = [version("a", "id INT64"), version("b", "id STRING")]
-    (entry,) = entries(versions, told=("b", ToldChange(origin)))  # type: ignore[arg-type]
+    (entry,) = entries(versions, reported=("b", ReportedChange(origin)))  # type: ignore[arg-type]
     assert (entry.id, entry.origin) == (entry.change, origin)
 
 
@@ -229,7 +234,7 @@ def test_the_rows_of_a_history_are_the_golden_ones() -> None:
         UNIFIED,
         ReadView("my-project.shop__views_clean.customer", TableRules(types=(("born", STRING),)), policies=policies),
     )
-    rows = list(map(row_of, entries(history, "a1", "b2", "c3", views=views, told=("c3", ALTERED))))
+    rows = list(map(row_of, entries(history, "a1", "b2", "c3", views=views, reported=("c3", ALTERED))))
     text = json.dumps(rows, indent=1) + "\n"
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.write_text(text)

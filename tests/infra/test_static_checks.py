@@ -1,4 +1,4 @@
-"""What checkov finds in infra/: each finding has a reason beside the resource, and each reason a finding."""
+"""What checkov finds in infra/: each finding has a reason in the resource, and each reason a finding."""
 
 from __future__ import annotations
 

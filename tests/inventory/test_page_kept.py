@@ -13,19 +13,21 @@ from support.ledgers import StoredLedger
 from support.merge_shop import CUSTOMER, Shop
 
 from onefold.changes.page.dataset import PageTable
-from onefold.changes.versions import ToldChange
+from onefold.changes.versions import ReportedChange
 from onefold.inventory.page_source import read_kept, read_page
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
 from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 WIDER = {**CUSTOMER, "zip": "STRING"}
-TOLD = ToldChange("capture", "shop_1", "ALTER TABLE customer ADD zip text DEFAULT ?", datetime(2026, 1, 1, tzinfo=UTC), "a1")
+REPORTED = ReportedChange(
+    "capture", "shop_1", "ALTER TABLE customer ADD zip text DEFAULT ?", datetime(2026, 1, 1, tzinfo=UTC), "a1"
+)
 
 
 @pytest.fixture
 def page_table(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> PageTable:
-    """A table with a column that waits, of which a capture told."""
+    """A table with a column that waits, which a capture reported."""
     stored = StoredLedger(dataset)
     rules = TableRules(keys=("id",), overlap_minutes=0)
     function = RefreshView(dataset, monkeypatch, stored.ledger, rules=rules, contracts=contracts("review"))
@@ -33,7 +35,7 @@ def page_table(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> Pag
     shop.create("a1", CUSTOMER)
     function.deliver("a1")
     shop.create("b2", WIDER)
-    function.deliver("b2", told=TOLD)
+    function.deliver("b2", reported=REPORTED)
     settings = replace(function.settings, changes_dataset=stored.name)
     warehouse = EmulatedWarehouse(dataset.client)
     (table,) = read_page(warehouse, dataset.name, settings, read_kept(warehouse, dataset.name, settings)).tables
@@ -42,7 +44,7 @@ def page_table(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> Pag
 
 def test_the_page_has_the_statement_and_the_decision_of_the_ledger(page_table: PageTable) -> None:
     (change,) = (one for one in page_table.changes if one.after == "b2")
-    assert (change.statement, change.tenant, change.decision) == (TOLD.statement, "shop_1", "waiting")
+    assert (change.statement, change.tenant, change.decision) == (REPORTED.statement, "shop_1", "waiting")
 
 
 def test_a_column_that_waits_has_a_cell_that_names_the_change(page_table: PageTable) -> None:

@@ -15,7 +15,7 @@ from support.in_memory import MemoryPublisher, push_body
 from werkzeug.test import Client, TestResponse
 
 from onefold.changes.ledger import Ledger
-from onefold.changes.versions import ToldChange
+from onefold.changes.versions import ReportedChange
 from onefold.core.names import TableId
 from onefold.messages.table_created import table_message
 from onefold.settings.environment import Settings
@@ -39,13 +39,15 @@ class RefreshView:
         app = functions_framework.create_app(target="refresh_view", source=SOURCE)  # type: ignore[no-untyped-call]
         self._client: Client = app.test_client()
 
-    def deliver(self, version: str | None = None, table: str = "customer", told: ToldChange | None = None) -> None:
-        answer = self.answer(version, table, told)
+    def deliver(self, version: str | None = None, table: str = "customer", reported: ReportedChange | None = None) -> None:
+        answer = self.answer(version, table, reported)
         assert answer.status_code == 204, answer.data
 
-    def answer(self, version: str | None = None, table: str = "customer", told: ToldChange | None = None) -> TestResponse:
+    def answer(
+        self, version: str | None = None, table: str = "customer", reported: ReportedChange | None = None
+    ) -> TestResponse:
         """What the function answers to a message."""
-        return self._client.post("/", data=push_body(table_message(self.dataset.name, table, version, told)))
+        return self._client.post("/", data=push_body(table_message(self.dataset.name, table, version, reported)))
 
     def announced(self, view: str = "customer_current") -> list[tuple[str, str]]:
         """The changes of a view that were announced, each with its severity."""

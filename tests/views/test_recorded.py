@@ -18,7 +18,7 @@ from onefold.changelog.metadata import LANDED_AT
 from onefold.changes.entry import SettingChange
 from onefold.changes.ids import version_change_id
 from onefold.changes.ledger import Ledger
-from onefold.changes.versions import ToldChange
+from onefold.changes.versions import ReportedChange
 from onefold.core.errors import AccessDenied, OnefoldError, TryAgain
 from onefold.core.names import TableId
 from onefold.ports.rows import Row
@@ -50,9 +50,9 @@ def shop(dataset: EmulatedDataset, function: RefreshView) -> Shop:
     return shop
 
 
-def told(number: int) -> ToldChange:
+def reported(number: int) -> ReportedChange:
     moment = datetime(2026, 1, 1, 0, number, tzinfo=UTC)
-    return ToldChange("capture", f"shop_{number}", "ALTER TABLE customer ADD zip text DEFAULT ?", moment, "a1")
+    return ReportedChange("capture", f"shop_{number}", "ALTER TABLE customer ADD zip text DEFAULT ?", moment, "a1")
 
 
 def test_a_new_version_is_one_entry_with_what_each_view_makes_of_it(
@@ -93,12 +93,12 @@ def test_each_tenant_of_a_migration_has_its_entry_and_the_discovery_is_left_out(
     function.deliver("b2")
     assert [one.tenant for one in stored.entries()] == ["", ""]
     for number in (1, 2, 1, 3):
-        function.deliver("b2", told=told(number))
+        function.deliver("b2", reported=reported(number))
     _, *tenants = stored.entries()
     assert [one.tenant for one in tenants] == ["shop_1", "shop_2", "shop_3"]
     assert len({one.change for one in tenants}) == 1
-    assert {one.statement for one in tenants} == {told(1).statement}
-    assert [one.changed_at for one in tenants] == [told(number).changed_at for number in (1, 2, 3)]
+    assert {one.statement for one in tenants} == {reported(1).statement}
+    assert [one.changed_at for one in tenants] == [reported(number).changed_at for number in (1, 2, 3)]
     assert len({(one.operations, one.effects) for one in tenants}) == 1
     assert [one.path for one in tenants[0].effects] == ["zip", "zip"]
 
@@ -107,7 +107,7 @@ def test_each_tenant_of_a_migration_has_its_entry_and_the_discovery_is_left_out(
 def test_a_migration_of_300_tenants_is_300_entries(function: RefreshView, shop: Shop, stored: StoredLedger) -> None:
     shop.create("b2", WIDER)
     for number in range(300):
-        function.deliver("b2", told=replace(told(0), tenant=f"shop_{number}"))
+        function.deliver("b2", reported=replace(reported(0), tenant=f"shop_{number}"))
     _, *tenants = stored.entries()
     assert sorted(one.tenant for one in tenants) == sorted(f"shop_{number}" for number in range(300))
     assert len({one.id for one in tenants}) == 300
@@ -117,10 +117,10 @@ def test_a_row_with_a_statement_comes_before_an_earlier_one_without(
     function: RefreshView, shop: Shop, stored: StoredLedger
 ) -> None:
     shop.create("b2", WIDER)
-    function.deliver("b2", told=replace(told(1), statement=""))
-    function.deliver("b2", told=told(1))
+    function.deliver("b2", reported=replace(reported(1), statement=""))
+    function.deliver("b2", reported=reported(1))
     _, entry = stored.entries()
-    assert (entry.statement, stored.count()) == (told(1).statement, 3)
+    assert (entry.statement, stored.count()) == (reported(1).statement, 3)
 
 
 class Dying:
@@ -164,7 +164,7 @@ def test_two_functions_at_once_list_each_change_once(function: RefreshView, shop
         start.wait()
         status = 500
         while status == 500:  # as Pub/Sub delivers it again
-            status = function.answer(name, told=replace(told(1), version_before="")).status_code
+            status = function.answer(name, reported=replace(reported(1), version_before="")).status_code
         answers.append(status)
 
     threads = [threading.Thread(target=deliver, args=(name,)) for name in ("b2", "c3", "d4")]

@@ -1,4 +1,4 @@
-// What is said of a cell: shortly beside it, and all of it below the picture when it is chosen.
+// What is said of a cell: shortly next to it, and all of it below the picture when it is chosen.
 
 function showTip(cell, about) {
   const tip = document.getElementById("tip");

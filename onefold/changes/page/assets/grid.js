@@ -40,7 +40,7 @@ class Grid {
     if (isNew) {
       this.root.classList.remove("touched");
       this.root.scrollTop = 0;
-      this.root.scrollLeft = this.root.scrollWidth; // the newest versions, beside the view
+      this.root.scrollLeft = this.root.scrollWidth; // the newest versions, next to the view
       this.render(true);
     }
   }
@@ -155,7 +155,7 @@ class Grid {
     if (cell) showTip(cell, this.describe(this.active));
   }
 
-  // Scroll so that the active cell is beside what stays in place: the names, the head, and the types.
+  // Scroll so that the active cell is next to what stays in place: the names, the head, and the types.
   reveal() {
     const { row, column } = this.active;
     const { name, type, cell } = this.sizes;
