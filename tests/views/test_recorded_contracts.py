@@ -11,11 +11,23 @@ from support.merge_shop import CUSTOMER, Shop
 
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.names import TableId
+from onefold.schema.contract_rules import Contracts
 from onefold.schema.table_rules import TableRules
 
 BY_ID = TableRules(keys=("id",), overlap_minutes=0)
 WIDER = {"id": "STRING", "name": "STRING", "zip": "STRING", LANDED_AT: "TIMESTAMP"}
 """A key of another type, and a new column."""
+
+
+def widened(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, contracts: Contracts) -> StoredLedger:
+    """The ledger after a second version of a table under contracts."""
+    stored = StoredLedger(dataset)
+    function = RefreshView(dataset, monkeypatch, stored.ledger, rules=BY_ID, contracts=contracts)
+    shop = Shop(dataset)
+    for version, columns in (("a1", CUSTOMER), ("b2", WIDER)):
+        shop.create(version, columns)
+        function.deliver(version)
+    return stored
 
 
 @pytest.mark.parametrize(
@@ -33,13 +45,7 @@ def test_a_new_column_is_recorded_as_the_views_have_it(
     decision: str,
     of_zip: tuple[str, str],
 ) -> None:
-    stored = StoredLedger(dataset)
-    function = RefreshView(dataset, monkeypatch, stored.ledger, rules=BY_ID, contracts=contracts(new_columns, "widen"))
-    shop = Shop(dataset)
-    shop.create("a1", CUSTOMER)
-    function.deliver("a1")
-    shop.create("b2", WIDER)
-    function.deliver("b2")
+    stored = widened(dataset, monkeypatch, contracts(new_columns, "widen"))
     entry = stored.entries()[-1]
     found = {(one.kind, one.detail) for one in entry.effects if one.path == "zip"}
     assert (entry.decision, found) == (decision, {of_zip})
@@ -52,13 +58,7 @@ def test_a_new_column_is_recorded_as_the_views_have_it(
 def test_the_type_of_a_key_is_shown_whatever_the_contract_says(
     dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = StoredLedger(dataset)
-    function = RefreshView(dataset, monkeypatch, stored.ledger, rules=BY_ID, contracts=contracts("show", "review"))
-    shop = Shop(dataset)
-    shop.create("a1", CUSTOMER)
-    function.deliver("a1")
-    shop.create("b2", WIDER)
-    function.deliver("b2")
+    stored = widened(dataset, monkeypatch, contracts("show", "review"))
     entry = stored.entries()[-1]
     assert entry.decision == "shown"
     assert {one.kind for one in entry.effects if one.path == "id"} == {"cast"}
