@@ -11,7 +11,7 @@ from contextlib import closing, redirect_stdout
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pymysql.cursors import SSCursor
 from support.in_memory import MemoryPublisher
@@ -21,8 +21,6 @@ from benchmarks.load_peers import COLUMNS, DATABASE, TABLE
 from onefold.batches.source_arguments import CheckArguments
 from onefold.check.report import TableCheck
 from onefold.pull.read.line_reader import LineReader
-from onefold.pull.read.part import PartResult
-from onefold.pull.read.plan import TablePlan
 from onefold.spark.check.job import check
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
@@ -37,13 +35,11 @@ class Result:
         seconds: of the run.
         rows: the rows of a side.
         found: the rows that differ; None where nothing is compared.
-        parts: the seconds of steps of the run.
     """
 
     seconds: float
     rows: int
     found: int | None = None
-    parts: tuple[tuple[str, float], ...] = ()
 
 
 class Contestant(Protocol):
@@ -81,21 +77,6 @@ class ViewAlone:
         return Result(time.perf_counter() - started, rows)
 
 
-@dataclass
-class _TimedReader:
-    """A reader whose seconds are summed up."""
-
-    reader: LineReader
-    seconds: float = 0.0
-
-    def read(self, plan: TablePlan, part: int) -> PartResult:
-        started = time.perf_counter()
-        try:
-            return self.reader.read(plan, part)
-        finally:
-            self.seconds += time.perf_counter() - started
-
-
 @dataclass(frozen=True)
 class Onefold:
     """`onefold check --whole`, of one table, with the reader of the command.
@@ -109,12 +90,8 @@ class Onefold:
     name: str = "onefold"
 
     def run(self, shop: CheckedShop) -> Result:
-        readers: list[_TimedReader] = []
-
-        def reader_of(*words: object) -> _TimedReader:
-            *_, to = words
-            readers.append(_TimedReader(LineReader(shop.connect, to)))  # type: ignore[arg-type]
-            return readers[0]
+        def reader_of(*words: Any) -> LineReader:
+            return LineReader(shop.connect, words[-1])
 
         arguments = CheckArguments(SOURCE, DATABASE, (TABLE,), rows=self.chunk, whole=True)
         started = time.perf_counter()
@@ -124,7 +101,7 @@ class Onefold:
         (table,) = report.tables
         _check_ended(table)
         rows = sum(one.rows for one in table.chunks)
-        return Result(seconds, rows, sum(table.by_kind.values()), (("reading the source into files", readers[0].seconds),))
+        return Result(seconds, rows, sum(table.by_kind.values()))
 
 
 def _check_ended(table: TableCheck) -> None:

@@ -26,7 +26,7 @@ from benchmarks.quiet import Rounds, described
 from benchmarks.report import add_options, machine, markdown, publish, ratio, spread, versions
 
 HEADING = "Checks against the source"
-HEADER = ("", "seconds", "rows a second", "ratio to both sides alone", f"of {len(PLANTED)} rows that differ")
+HEADER = ("", "seconds", "rows a second", "ratio to both sides alone", f"of {len(PLANTED)} rows that differ", "seconds then")
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Contest:
     contestants: Sequence[Contestant]
     rows: int
     rounds: Rounds[Result]
-    found: dict[str, int] = field(default_factory=dict)
+    differing: dict[str, Result] = field(default_factory=dict)
 
     @property
     def results(self) -> Mapping[str, Sequence[Result]]:
@@ -53,7 +53,7 @@ class Contest:
             self.shop.run(statement)
         for contestant in self.contestants:
             if self.results[contestant.name][0].found is not None:
-                self.found[contestant.name] = contestant.run(self.shop).found or 0
+                self.differing[contestant.name] = contestant.run(self.shop)
 
     def _run_one(self, contestant: Contestant) -> Result:
         """Run one contestant.
@@ -71,10 +71,9 @@ class Contest:
         for name in (contestant.name for contestant in self.contestants):
             results, seconds = self.results[name], self._seconds(name)
             against = "" if results[0].found is None else ratio(seconds, both).text()
-            yield name, spread(seconds).text(1), self._speed(seconds), against, str(self.found.get(name, ""))
-            for number, (step, _) in enumerate(results[0].parts):
-                took = [result.parts[number][1] for result in results]
-                yield f"{name}: {step}", spread(took).text(1), self._speed(took), "", ""
+            then = self.differing.get(name)
+            last = (str(then.found), f"{then.seconds:.1f}") if then else ("", "")
+            yield name, spread(seconds).text(1), self._speed(seconds), against, *last
 
     def chart(self) -> Chart:
         bars = [Bar(name, spread(self._seconds(name)), name == "onefold") for name in self.results]

@@ -144,7 +144,7 @@ class ChunkComparer:
 
     def _reader(self, table: CheckedTable) -> Reader:
         # Values that rules mask or hash may be in no file. Only rows of PyMySQL go through the code of capture.
-        if table.landing and table.landing.columns is not None:
+        if table.converts:
             return PythonReader(self.connect, self.to, table.landing)
         return self.reader
 

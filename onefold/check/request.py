@@ -124,6 +124,11 @@ class CheckedTable:
         return self.landing.structure if self.landing else self.structure
 
     @property
+    def converts(self) -> bool:
+        """Whether rules drop, mask or hash columns before rows land."""
+        return self.landing is not None and self.landing.columns is not None
+
+    @property
     def replaced(self) -> frozenset[str]:
         """The columns in BigQuery that land masked or hashed."""
         converts = self.landing.columns if self.landing else None

@@ -27,6 +27,7 @@ from onefold.check.log import CheckLog
 from onefold.check.repair import Repairer
 from onefold.check.report import CheckReport, ChunkCheck, TableCheck
 from onefold.check.request import CheckedTable
+from onefold.check.same_chunk import ChunkDigests
 from onefold.compare.findings import KINDS
 from onefold.core.errors import NotFound, OnefoldError
 from onefold.core.hash_key import HashKey
@@ -62,6 +63,7 @@ class Checks:
     Attributes:
         inspector: finds out how a table is checked.
         connect: opens a connection to the source.
+        digests: tells which chunks are the same without a look at their rows.
         comparer: compares chunks of tables that Onefold writes.
         plain: compares those of plain change tables.
         counter: counts rows.
@@ -75,6 +77,7 @@ class Checks:
 
     inspector: Inspector
     connect: Callable[[], pymysql.Connection]
+    digests: ChunkDigests
     comparer: ChunkComparer
     plain: MemoryComparer
     counter: RowCounter
@@ -177,6 +180,9 @@ class Checks:
                 return
 
     def _chunk(self, table: CheckedTable, chunk: KeyRange) -> ChunkCheck:
+        same = self.digests.rows_if_same(table, chunk)
+        if same is not None:
+            return ChunkCheck(chunk, same)
         with self._compare(table, chunk) as first:
             if not first.result.findings:
                 return ChunkCheck(chunk, first.source_rows)

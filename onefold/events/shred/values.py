@@ -120,6 +120,8 @@ def decimal_number(value: Any, digits: int, scale: int) -> Decimal:
         raise DoesNotFit(f"{shown(value)} is not a number")
     # The text of a float is the number that was read: a float that would not give it back was read as a Decimal.
     exact = Decimal(repr(value)) if type(value) is float else Decimal(value)
+    if not exact.is_finite():
+        raise DoesNotFit(f"{value} is not a finite number")
     if exact.is_zero():
         return Decimal(0)
     exact = _without_zeros(exact)

@@ -22,7 +22,7 @@ _BASE64 = "REPLACE(TO_BASE64({}), '\\n', '')"
 _FORMS: dict[Form, str] = {
     "number": "{}", "json": "{}", "quoted": _QUOTED, "date": _QUOTED, "text": _TEXT, "bytes": _QUOTED.format(_BASE64),
 }  # fmt: skip
-_IS_DAY = "YEAR({0}) > 0 AND MONTH({0}) > 0 AND DAY({0}) BETWEEN 1 AND DAY(LAST_DAY({0}))"
+IS_DAY = "YEAR({0}) > 0 AND MONTH({0}) > 0 AND DAY({0}) BETWEEN 1 AND DAY(LAST_DAY({0}))"
 """Whether BigQuery has a day: MySQL keeps 0000-00-00, 2020-00-10 and 2020-02-30, too."""
 
 
@@ -56,5 +56,5 @@ def _field(column: SourceColumn, number: int, before: str, after: str) -> str:
     value = f"CONCAT('{before}', {_FORMS[form].format(landed(column))}, '{after}')"
     # A value that is there and has no text makes the line NULL, so that it is not taken for a value that is not there.
     if form == "date":
-        value = f"IF({_IS_DAY.format(name)}, {value}, '{LOST}{number}{LOST}')"
+        value = f"IF({IS_DAY.format(name)}, {value}, '{LOST}{number}{LOST}')"
     return f"IF({name} IS NULL, '', {value})"

@@ -18,6 +18,7 @@ from onefold.check.log import CheckLog
 from onefold.check.repair import Repairer
 from onefold.check.request import CheckRequest
 from onefold.check.run import Checks
+from onefold.check.same_chunk import ChunkDigests
 from onefold.core.hash_key import HashKey
 from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.pull.load.deletion_files import StoredDeletions
@@ -59,7 +60,8 @@ def checks_of(
     comparer = ChunkComparer(connect, reader, jobs, warehouse, to)
     # A key that ends with this process: a hash in a finding says whether two values are equal, and nothing else.
     return Checks(
-        inspector, connect, comparer, MemoryComparer(connect, warehouse), RowCounter(connect, to, comparer),
+        inspector, connect, ChunkDigests(connect, warehouse), comparer, MemoryComparer(connect, warehouse),
+        RowCounter(connect, to, comparer),
         Repairer(warehouse, loads, jobs, StoredDeletions(to), to, SourceRows(connect)),
         CheckLog(warehouse, row_writer_for(warehouse), inspector.log_dataset, request), HashKey.new(),
         CopyRepairer(mailbox or NoMailbox()),

@@ -260,6 +260,8 @@ def test_json_is_read_exactly(text: str, value: Any) -> None:
         (1.125, 3, 2, "1.125 has more than 3 digits before or 2 after the point"),
         ("7", 3, 2, '"7" is not a number'),
         (True, 3, 2, "true is not a number"),
+        (float("inf"), 3, 2, "inf is not a finite number"),
+        (float("nan"), 3, 2, "nan is not a finite number"),
     ],
 )
 def test_a_number_that_does_not_fit_is_named(value: object, digits: int, scale: int, problem: str) -> None:
