@@ -3,12 +3,12 @@ locals {
     { "spark.zip" = "${local.package}/spark.zip" },
     { for name in fileset("${path.module}/../spark_jobs", "*.py") : name => "${path.module}/../spark_jobs/${name}" },
     # What batches that pull tables or shred events need, and the runtime does not have (infra/libraries.py).
-    { for name in concat(local.pull_libraries, local.shred_libraries) : name => "${local.package}/${name}" },
+    { for name in concat(local.pull_libraries, local.compiled_libraries) : name => "${local.package}/${name}" },
     # The checked form of onefold.yaml, if the checkout has one: the package of the functions contains the same file.
     fileexists(local.settings_form) ? { "onefold.checked.json" = local.settings_form } : {},
   )
-  pull_libraries  = local.reads_sources ? ["pymysql.zip"] : []
-  shred_libraries = length(var.shreds) > 0 ? ["shred_libraries.zip"] : []
+  pull_libraries     = local.reads_sources ? ["pymysql.zip"] : []
+  compiled_libraries = local.reads_sources || length(var.shreds) > 0 ? ["compiled_libraries.zip"] : []
   # One folder for each state of the code, so that a batch never combines a job and an archive of different states.
   spark_digest = sha256(join(" ", [for name, path in local.spark_files : "${name} ${filesha256(path)}"]))
   spark_folder = "spark/${substr(local.spark_digest, 0, 16)}"

@@ -14,8 +14,8 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from infra.compiled_libraries import compiled_libraries
 from infra.libraries import Unavailable, libraries
-from infra.shred_libraries import shred_libraries
 from onefold.settings.checked_form import form_of, form_problem
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -128,9 +128,9 @@ def main() -> int:
     except Unavailable as unavailable:
         sys.stderr.write(f"{unavailable}\nIt is needed to deploy `pulls`, and for nothing else.\n")
     try:
-        sys.stdout.write(f"{shred_libraries()}\n")
+        sys.stdout.write(f"{compiled_libraries()}\n")
     except Unavailable as unavailable:
-        sys.stderr.write(f"{unavailable}\nIt is needed to deploy `shreds`, and for nothing else.\n")
+        sys.stderr.write(f"{unavailable}\nIt is needed to deploy `shreds` and `pulls`, and for nothing else.\n")
     return 0
 
 

@@ -396,8 +396,10 @@ variable "pulls" {
     error_message = "pulls: two databases would be pulled into one dataset, as a-b with c and a with b_c would."
   }
   validation {
-    condition     = length(var.pulls) == 0 || fileexists("${local.package}/pymysql.zip")
-    error_message = "pulls: pymysql.zip is not in the folder of packages: run `make package` where it can be downloaded."
+    condition = length(var.pulls) == 0 || alltrue([
+      for name in ["pymysql.zip", "compiled_libraries.zip"] : fileexists("${local.package}/${name}")
+    ])
+    error_message = "pulls: pymysql.zip or compiled_libraries.zip is not in the folder of packages: run `make package` where they can be downloaded."
   }
 }
 
@@ -522,8 +524,8 @@ variable "shreds" {
     error_message = "shreds: duplicates_window must be a whole number from 0 to 365, and bad_percent from 0 to 100."
   }
   validation {
-    condition     = length(var.shreds) == 0 || fileexists("${local.package}/shred_libraries.zip")
-    error_message = "shreds: shred_libraries.zip is not in the folder of packages: run `make package` where it can be downloaded."
+    condition     = length(var.shreds) == 0 || fileexists("${local.package}/compiled_libraries.zip")
+    error_message = "shreds: compiled_libraries.zip is not in the folder of packages: run `make package` where it can be downloaded."
   }
 }
 

@@ -1,9 +1,9 @@
 # The shredder: an application of EMR Serverless, the code of the job, and the schedule that starts it.
 locals {
   code_files = {
-    "shred.py"            = "${path.module}/../../spark_jobs/shred.py"
-    "spark.zip"           = "${path.module}/../../build/spark.zip"
-    "shred_libraries.zip" = "${path.module}/../../build/shred_libraries.zip"
+    "shred.py"               = "${path.module}/../../spark_jobs/shred.py"
+    "spark.zip"              = "${path.module}/../../build/spark.zip"
+    "compiled_libraries.zip" = "${path.module}/../../build/compiled_libraries.zip"
   }
 
   # The call that starts a job (EMR Serverless, StartJobRun), with the members as EventBridge Scheduler spells them. A token that
@@ -26,7 +26,7 @@ locals {
             "--duplicates-window=${local.shred.duplicates_window}",
           ],
         )
-        SparkSubmitParameters = "--py-files ${local.code_folder}/spark.zip --conf spark.archives=${local.code_folder}/shred_libraries.zip"
+        SparkSubmitParameters = "--py-files ${local.code_folder}/spark.zip --conf spark.archives=${local.code_folder}/compiled_libraries.zip"
       }
     }
     ConfigurationOverrides = {
@@ -60,7 +60,7 @@ resource "aws_emrserverless_application" "shredder" {
   name          = local.names.shredder
   release_label = "emr-spark-8.0.0" # Spark 4.0, Python 3.11 to 3.13
   type          = "spark"
-  architecture  = "X86_64" # as the libraries of shred_libraries.zip
+  architecture  = "X86_64" # as the libraries of compiled_libraries.zip
 
   # Bounds the costs of a minute; a job that wants more waits for its own executors.
   maximum_capacity {

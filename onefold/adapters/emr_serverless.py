@@ -10,7 +10,7 @@ from typing import Any
 from onefold.core.errors import InvalidInput, Rejected, TryAgain
 from onefold.core.extras import how_to_install
 from onefold.core.text import reason_of
-from onefold.ports.batches import ARCHIVE, SHRED_LIBRARIES, BatchState, StoredBatch
+from onefold.ports.batches import ARCHIVE, COMPILED_LIBRARIES, BatchState, StoredBatch
 from onefold.settings.emr import EmrSettings
 
 RECENT = timedelta(days=2)
@@ -137,7 +137,7 @@ def start_call(
     driver = {
         "entryPoint": f"{code}/shred.py",
         "entryPointArguments": list(words),
-        "sparkSubmitParameters": f"--py-files {code}/{ARCHIVE} --conf spark.archives={code}/{SHRED_LIBRARIES}",
+        "sparkSubmitParameters": f"--py-files {code}/{ARCHIVE} --conf spark.archives={code}/{COMPILED_LIBRARIES}",
     }
     log: dict[str, Any] = {"enabled": True, "logGroupName": settings.log, "logTypes": {"SPARK_DRIVER": ["STDOUT", "STDERR"]}}
     if log_prefix:

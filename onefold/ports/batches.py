@@ -16,10 +16,10 @@ ARCHIVE = "spark.zip"
 READ_MYSQL = ("pull", "extract", "check")
 """The jobs that read MySQL; `extract` is the former name of `pull`."""
 PYMYSQL = "pymysql.zip"
-"""What these jobs need and the runtime does not have, beside the code of the jobs: the driver's jar, and PyMySQL."""
-SHRED_LIBRARIES = "shred_libraries.zip"
-"""The archive of the libraries that the job `shred` needs and the runtime does not have. They hold machine code, so Spark
-unpacks them."""
+"""What these jobs need and the runtime does not have."""
+COMPILED_LIBRARIES = "compiled_libraries.zip"
+"""The archive of the libraries that these jobs and `shred` use and the runtime does not have. They hold machine code, so
+Spark unpacks them."""
 DRIVER_ENVIRONMENT = "spark.dataproc.driverEnv."
 """The prefix of properties that set a variable in the driver's environment (Dataproc Serverless, "Spark properties")."""
 
@@ -76,7 +76,7 @@ class Batch:
     @property
     def unpacked(self) -> tuple[str, ...]:
         """The addresses of the archives that Spark unpacks for the driver and the executors."""
-        return (f"{self.settings.code}/{SHRED_LIBRARIES}",) if self.job == "shred" else ()
+        return (f"{self.settings.code}/{COMPILED_LIBRARIES}",) if self.job in ("shred", *READ_MYSQL) else ()
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ from pyspark import SparkContext
 from pyspark.conf import SparkConf
 from pyspark.sql import SparkSession
 
+from onefold.spark.libraries import add_libraries
+
 QUIET = Path(__file__).with_name("log4j2.properties")
 
 _QUERY_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
@@ -74,7 +76,9 @@ def open_session(name: str, settings: Mapping[str, str] | None = None) -> SparkS
         # On a cluster Spark's log is needed to examine errors; in a terminal it would hide the job's own lines.
         conf.setIfMissing("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}")
         _keep_quiet()
-    return prepared(SparkSession.builder.config(conf=conf).getOrCreate())
+    session = prepared(SparkSession.builder.config(conf=conf).getOrCreate())
+    add_libraries()
+    return session
 
 
 def _keep_quiet() -> None:

@@ -154,6 +154,8 @@ def test_a_batch_runs_the_job_of_the_code_folder_with_our_archive() -> None:
 def test_a_pull_has_the_client_that_the_runtime_does_not_have() -> None:
     batch = replace(plan("--keys=id"), job="pull")
     assert batch.archives == ("gs://code/v1/spark.zip", "gs://code/v1/pymysql.zip")
+    assert batch.unpacked == ("gs://code/v1/compiled_libraries.zip",)
+    assert plan("--keys=id").unpacked == ()
 
 
 def test_arguments_are_checked_by_the_jobs_own_parser() -> None:

@@ -58,7 +58,7 @@ def test_a_message_names_no_dataset_and_starts_a_batch_with_its_libraries() -> N
     batch = plan_batch(request(), "1", SETTINGS, ALLOWED)
     assert ShredArguments.parse(batch.arguments).events == ("gs://lake/good/2026-*/*.gz", "s3://lake/in")
     assert batch.main == "gs://code/v1/shred.py"
-    assert batch.unpacked == ("gs://code/v1/shred_libraries.zip",)
+    assert batch.unpacked == ("gs://code/v1/compiled_libraries.zip",)
     assert plan_batch(BatchRequest("reconcile", "shop", "t", ("--keys=id",)), "1", SETTINGS, ALLOWED).unpacked == ()
 
 

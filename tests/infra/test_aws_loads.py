@@ -121,7 +121,7 @@ def _upload_code(folder: Path) -> None:
     put(BUCKET, "code/v1/spark.zip", package_spark(folder / "spark.zip").read_bytes())
     with zipfile.ZipFile(folder / "libraries.zip", "w") as archive:  # the libraries are those of this machine
         archive.writestr("README", "")
-    put(BUCKET, "code/v1/shred_libraries.zip", (folder / "libraries.zip").read_bytes())
+    put(BUCKET, "code/v1/compiled_libraries.zip", (folder / "libraries.zip").read_bytes())
 
 
 def _upload_registry(folder: Path) -> None:

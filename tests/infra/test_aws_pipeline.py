@@ -172,7 +172,7 @@ def test_the_job_gets_the_arguments_that_it_knows(values: Path) -> None:
     code = f"s3://{BUCKET}/code/v1"
     assert submit["EntryPoint"] == f"{code}/shred.py"
     assert submit["SparkSubmitParameters"].split() == [
-        "--py-files", f"{code}/spark.zip", "--conf", f"spark.archives={code}/shred_libraries.zip",
+        "--py-files", f"{code}/spark.zip", "--conf", f"spark.archives={code}/compiled_libraries.zip",
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from support.function_environment import environment
 from support.terraform import ROOT, Outcome, Plan
 
-from onefold.ports.batches import ARCHIVE, PYMYSQL
+from onefold.ports.batches import ARCHIVE, COMPILED_LIBRARIES, PYMYSQL
 from onefold.settings.batches import CHECKED_CONFIG
 from onefold.settings.environment import load_settings
 
@@ -40,7 +40,7 @@ def test_without_table_settings_only_the_jobs_are_uploaded_to_another_folder(opt
 def test_the_client_of_mysql_is_uploaded_where_tables_are_pulled(tested: Callable[[str], Outcome]) -> None:
     pulls = tested("pulls.tftest.hcl").plans["two_sources"]
     code = environment(pulls, "launch_batch")["ONEFOLD_BATCH_CODE"]
-    assert uploaded(pulls)[code] == {*JOBS, ARCHIVE, PYMYSQL, CHECKED_CONFIG}
+    assert uploaded(pulls)[code] == {*JOBS, ARCHIVE, COMPILED_LIBRARIES, PYMYSQL, CHECKED_CONFIG}
     objects = pulls.of("google_storage_bucket_object")
     assert objects[f'spark["{PYMYSQL}"]']["source"].endswith(f"/build/{PYMYSQL}")
 

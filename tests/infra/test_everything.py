@@ -40,7 +40,7 @@ def test_the_code_of_functions_is_named_by_its_content(plan: Plan, terraform: Te
 def test_the_folder_of_jobs_is_named_by_all_of_its_files(plan: Plan, terraform: Terraform) -> None:
     objects = [one for name, one in plan.of("google_storage_bucket_object").items() if name.startswith("spark[")]
     files = {one["name"].rpartition("/")[2]: digest(terraform.folder / one["source"]) for one in objects}
-    assert {"spark.zip", "shred_libraries.zip", "pymysql.zip", "reconcile.py"} < files.keys()
+    assert {"spark.zip", "compiled_libraries.zip", "pymysql.zip", "reconcile.py"} < files.keys()
     text = " ".join(f"{name} {content}" for name, content in sorted(files.items()))
     assert {one["name"].rpartition("/")[0] for one in objects} == {f"spark/{hashlib.sha256(text.encode()).hexdigest()[:16]}"}
 

@@ -114,7 +114,7 @@ def test_schedules_send_requests_that_the_launcher_accepts(shreds_plan: Plan) ->
 
 def test_the_libraries_are_uploaded_with_the_jobs(shreds_plan: Plan) -> None:
     names = {one["name"].rpartition("/")[2] for one in shreds_plan.of("google_storage_bucket_object").values()}
-    assert {"shred.py", "spark.zip", "shred_libraries.zip"} <= names
+    assert {"shred.py", "spark.zip", "compiled_libraries.zip"} <= names
     assert "pymysql.zip" not in names
 
 

@@ -44,7 +44,7 @@ FILES = {
         "infra/test_deploy",
         "infra/test_libraries",
         "infra/test_packages",
-        "infra/test_shred_libraries",
+        "infra/test_compiled_libraries",
         "lab/test_main",
         "test_site",
     ),

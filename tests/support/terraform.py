@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from infra.compiled_libraries import ARCHIVE as COMPILED_LIBRARIES
 from infra.libraries import PYMYSQL
 from infra.package import package, package_spark
-from infra.shred_libraries import ARCHIVE as SHRED_LIBRARIES
 
 ROOT = Path(__file__).resolve().parents[2]
 INFRA = ROOT / "infra"
@@ -129,7 +129,7 @@ def copied(folder: Path) -> Path:
     shutil.copytree(ROOT / "spark_jobs", folder / "spark_jobs")
     package(folder / "build" / "functions.zip")
     package_spark(folder / "build" / "spark.zip")
-    for name in (PYMYSQL, SHRED_LIBRARIES):  # Terraform looks only whether they are there
+    for name in (PYMYSQL, COMPILED_LIBRARIES):  # Terraform looks only whether they are there
         (folder / "build" / name).write_text(name)
     return folder / "infra"
 

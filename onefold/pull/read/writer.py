@@ -40,6 +40,18 @@ class _Stored:
         self._file.flush()
 
 
+def _gzip_file(stored: _Stored) -> gzip.GzipFile:
+    """Return a file that compresses what is written: by ISA-L, which takes a quarter of the time, where it is installed."""
+    try:
+        from isal.igzip import IGzipFile
+    except ImportError:
+        kind = gzip.GzipFile
+    else:
+        kind = IGzipFile
+    # Without a name and a time in its header, the same rows give the same bytes.
+    return kind("", "wb", _LEVEL, stored, mtime=0)
+
+
 class PartWriter:
     """Writes lines to one file after the other, on the disk of this machine, and stores each file when it is complete.
 
@@ -112,10 +124,7 @@ class PartWriter:
         self._path = self._folder / f"{len(self._done)}"
         self._raw = self._path.open("wb")
         self._stored = _Stored(self._raw)
-        # Without a name and a time in its header, the same rows give the same bytes.
-        self._out: gzip.GzipFile | _Stored = (
-            gzip.GzipFile("", "wb", _LEVEL, self._stored, mtime=0) if self._compress else self._stored
-        )
+        self._out: gzip.GzipFile | _Stored = _gzip_file(self._stored) if self._compress else self._stored
         self._days = Counter()
 
     def _store_file(self) -> None:

@@ -10,6 +10,7 @@ from onefold.pull.read.connection import SourceConnection
 from onefold.pull.read.line_reader import LineReader
 from onefold.pull.read.part import FileDestination, PartResult
 from onefold.pull.read.plan import LoadState, TablePlan
+from onefold.spark.libraries import add_libraries
 
 
 @dataclass(frozen=True)
@@ -37,5 +38,11 @@ class SparkReader:
         # Spark writes what a task needs to a file where that is 1 MB: the password must not be there.
         plan = replace(plan, previous=LoadState())
         task = self.spark.sparkContext.parallelize([part], 1)
-        (found,) = task.map(lambda number: reader.read(plan, number).to_json()).collect()
+        (found,) = task.map(lambda number: _read(reader, plan, number)).collect()
         return PartResult.from_json(found)
+
+
+def _read(reader: LineReader, plan: TablePlan, part: int) -> str:
+    """Read a range in a worker, and return the files as JSON."""
+    add_libraries()
+    return reader.read(plan, part).to_json()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import itertools
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -45,6 +46,14 @@ def test_without_a_line_there_is_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture(params=["ISA-L", "zlib"])
+def compressor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What compresses: ISA-L, and what there is without it."""
+    if request.param == "zlib":
+        monkeypatch.setitem(sys.modules, "isal.igzip", None)
+
+
+@pytest.mark.usefixtures("compressor")
 @pytest.mark.parametrize("compress", [False, True])
 def test_no_file_exceeds_the_limit(tmp_path: Path, compress: bool) -> None:
     lines = [f'{{"n": "{hashlib.sha256(bytes([number])).hexdigest()}"}}\n'.encode() for number in range(40)]
@@ -72,6 +81,7 @@ def test_a_taken_name_takes_the_next_number_of_its_writer(tmp_path: Path) -> Non
     assert [FolderFiles().find(address).data for address in taken] == [b"other\n"] * 2  # type: ignore[union-attr]
 
 
+@pytest.mark.usefixtures("compressor")
 def test_equal_rows_give_equal_compressed_bytes(tmp_path: Path) -> None:
     found: list[PulledFile] = []
     for number in range(2):

@@ -1,4 +1,4 @@
-"""The libraries of batches that shred events: downloaded once, joined into one archive, and imported when it is unpacked."""
+"""The compiled libraries of batches: downloaded once, joined into one archive, and imported when it is unpacked."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from infra.compiled_libraries import ARCHIVE, PACKAGES, PYTHONS, compiled_libraries
 from infra.libraries import Unavailable, pinned
-from infra.shred_libraries import ARCHIVE, PACKAGES, PYTHONS, shred_libraries
 from onefold.ports import batches
 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
-        return shred_libraries(tmp_path_factory.mktemp("build"))
+        return compiled_libraries(tmp_path_factory.mktemp("build"))
     except Unavailable as unavailable:
         pytest.skip(str(unavailable))
 
 
 def test_the_archive_has_the_name_that_batches_expect() -> None:
-    assert ARCHIVE == batches.SHRED_LIBRARIES
+    assert ARCHIVE == batches.COMPILED_LIBRARIES
 
 
 def test_the_unpacked_libraries_are_imported_in_their_pinned_versions(archive: Path, tmp_path: Path) -> None:
@@ -31,11 +31,14 @@ def test_the_unpacked_libraries_are_imported_in_their_pinned_versions(archive: P
         pytest.skip("no runtime has this version of Python")
     zipfile.ZipFile(archive).extractall(tmp_path)
     code = (
-        f"import sys; sys.path[:0] = [{str(tmp_path)!r}]; import jsonschema_rs, orjson; print(orjson.__file__);"
+        f"import sys; sys.path[:0] = [{str(tmp_path)!r}]; import isal.igzip, jsonschema_rs, orjson;"
+        "print(isal.__file__, orjson.__file__, isal.igzip.decompress(isal.igzip.compress(b'rows')).decode());"
         "print(jsonschema_rs.Draft4Validator({'type': 'integer'}).is_valid(orjson.loads('1')), orjson.__version__)"
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [f"{tmp_path}/orjson/__init__.py", "True", pinned("orjson")[0].partition("==")[2]]
+    version = pinned("orjson")[0].partition("==")[2]
+    unpacked = [f"{tmp_path}/{name}/__init__.py" for name in ("isal", "orjson")]
+    assert done.stdout.split() == [*unpacked, "rows", "True", version]
 
 
 def test_the_archive_serves_every_version_of_python(archive: Path) -> None:
@@ -44,6 +47,7 @@ def test_the_archive_serves_every_version_of_python(archive: Path) -> None:
         f"orjson/orjson.cpython-{version.replace('.', '')}-x86_64-linux-gnu.so" for version in PYTHONS
     ]
     assert "jsonschema_rs/jsonschema_rs.abi3.so" in names
+    assert {f"isal/igzip_lib.cpython-{version.replace('.', '')}-x86_64-linux-gnu.so" for version in PYTHONS} <= set(names)
 
 
 def test_an_archive_is_built_once_and_again_for_other_versions(tmp_path: Path) -> None:
@@ -56,11 +60,11 @@ def test_an_archive_is_built_once_and_again_for_other_versions(tmp_path: Path) -
             wheel.writestr("a-1.dist-info/METADATA", "")
 
     for _ in range(2):
-        assert zipfile.ZipFile(shred_libraries(tmp_path, fetch)).namelist() == ["a/__init__.py"]
+        assert zipfile.ZipFile(compiled_libraries(tmp_path, fetch)).namelist() == ["a/__init__.py"]
     first = (tmp_path / ARCHIVE).read_bytes()
     assert len(fetched) == 1
     (tmp_path / ARCHIVE).write_bytes(b"half")
-    assert shred_libraries(tmp_path, fetch).read_bytes() == first
+    assert compiled_libraries(tmp_path, fetch).read_bytes() == first
     assert len(fetched) == 2
     assert [path.name for path in tmp_path.iterdir()] == [ARCHIVE]
 
@@ -70,7 +74,7 @@ def test_a_library_that_cannot_be_downloaded_leaves_no_archive(tmp_path: Path) -
         raise Unavailable("no network")
 
     with pytest.raises(Unavailable):
-        shred_libraries(tmp_path, refuse)
+        compiled_libraries(tmp_path, refuse)
     assert not list(tmp_path.iterdir())
 
 

@@ -1,8 +1,8 @@
-"""Download into build/ the libraries of batches that shred events: one archive, which Spark unpacks on every machine.
+"""Download into build/ the compiled libraries of batches that shred events or pull tables.
 
-They hold machine code, so Python cannot import them from spark.zip. Each wheel is pinned by its checksum in
-requirements.lock. A library that is compiled for one version of Python comes for each version that a runtime may have: the
-names of its files differ.
+They are one archive, which Spark unpacks on every machine: they hold machine code, so Python cannot import them from
+spark.zip. Each wheel is pinned by its checksum in requirements.lock. A library that is compiled for one version of Python
+comes for each version that a runtime may have: the names of its files differ.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 from infra.libraries import DOWNLOAD, TARGET, Unavailable, pinned
 
-ARCHIVE = "shred_libraries.zip"
-PACKAGES = ("jsonschema-rs", "orjson")
+ARCHIVE = "compiled_libraries.zip"
+PACKAGES = ("jsonschema-rs", "orjson", "isal")
 PYTHONS = ("3.11", "3.12", "3.13")
 """The versions of Python that runtimes have. Their processors are x86_64."""
 PLATFORMS = ("manylinux2014_x86_64", "manylinux_2_28_x86_64")
@@ -45,7 +45,7 @@ def download(folder: Path) -> None:
             raise Unavailable(f"{', '.join(PACKAGES)} for Python {version} cannot be downloaded: {done.stderr.strip()}")
 
 
-def shred_libraries(target: Path = TARGET, fetch: Callable[[Path], None] = download) -> Path:
+def compiled_libraries(target: Path = TARGET, fetch: Callable[[Path], None] = download) -> Path:
     """Return the path of the archive, which is built where it is missing, or of other versions.
 
     Args:
