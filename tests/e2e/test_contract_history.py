@@ -7,15 +7,14 @@ them: that of the demo.
 from __future__ import annotations
 
 import itertools
-import json
+import re
 from collections.abc import Iterator, Mapping
-from importlib import resources
 from typing import Any
 
 import pytest
 from support.contract_oracle import Step, Verdict, replay
 from support.contract_views import contracts, stored, unified_kind
-from support.schema_histories import FOLDER, Table, chosen, tables_of_projects
+from support.schema_histories import FOLDER, Table, chosen, demo_table, tables_of_projects
 from support.sweeps import sweep
 from support.views import BASE, rows
 from support.zetasql_judge import Judge
@@ -28,8 +27,10 @@ from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 
 KINDS = (
-    ("review", "review"), ("hide", "keep"), ("review", "keep"), ("show", "review"), ("hide", "widen"), ("show", "widen"),
+    ("review", "review", "warn"), ("hide", "keep", "keep"), ("review", "keep", "keep"), ("show", "review", "warn"),
+    ("hide", "widen", "keep"), ("show", "widen", "warn"), ("show", "widen", "keep"),
 )  # fmt: skip
+"""What a contract says of new columns, of types, and of dropped columns."""
 VALUES = {
     "INT64": ("7", 7), "STRING": ("'12'", "12"), "TEXT": ("'twelve'", "twelve"), "NUMERIC": ("NUMERIC '1.5'", None),
     "FLOAT64": ("0.5", None), "BOOL": ("TRUE", None), "TIMESTAMP": ("TIMESTAMP '2020-02-29 12:00:00+00'", None),
@@ -38,27 +39,18 @@ VALUES = {
 """Of each type an expression, and what the judge finds in a view that shows the type; None where only NULL is told apart."""
 
 
-def demo() -> Table:
-    history = json.loads(resources.files("onefold_lab.demo").joinpath("history.json").read_text())
-    versions = [
-        {"version": one["version"], "columns": [{"name": name, "type": type_} for name, type_ in one["columns"].items()]}
-        for one in history["versions"]
-    ]
-    return {"table": history["table"], "versions": versions}
-
-
 def histories() -> Iterator[Any]:
     """The demo's history in `make test`, and real ones in `make test-long`."""
-    yield from sweep({"demo": (demo(), *KINDS[0])})
+    yield from sweep({"demo": (demo_table(), *KINDS[0])})
     projects = tables_of_projects()
     if not projects:
         skip = pytest.mark.skip(reason=f"no histories: {FOLDER} is absent")
-        yield pytest.param(None, "", "", marks=[skip, pytest.mark.outside, pytest.mark.long], id="real histories")
+        yield pytest.param(None, *KINDS[0], marks=[skip, pytest.mark.outside, pytest.mark.long], id="real histories")
     for project, tables in projects.items():
         for table in chosen(tables):
-            for new, types in KINDS:
+            for kind in KINDS:
                 marks = [pytest.mark.outside, pytest.mark.long]
-                yield pytest.param(table, new, types, marks=marks, id=f"{project}.{table['table']}-{new}-{types}")
+                yield pytest.param(table, *kind, marks=marks, id=f"{project}.{table['table']}-{'-'.join(kind)}")
 
 
 def plain(type_: str) -> str:
@@ -84,7 +76,9 @@ def keys_of(table: Table) -> tuple[str, ...]:
     return tuple(column["name"] for column in columns if column.get("primary_key")) or (columns[0]["name"],)
 
 
-def views_of(steps: list[Step], new: str, types: str, keys: tuple[str, ...]) -> Iterator[tuple[BuiltView, list[Version]]]:
+def views_of(
+    steps: list[Step], contract: tuple[str, str, str], keys: tuple[str, ...]
+) -> Iterator[tuple[BuiltView, list[Version]]]:
     """Yield the view after each step, built over the one before, and the versions that it reads."""
     versions: list[Version] = []
     view: BuiltView | None = None
@@ -95,22 +89,37 @@ def views_of(steps: list[Step], new: str, types: str, keys: tuple[str, ...]) -> 
         order = ["", *(one.id for one in versions)]
         ids = {after: version_change_id(BASE, before, after) for before, after in itertools.pairwise(order)}
         verdicts: dict[tuple[str, str], Verdict] = {(ids[id_], path): one for (id_, path), one in step.verdicts.items()}
-        kind = unified_kind(contracts(new, types, verdicts=verdicts), TableRules(keys=keys))
+        kind = unified_kind(contracts(*contract, verdicts=verdicts), TableRules(keys=keys))
         view = kind.build(versions, versions, stored(view) if view else None)
         yield view, versions
 
 
-@pytest.mark.parametrize(("table", "new", "types"), histories())
-def test_views_under_a_contract_equal_the_oracle(judge: Judge, table: Table, new: str, types: str) -> None:
+def warned(view: BuiltView) -> str:
+    """The columns of which a view warns that the newest version lacks them."""
+    found = [re.search(r" lacks (.*): its rows have NULL there$", text) for text in view.warnings]
+    return "".join(one[1] for one in found if one)
+
+
+@pytest.mark.parametrize(("table", "new", "types", "dropped"), list(histories()))
+def test_views_under_a_contract_equal_the_oracle(judge: Judge, table: Table, new: str, types: str, dropped: str) -> None:
     steps, keys = steps_of(table, "review" in (new, types)), keys_of(table)
     expected = replay(steps, new, types, {key.lower() for key in keys})
     last: tuple[BuiltView, list[Version]] | None = None
-    for (view, versions), oracle in zip(views_of(steps, new, types, keys), expected, strict=True):
+    for (view, versions), oracle in zip(views_of(steps, (new, types, dropped), keys), expected, strict=True):
         assert {column.name: str(column.type) for column in view.columns} == oracle.shown
         assert {(one.version, one.path) for one in view.waiting} == oracle.waiting
+        check_warning(view, oracle.dropped if dropped == "warn" else set())
         last = view, list(versions)
     assert last
     check_rows(judge, *last)
+
+
+def check_warning(view: BuiltView, dropped: set[str]) -> None:
+    """A warning names the first eight of the columns, and the number of the others."""
+    names, _, more = warned(view).partition(" and ")
+    found = {name for name in names.split(", ") if name}
+    assert found <= dropped
+    assert len(found) + int(more.removesuffix(" more") or 0) == len(dropped)
 
 
 def check_rows(judge: Judge, view: BuiltView, versions: list[Version]) -> None:

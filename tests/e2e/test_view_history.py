@@ -12,12 +12,11 @@ import json
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from importlib import resources
 from typing import Any
 
 import pytest
 from google.cloud import bigquery
-from support.schema_histories import FOLDER, Table, chosen, tables_of_projects
+from support.schema_histories import FOLDER, Table, chosen, demo_table, tables_of_projects
 from support.zetasql_judge import Judge, literals
 
 from onefold.core.names import TableId
@@ -38,16 +37,6 @@ def real_tables() -> Iterator[Any]:
     for project, tables in projects.items():
         for table in chosen(tables):
             yield pytest.param(table, marks=pytest.mark.outside, id=f"{project}.{table['table']}")
-
-
-def demo_table() -> Table:
-    """The demo's history in the form of the shared ones."""
-    history = json.loads(resources.files("onefold_lab.demo").joinpath("history.json").read_text())
-    versions = [
-        {"version": v["version"], "columns": [{"name": name, "type": type_} for name, type_ in v["columns"].items()]}
-        for v in history["versions"]
-    ]
-    return {"table": history["table"], "versions": versions}
 
 
 # NUMERIC to STRING is left to the analyzer's evaluator: the emulator writes "0.2500" where BigQuery writes "0.25".

@@ -37,10 +37,17 @@ class Step:
 
 @dataclass(frozen=True)
 class Shown:
-    """The columns of the view after a step, with their types, and the versions and columns that wait."""
+    """What a view is after a step.
+
+    Attributes:
+        shown: its columns with their types.
+        waiting: the versions and columns that wait.
+        dropped: the columns that the newest version lacks.
+    """
 
     shown: dict[str, str]
     waiting: set[tuple[str, str]]
+    dropped: set[str]
 
 
 def wider(one: str, other: str) -> str:
@@ -67,7 +74,8 @@ def replay(steps: Sequence[Step], new: str, types: str, protected: set[str]) -> 
     for step in steps:
         landed += [step] if step.fields else []
         view, waiting = _after(view, landed, step.verdicts, new, types, protected)
-        yield Shown(view, waiting)
+        known = {name for version in landed for name in version.fields}
+        yield Shown(view, waiting, known - landed[-1].fields.keys())
 
 
 def _after(

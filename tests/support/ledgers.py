@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +11,8 @@ from support.bigquery_emulator import EmulatedDataset
 from onefold.changes.entry import Entry
 from onefold.changes.ledger import Ledger, create_ledger
 from onefold.changes.table import entry_of
+from onefold.core.names import TableId
+from onefold.ports.rows import Row
 from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 
@@ -48,3 +51,15 @@ class StoredLedger:
         ((count,),) = self.dataset.run(f"SELECT COUNT(*) FROM `{self.warehouse.project}.{self.name}.schema_changes`")
         assert isinstance(count, int)
         return count
+
+
+class Dying:
+    """What stops its process, before or after the rows are in the ledger."""
+
+    def __init__(self, ledger: Ledger, after: bool) -> None:
+        self._rows, self._after, self.project = ledger.rows, after, ledger.rows.project
+
+    def insert_rows(self, id_: TableId, rows: Sequence[Row]) -> None:
+        if self._after:
+            self._rows.insert_rows(id_, rows)
+        raise KeyboardInterrupt

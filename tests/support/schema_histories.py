@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,16 @@ def tables_of_projects() -> dict[str, list[Table]]:
     """Return all tables by project; nothing where there is no such folder."""
     read = (json.loads(path.read_text()) for path in sorted(FOLDER.glob("*_history.json")))
     return {history["project"]: history["tables"] for history in read}
+
+
+def demo_table() -> Table:
+    """The demo's history in the form of the real ones."""
+    history = json.loads(resources.files("onefold_lab.demo").joinpath("history.json").read_text())
+    versions = [
+        {"version": one["version"], "columns": [{"name": name, "type": type_} for name, type_ in one["columns"].items()]}
+        for one in history["versions"]
+    ]
+    return {"table": history["table"], "versions": versions}
 
 
 def chosen(tables: Iterable[Table]) -> list[Table]:

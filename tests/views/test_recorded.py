@@ -11,13 +11,15 @@ from datetime import UTC, datetime
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.functions import SCHEMA_CHANGES, RefreshView
-from support.ledgers import StoredLedger
+from support.ledgers import Dying, StoredLedger
 from support.merge_shop import CUSTOMER, Shop
 
 from onefold.changelog.metadata import LANDED_AT
+from onefold.changes.digest import digests
 from onefold.changes.entry import SettingChange
 from onefold.changes.ids import version_change_id
 from onefold.changes.ledger import Ledger
+from onefold.changes.reader_counts import NOBODY
 from onefold.changes.versions import ReportedChange
 from onefold.core.errors import AccessDenied, OnefoldError, TryAgain
 from onefold.core.names import TableId
@@ -25,6 +27,7 @@ from onefold.ports.rows import Row
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
+from onefold.settings.owners import Owner, Owners
 
 BY_ID = TableRules(keys=("id",), overlap_minutes=0)
 WIDER = {**CUSTOMER, "zip": "STRING"}
@@ -104,13 +107,20 @@ def test_each_tenant_of_a_migration_has_its_entry_and_the_discovery_is_left_out(
 
 
 @pytest.mark.heavy
-def test_a_migration_of_300_tenants_is_300_entries(function: RefreshView, shop: Shop, stored: StoredLedger) -> None:
+def test_a_migration_of_300_tenants_is_300_entries_and_one_change_of_a_digest(
+    function: RefreshView, shop: Shop, stored: StoredLedger
+) -> None:
     shop.create("b2", WIDER)
     for number in range(300):
         function.deliver("b2", reported=replace(reported(0), tenant=f"shop_{number}"))
     _, *tenants = stored.entries()
     assert sorted(one.tenant for one in tenants) == sorted(f"shop_{number}" for number in range(300))
     assert len({one.id for one in tenants}) == 300
+    (digest,) = digests(tenants, frozenset(), Owners((Owner("*", "env:HOOK", "slack"),)))
+    (change,) = digest.changes
+    assert change.title == f"{shop.dataset.name}.customer (capture: 300 tenants)"
+    assert sorted(digest.ids) == sorted(one.id for one in tenants)
+    assert len(digest.lines(NOBODY)) == 1
 
 
 def test_a_row_with_a_statement_comes_before_an_earlier_one_without(
@@ -121,18 +131,6 @@ def test_a_row_with_a_statement_comes_before_an_earlier_one_without(
     function.deliver("b2", reported=reported(1))
     _, entry = stored.entries()
     assert (entry.statement, stored.count()) == (reported(1).statement, 3)
-
-
-class Dying:
-    """What stops its process, before or after the rows are there."""
-
-    def __init__(self, ledger: Ledger, after: bool) -> None:
-        self._rows, self._after, self.project = ledger.rows, after, ledger.rows.project
-
-    def insert_rows(self, id_: TableId, rows: Sequence[Row]) -> None:
-        if self._after:
-            self._rows.insert_rows(id_, rows)
-        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before the rows", "after the rows"])
