@@ -48,7 +48,7 @@ class Ledger:
                     "`onefold changes create`"
                 ) from error
             except AccessDenied as error:
-                raise Rejected(f"{error}: the function needs bigquery.tables.updateData on the dataset") from error
+                raise Rejected(f"{error}: whoever refreshes views needs bigquery.tables.updateData on it") from error
 
 
 def ledger_table(project: str, dataset: str) -> TableId:

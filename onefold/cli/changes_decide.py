@@ -110,7 +110,7 @@ def _found(warehouse: Any, place: str, change: str, table: str | None) -> tuple[
 
     Raises:
         NotFound: the ledger does not list the change, and no table is named.
-        InvalidInput: it is a change of settings.
+        InvalidInput: no contract holds it.
     """
     if table:
         return change, table
@@ -121,7 +121,8 @@ def _found(warehouse: Any, place: str, change: str, table: str | None) -> tuple[
             "`onefold plan DATASET.TABLE` shows what waits"
         )
     if not entries[0].change:
-        raise InvalidInput(f"{change} is a change of settings, which no contract holds: change onefold.yaml instead")
+        what = "a change of settings" if entries[0].settings else "a change that the views show"
+        raise InvalidInput(f"{change} is {what}, which no contract holds: change onefold.yaml instead")
     return entries[0].change, f"{entries[0].dataset}.{entries[0].table}"
 
 

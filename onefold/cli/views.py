@@ -25,6 +25,7 @@ from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json, is_quiet, is_verbose, output_console
 from onefold.cli.plan_findings import exit_code, fail_on_option, github_option, show_in_github
+from onefold.cli.recording import recording
 from onefold.cli.table_arguments import (
     all_option,
     dry_run_option,
@@ -190,11 +191,12 @@ def refresh(
     if (prune or take_over) and not yes and (act := _destroyed(warehouse, checked, settings, prune, take_over)):
         confirm(yes, act)
     announce = announcing(warehouse.project, settings)
+    record = recording(warehouse, settings)
     former = show_text_taken_over if take_over else None
 
     def work(kind: ViewKind) -> Any:
         taking = former if isinstance(kind, UnifiedKind) else None
-        return refresh_view(kind, prune=prune, announce=announce, take_over=taking)
+        return refresh_view(kind, prune=prune, announce=announce, record=record(kind), take_over=taking)
 
     results = work_on(warehouse, checked, settings, work, progress=not named.table and not as_json)
     if as_json:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from onefold.changelog.declared_keys import same_columns, source_key
 from onefold.changelog.metadata import LANDED_AT
+from onefold.changes.versions import ReportedChange
 from onefold.core.errors import Rejected, SchemaConflict, TableRefused, TryAgain
 from onefold.core.log import log
 from onefold.core.names import TableId, quote
@@ -151,12 +152,13 @@ class NewTable:
     labels: Mapping[str, str] | None = None
 
 
-def announce_once(destination: Destination, new: NewTable) -> None:
+def announce_once(destination: Destination, new: NewTable, reported: ReportedChange | None = None) -> None:
     """Create a versioned table unless it exists, and publish a message about it, without a retry.
 
     Args:
         destination: where the table is created, and the topic.
         new: the table.
+        reported: what is known of the change that led to the version; None where nothing is.
 
     Raises:
         SchemaConflict: another table has the name of the version.
@@ -165,7 +167,7 @@ def announce_once(destination: Destination, new: NewTable) -> None:
     """
     _log_renamed(new.table)
     _, declared = _create(destination, new)
-    _publish(destination, [new.table])
+    _publish(destination, [new.table], [(new.table, reported)] if reported else [])
     _log_announced(destination, new.table, declared)
 
 

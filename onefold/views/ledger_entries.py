@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeGuard
 
 from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
 from onefold.changes.effects import ReadView
@@ -18,10 +19,13 @@ from onefold.refresh.kind import ViewKind
 from onefold.refresh.labels import LABEL
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.tables_read import covered_versions
-from onefold.schema.diff import SchemaChange
+from onefold.schema.contracts import Waiting
+from onefold.schema.diff import SchemaChange, Severity
+from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, active_versions
+from onefold.views.contract_text import read_held_note
 from onefold.views.table_policies import table_policies
-from onefold.views.under_contract import protected_columns
+from onefold.views.under_contract import UnderContract, change_ids, protected_columns
 
 _EFFECTS: dict[str, EffectKind] = {"added": "new column", "removed": "removed", "retyped": "cast", "undecided": "hidden"}
 
@@ -48,6 +52,8 @@ def entries_of_plan(
         yield replace(entry, settings=plan.settings)
     elif plan.changes and plan.stored and not missing:
         yield replace(_of_view(plan, digest("view", plan.change_id), "discovered", now), operations=plan.changes)
+    if not missing:
+        yield from _that_wait(plan, now)
 
 
 def _versions(kind: ViewKind, plan: ViewPlan, reported: tuple[str, ReportedChange] | None) -> tuple[Version, ...]:
@@ -77,12 +83,52 @@ def _of_versions(
         rules = kind.settings.rules_for(plan.base)
         query = plan.view.query if plan.view else plan.stored.query
         protected = protected_columns(kind, query, rules) if rules.contract.holds else ()
+        changes = change_ids(plan.base, kind.landed(versions), grow=True) if _grows(kind, rules) else {}
         for entry in version_entries(plan.base, versions, missing, list(read_views(kind, versions)), now, reported):
-            yield entry_under(rules.contract, entry, protected)
+            named = replace(entry, change=changes.get(entry.version_after, entry.change))
+            yield entry_under(rules.contract, named, protected)
         return
     for entry in version_entries(plan.base, versions, missing, (), now, reported):
         # What came before there was a view is history: no reader notices it.
         yield replace(entry, effects=(Effect(str(kind.id), "nothing", ""),) if entry.version_before else ())
+
+
+def _grows(kind: ViewKind, rules: TableRules) -> TypeGuard[UnderContract]:
+    """Return whether versions gain columns in place, so that contracts tell their changes by the columns."""
+    return isinstance(kind, UnderContract) and rules.names.are_noted
+
+
+def _that_wait(plan: ViewPlan, now: datetime) -> Iterator[Entry]:
+    """Yield the changes that a view is about to hold, of versions that it reads already: their tables changed in place."""
+    if not plan.stored or not plan.view or plan.action != "update":
+        return
+    former, present = read_held_note(plan.stored.query), read_held_note(plan.view.query)
+    names = {*present.hidden} - {*former.hidden} | dict(present.types.items() - former.types.items()).keys()
+    new = {fold_case(name) for name in names}
+    waiting = [one for one in plan.view.waiting if fold_case(one.path.partition(".")[0]) in new]
+    for change in dict.fromkeys(one.change for one in waiting):
+        own = [one for one in waiting if one.change == change]
+        yield replace(
+            _of_view(plan, digest("waiting", view_of(plan), change, *(one.path for one in own)), "discovered", now),
+            operations=tuple(map(_operation, own)),
+            effects=tuple(_effect_of_waiting(plan, one) for one in own),
+            decision="waiting",
+            version_after=own[0].version,
+            change=change,
+        )
+
+
+def _operation(waiting: Waiting) -> SchemaChange:
+    if waiting.old is None:
+        return SchemaChange("added", waiting.path, Severity.INFO, new=waiting.new)
+    return SchemaChange("retyped", waiting.path, Severity.CRITICAL, waiting.old, waiting.new)
+
+
+def _effect_of_waiting(plan: ViewPlan, waiting: Waiting) -> Effect:
+    if waiting.old is None:
+        return Effect(view_of(plan), "hidden", waiting.path, "waiting")
+    detail = f"waiting: values that do not fit the former type ({waiting.old} -> {waiting.new})"
+    return Effect(view_of(plan), "null", waiting.path, detail)
 
 
 def read_views(kind: ViewKind, versions: Sequence[Version]) -> Iterator[ReadView]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from onefold.changelog.declared_keys import same_columns, source_key
+from onefold.changes.versions import ReportedChange
 from onefold.core.errors import NotFound, SchemaConflict
 from onefold.core.names import TableId, versioned_name
 from onefold.core.text import shown_list
@@ -49,7 +50,7 @@ class Announcements:
         # The message about a version may have been lost with the process that made the table, so each process sends it.
         destination = Destination(self.warehouse, self.publisher, plan.dataset, self.topic)
         table = replace(plan.target, primary_key=plan.keys)
-        announce_once(destination, NewTable(table, DAY.name, LABELS))
+        announce_once(destination, NewTable(table, DAY.name, LABELS), _reported(plan))
         present = Version(plan.target.version, plan.target.columns)
         return (present, *(version for version in found if version.id != present.id))
 
@@ -108,6 +109,12 @@ class Announcements:
             return self.warehouse.read_versions(base)
         except NotFound as error:
             raise NotFound(f"{error}: create the dataset, or have Terraform create it (docs/reference/loads.md)") from error
+
+
+def _reported(plan: TablePlan) -> ReportedChange | None:
+    """Return what the message reports: the change, until the log of loads has a load into the version; then nothing."""
+    before = plan.previous.version or ""
+    return None if before == plan.target.version else ReportedChange("pull", version_before=before)
 
 
 def check_not_captured(base: TableId, plan: TablePlan, versions: Sequence[Version]) -> None:

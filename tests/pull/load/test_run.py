@@ -49,6 +49,29 @@ def test_a_table_is_made_with_its_label_and_announced_before_its_first_row(scene
     assert [labels for _, labels in scene.world.stored.values()] == [{"onefold_pulled": "true"}]
 
 
+def test_messages_report_the_change_until_a_load_into_the_version_is_logged(scene: LoadScene) -> None:
+    published = scene.world.publisher.topics.setdefault("table-created", [])
+
+    def die_once_announced() -> None:
+        if published:
+            raise KeyboardInterrupt
+
+    scene.source.put(1, "Ada", NOON)
+    scene.now = NOON
+    killed = scene.world.process(scene._clock, die_once_announced)
+    plan = scene.puller.plan(killed, "15m", NOON)
+    killed.begin(plan)
+    with pytest.raises(KeyboardInterrupt):
+        killed.load(scene.puller.read(plan, NOON), scene.puller.present(NOON))
+    scene.pull("15m", NOON)
+    scene.pull("day", DAILY)
+    scene.source.structure = WIDER
+    scene.pull("15m", DAILY + timedelta(hours=1))
+    first, again, daily, wider = (json.loads(message.data)["table"] for message in published)
+    assert [one.get("change") for one in (first, again, daily)] == [{"origin": "pull"}, {"origin": "pull"}, None]
+    assert wider["change"] == {"origin": "pull", "version_before": first["version"]}
+
+
 def test_a_daily_load_replaces_its_day_and_finds_late_commits_and_deletions(scene: LoadScene) -> None:
     late = timedelta(hours=2)
     scene.source.put(1, "kept", NOON)
