@@ -24,7 +24,7 @@ from onefold.changes.read import read_entries
 from onefold.changes.reader_counts import NOBODY, KnownReaders
 from onefold.changes.reader_table import read_readers
 from onefold.changes.versions import version_entries
-from onefold.core.errors import NotFound, OnefoldError, Rejected
+from onefold.core.errors import AccessDenied, NotFound, OnefoldError, Rejected
 from onefold.core.names import TableId, fold_case
 from onefold.inventory.contents import Contents, read_contents
 from onefold.inventory.history import ordered
@@ -69,7 +69,7 @@ def read_kept(warehouse: Any, dataset: str, settings: Settings) -> KeptElsewhere
         for entry in read_entries(warehouse, settings.changes_dataset, of_dataset=dataset):
             entries.setdefault(entry.table, []).append(entry)
         return KeptElsewhere(entries, read_readers(warehouse, settings.changes_dataset))
-    except (NotFound, Rejected) as error:
+    except (AccessDenied, NotFound, Rejected) as error:
         return KeptElsewhere(entries, warnings=(f"the page lacks what the ledger and readers tell: {error}",))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
@@ -107,3 +109,14 @@ def test_the_ledger_is_created_once(run: Run, dataset: EmulatedDataset, monkeypa
     for _ in range(2):
         assert run("changes", "create").code == 0
     assert run("changes").code == 0
+
+
+def test_the_queries_of_the_guide_are_answered_by_the_ledger(run: Run, stored: StoredLedger) -> None:
+    append(stored, entry(1, effects=(NEW, LOSSY)))
+    assert run("changes", "create").code == 0
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "see-what-changed.md"
+    effects, decisions = re.findall(r"```sql\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    place = f"{stored.warehouse.project}.{stored.name}"
+    (row,) = stored.warehouse.fetch(effects.replace("my-project.onefold_changes", place))
+    assert (row["dataset"], row["table"], row["kind"], row["path"]) == ("shop", "customer", "lossy cast", "id")
+    assert stored.warehouse.fetch(decisions.replace("my-project.onefold_changes", place)) == []
