@@ -36,8 +36,8 @@ from onefold.events.registry.json_schema import parse_schema
 from onefold.events.registry.open import open_registry_store
 from onefold.events.shred.duplicates import DUPLICATE
 from onefold.events.shred.event_fields import EVENT_FIELDS
+from onefold.events.shred.event_ids import FINGERPRINT, HASH, ID
 from onefold.settings.registry import RegistrySettings
-from onefold.spark.shred.files import FINGERPRINT, HASH, ID, hash_of
 from onefold.spark.shred.job import shred
 from onefold.spark.shred.registry import read_registry
 
@@ -85,7 +85,7 @@ def add_earlier(spark: SparkSession, output: Path, count: int) -> None:
     chance = random.Random(9)
     names = [str(uuid.UUID(int=chance.getrandbits(128), version=4)) for _ in range(count)]
     pq.write_table(pa.table({ID: names, FINGERPRINT: [name[::-1] for name in names]}), output / "ids.parquet")
-    earlier = spark.read.parquet(str(output / "ids.parquet")).withColumn(HASH, hash_of(F.col(ID)))
+    earlier = spark.read.parquet(str(output / "ids.parquet")).withColumn(HASH, F.xxhash64(F.col(ID)))
     earlier.coalesce(1).write.mode("append").option("compression", "zstd").parquet(str(ids))
     for path in (*output.glob("_commits/*.json"), *output.glob("run=*/shredding_complete.json")):
         manifest = json.loads(path.read_text())

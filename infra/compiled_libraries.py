@@ -17,7 +17,7 @@ from pathlib import Path
 from infra.libraries import DOWNLOAD, TARGET, Unavailable, pinned
 
 ARCHIVE = "compiled_libraries.zip"
-PACKAGES = ("jsonschema-rs", "orjson", "isal")
+PACKAGES = ("jsonschema-rs", "orjson", "isal", "xxhash")
 PYTHONS = ("3.11", "3.12", "3.13")
 """The versions of Python that runtimes have. Their processors are x86_64."""
 PLATFORMS = ("manylinux2014_x86_64", "manylinux_2_28_x86_64")

@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
-
 from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.text import shown_list
 from onefold.events.shred.manifest import ShreddedFile, ShreddedTable
@@ -21,15 +18,7 @@ from onefold.spark.io.filesystem import Folder
 _STAGED = "_staged"
 """The folder of what no manifest lists: bad rows and ids, also of attempts that do not count."""
 _OWN_FOLDERS = {BAD_ROWS: f"{_STAGED}/{BAD}", EVENT_IDS: f"{_STAGED}/{IDS}"}
-_ID_BYTES = 256 << 20
-ID, FINGERPRINT, HASH = "event_id", "fingerprint", "id_hash"
-"""The columns of the ids. The last one is 8 bytes, and all that most ids are compared by."""
 _RENAMES = 16
-
-
-def hash_of(id_: Column) -> Column:
-    """Return 64 bits of an id, by which later runs find it: the same in every release, since runs keep them."""
-    return F.xxhash64(id_)
 
 
 def check_no_ids_lost(folders: Sequence[str]) -> None:
@@ -53,11 +42,10 @@ def folder_of(plan: ShredPlan, number: int) -> str:
     return _OWN_FOLDERS.get(number) or plan.tables[number].folder
 
 
-def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tally) -> tuple[ShreddedTable, ...]:
+def placed_tables(run: Folder, plan: ShredPlan, tally: Tally) -> tuple[ShreddedTable, ...]:
     """Move bad rows and ids to their folders, and return the tables with rows.
 
     Args:
-        spark: the session.
         run: the folder of the run.
         plan: of the run.
         tally: the counts of all tasks.
@@ -69,11 +57,10 @@ def placed_tables(spark: SparkSession, run: Folder, plan: ShredPlan, tally: Tall
     files: defaultdict[int, list[WrittenFile]] = defaultdict(list)
     for file in sorted(tally.files, key=lambda one: one.name):
         files[file.table].append(file)
-    if bad := files[BAD_ROWS]:
-        run.make(BAD)
-        _rename(run, {f"{_OWN_FOLDERS[BAD_ROWS]}/{one.name}": f"{BAD}/{one.name}" for one in bad})
-    if files[EVENT_IDS]:
-        _place_ids(spark, run, files[EVENT_IDS])
+    for number, folder in ((BAD_ROWS, BAD), (EVENT_IDS, IDS)):
+        if files[number]:
+            run.make(folder)
+            _rename(run, {f"{_OWN_FOLDERS[number]}/{one.name}": f"{folder}/{one.name}" for one in files[number]})
     if files[BAD_ROWS] or files[EVENT_IDS]:
         run.remove(_STAGED)
     tables = {number: plan.tables[number] for number in sorted(tally.rows)}
@@ -109,23 +96,6 @@ def _check_files(run: Folder, plan: ShredPlan, written: Iterable[WrittenFile]) -
                 f"{run.uri}/{path}: expected a file with {file.bytes:,} bytes, got {found}: something else writes there; "
                 "start the job again"
             )
-
-
-def _place_ids(spark: SparkSession, run: Folder, files: Sequence[WrittenFile]) -> None:
-    """Write the ids of the events as few files of Parquet, whatever the format of the rows.
-
-    Args:
-        spark: the session.
-        run: the folder of the run.
-        files: those of the ids that tasks have written.
-    """
-    staged = spark.read.parquet(*(f"{run.uri}/{_OWN_FOLDERS[EVENT_IDS]}/{one.name}" for one in files))
-    rows = (
-        staged.select(ID, FINGERPRINT, hash_of(F.col(ID)).alias(HASH))
-        .coalesce(max(1, sum(one.bytes for one in files) // _ID_BYTES))
-        .write.option("compression", "zstd")
-    )
-    rows.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(f"{run.uri}/{IDS}")
 
 
 def _rename(run: Folder, names: Mapping[str, str]) -> None:

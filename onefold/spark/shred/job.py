@@ -136,7 +136,7 @@ class _Job:
         except DamagedFiles:
             self.output.remove(run)
             raise
-        return _Written(tally, run, placed_tables(self.spark, folder, self.plan, tally))
+        return _Written(tally, run, placed_tables(folder, self.plan, tally))
 
     def _earlier(self) -> dict[str, int] | None:
         """Return the folders and numbers of the ids with which this run is compared; None where all events are taken."""

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from onefold.events.shred.event_ids import FINGERPRINT, HASH, ID
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.tally import EVENT_IDS, WrittenFile
 from onefold.spark.shred.arrow_types import arrow_schema
@@ -17,7 +18,7 @@ from onefold.spark.shred.table_files import Target
 
 FILE_BYTES, GROUP_ROWS = 64 << 20, 65_536
 """The bytes from which a file is complete, and the rows of a row group."""
-_IDS = pa.schema([pa.field("event_id", pa.string()), pa.field("fingerprint", pa.string())])
+_IDS = pa.schema([pa.field(ID, pa.string()), pa.field(FINGERPRINT, pa.string()), pa.field(HASH, pa.int64())])
 """The columns of the ids of events, which are no table."""
 
 

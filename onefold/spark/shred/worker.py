@@ -10,6 +10,7 @@ from pyspark import TaskContext
 
 from onefold.core.errors import TryAgain
 from onefold.events.shred.duplicates import LEFT_OUT, KeyReader, key_reader
+from onefold.events.shred.event_ids import hash_of
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
 from onefold.events.shred.tally import BAD_ROWS, EVENT_IDS, Tally, WrittenFile
@@ -54,7 +55,7 @@ class Worker:
                 found.add(one)
                 if self.decided and one.bad is None:
                     tally.renamed += new_id is not None
-                    found.ids += [key] if (key := key_of(record)) else []
+                    found.ids += [(*key, hash_of(key.id))] if (key := key_of(record)) else []
             found.count(tally)
             if files:
                 files.add(found.written())

@@ -20,6 +20,7 @@ from onefold.core.errors import InvalidInput
 from onefold.core.shred_options import InputForm
 from onefold.events.shred.bad_rows import BadRow
 from onefold.events.shred.duplicates import DUPLICATE, EventKey, derived_id, id_reader
+from onefold.events.shred.event_ids import hash_of
 from onefold.events.shred.manifest import MANIFEST, RunManifest
 from onefold.events.shred.runs import IDS
 from onefold.spark.shred.output import InputsTaken, Output
@@ -175,3 +176,9 @@ def test_without_the_option_all_events_are_taken_and_no_ids_are_kept(spark: Spar
     report = scene.shred(spark, input="enriched-tsv")
     assert (ids(scene), report.duplicates, scene.manifests()[0].duplicates) == ([FIRST] * 3, {}, {})
     assert not [*scene.output.rglob(IDS)]
+
+
+@pytest.mark.parametrize("id_", ["", "e1", "e9c2\u00e9 \U0001f600", "a" * 100])
+def test_a_hash_is_that_of_spark_which_earlier_releases_kept(spark: SparkSession, id_: str) -> None:
+    ((expected,),) = spark.createDataFrame([(id_,)], "id string").selectExpr("xxhash64(id)").collect()
+    assert hash_of(id_) == expected
