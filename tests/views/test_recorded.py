@@ -13,6 +13,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.functions import SCHEMA_CHANGES, RefreshView
 from support.ledgers import Dying, StoredLedger
 from support.merge_shop import CUSTOMER, Shop
+from support.sweeps import sweep
 
 from onefold.changelog.metadata import LANDED_AT
 from onefold.changes.digest import digests
@@ -106,19 +107,19 @@ def test_each_tenant_of_a_migration_has_its_entry_and_the_discovery_is_left_out(
     assert [one.path for one in tenants[0].effects] == ["zip", "zip"]
 
 
-@pytest.mark.heavy
-def test_a_migration_of_300_tenants_is_300_entries_and_one_change_of_a_digest(
-    function: RefreshView, shop: Shop, stored: StoredLedger
+@pytest.mark.parametrize("count", sweep([30, 300]))
+def test_a_migration_of_many_tenants_is_an_entry_of_each_and_one_change_of_a_digest(
+    function: RefreshView, shop: Shop, stored: StoredLedger, count: int
 ) -> None:
     shop.create("b2", WIDER)
-    for number in range(300):
+    for number in range(count):
         function.deliver("b2", reported=replace(reported(0), tenant=f"shop_{number}"))
     _, *tenants = stored.entries()
-    assert sorted(one.tenant for one in tenants) == sorted(f"shop_{number}" for number in range(300))
-    assert len({one.id for one in tenants}) == 300
+    assert sorted(one.tenant for one in tenants) == sorted(f"shop_{number}" for number in range(count))
+    assert len({one.id for one in tenants}) == count
     (digest,) = digests(tenants, frozenset(), Owners((Owner("*", "env:HOOK", "slack"),)))
     (change,) = digest.changes
-    assert change.title == f"{shop.dataset.name}.customer (capture: 300 tenants)"
+    assert change.title == f"{shop.dataset.name}.customer (capture: {count} tenants)"
     assert sorted(digest.ids) == sorted(one.id for one in tenants)
     assert len(digest.lines(NOBODY)) == 1
 
