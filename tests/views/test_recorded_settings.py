@@ -1,4 +1,4 @@
-"""Entries of the ledger for keys and contracts of onefold.yaml: one for each view that they change."""
+"""Entries of the ledger for keys, contracts and policies of onefold.yaml: one for each view that they change."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
+from support.clean_shop import CleanShop, policies
 from support.contract_views import contracts
 from support.functions import RefreshView
 from support.ledgers import StoredLedger
@@ -39,3 +40,20 @@ def test_a_key_and_a_contract_of_onefold_yaml_are_entries(
     views = [effect.view.rpartition(".")[2] for one in entries for effect in one.effects]
     assert len(views) == len(set(views))
     assert "customer_current" in views
+
+
+def test_a_policy_of_onefold_yaml_is_an_entry_of_the_clean_view(
+    dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = StoredLedger(dataset)
+    assert CleanShop(dataset, monkeypatch).stored() is None
+    Shop(dataset).create("a1", CUSTOMER)
+    for action in ("clear", "drop", "drop"):
+        by = policies(id="clear", name=action)
+        RefreshView(dataset, monkeypatch, stored.ledger, rules=BY_ID, policies=by).deliver()
+    _, entry = stored.entries()
+    assert (entry.origin, [change.name for change in entry.settings]) == ("settings", ["policies"])
+    (effect,) = entry.effects
+    assert (effect.view.split(".", 1)[1], effect.kind, effect.path) == (
+        f"{dataset.name}__views_clean.customer", "removed", "name",
+    )  # fmt: skip
