@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -95,18 +96,22 @@ class Counting(Receiver):
 
     rows: int = 0
     lags: list[float] = field(default_factory=list)
+    _counting: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def publish(self, request: Any, context: Any) -> Any:
         arrived = time.time()
-        for message in request.messages:
-            self.rows += message.data.count(b'"change_sequence_number"')
-            self.lags += [arrived - int(sent) / 1e6 for sent in _SENT.findall(message.data)]
+        rows = sum(message.data.count(b'"change_sequence_number"') for message in request.messages)
+        lags = [arrived - int(sent) / 1e6 for message in request.messages for sent in _SENT.findall(message.data)]
+        with self._counting:  # several requests are answered at the same time
+            self.rows += rows
+            self.lags += lags
         answer = super().publish(request, context)
         self.arrived.clear()
         return answer
 
     def take(self) -> tuple[int, list[float]]:
-        taken, self.rows, self.lags = (self.rows, self.lags), 0, []
+        with self._counting:
+            taken, self.rows, self.lags = (self.rows, self.lags), 0, []
         return taken
 
 
