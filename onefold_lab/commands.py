@@ -17,7 +17,7 @@ from onefold.cli.output import echo_json
 from onefold.cli.program import CommandGroup
 from onefold.cli.query import csv_option, limit_option, run_query, sql_argument
 from onefold.cli.warehouse import unknown_table
-from onefold.core.errors import InvalidInput
+from onefold.core.errors import InvalidInput, Rejected
 from onefold.core.text import counted
 from onefold.settings.environment import load_settings
 from onefold.settings.variables import LAB_PROJECT
@@ -241,9 +241,13 @@ def _use_stack() -> None:
 
     Raises:
         NotFound: there is none.
+        Rejected: it was stopped.
     """
-    from onefold.adapters.bigquery.errors import EMULATOR
+    from onefold.adapters.google_errors import BIGQUERY
     from onefold_lab.state import the_stack
 
-    if not os.environ.get(EMULATOR):
+    host = os.environ.get(BIGQUERY.emulator)
+    if not host:
         os.environ.update(the_stack(os.environ).hosts)
+    elif missing := BIGQUERY.missing_emulator(host):
+        raise Rejected(missing)

@@ -193,11 +193,21 @@ class Service:
             return f"{subject}: {message_of(error)}"
         return f"{subject}: {_description(error)}"  # with the status
 
+    def missing_emulator(self, host: str) -> str | None:
+        """Return that the emulator does not listen; None where it does.
+
+        Clients wait for a server that is not there until their time is over: only a connection tells at once.
+
+        Args:
+            host: its address.
+        """
+        refused = refusal(host)
+        return f"no answer from {host} ({refused}): {self.start}, or unset {self.emulator}" if refused else None
+
     def _of_emulator(self, host: str, reason: str) -> str:
         """Return that the emulator is missing, or that it is busy: to start another one would not help then."""
-        # Some clients wait for a server that is not there until their time is over: only a connection tells.
-        if refused := refusal(host):
-            return f"no answer from {host} ({refused}): {self.start}, or unset {self.emulator}"
+        if missing := self.missing_emulator(host):
+            return missing
         return f"the emulator at {host} is busy ({reason}): let its other work end, and try again"
 
 
