@@ -19,7 +19,7 @@ resource "google_project_service" "api" {
     ],
     var.access_trigger == null ? [] : ["cloudidentity.googleapis.com"],
     var.kms_key == null ? [] : ["cloudkms.googleapis.com"],
-    length(var.captures) == 0 && length(var.pulls) == 0 && length(var.streams) == 0 && length(local.registry_keys) == 0 ? [] : ["secretmanager.googleapis.com"],
+    length(var.captures) == 0 && length(var.pulls) == 0 && length(var.streams) == 0 && length(local.registry_keys) == 0 && var.notify_schedule == null ? [] : ["secretmanager.googleapis.com"],
     length(var.streams) == 0 ? [] : ["datastream.googleapis.com"],
     var.column_readers == null ? [] : ["bigquerydatatransfer.googleapis.com"],
   ) : [])

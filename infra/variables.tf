@@ -115,6 +115,21 @@ variable "column_readers" {
   }
 }
 
+variable "notify_schedule" {
+  description = "When the owners of onefold.yaml are notified of changes (cron), such as */10 * * * *; null for nobody. docs/how-to/notify-owners-of-changes.md."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.notify_schedule == null || can(regex(local.cron, var.notify_schedule))
+    error_message = "notify_schedule must have the five fields of cron with possible values, as in */10 * * * *."
+  }
+  validation {
+    condition     = var.notify_schedule == null || length(local.notify_problems) == 0
+    error_message = "notify_schedule: ${join("\nnotify_schedule: ", local.notify_problems)}"
+  }
+}
+
 variable "changes_dataset" {
   description = "The dataset of the ledger of changes, which Terraform makes: each change of a schema or setting is appended to it. Default: none, no change is recorded."
   type        = string

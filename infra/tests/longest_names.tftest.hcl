@@ -22,6 +22,8 @@ variables {
     a-source-of-17-ch = { host = "h", user = "u", secret = "s", dataset = "shop", checks = { databases = ["d"], fix = true } }
   }
 
+  notify_schedule = "*/10 * * * *"
+
   settings_folder = "./tests/settings/longest"
   pulls = {
     a-source-of-twenty-c = { databases = ["a-database-whose-name-is-as-long-as-that-of-mysql-can-be-64-char"], secret = "s" }

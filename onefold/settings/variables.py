@@ -18,6 +18,7 @@ from onefold.settings.unknown_keys import near_name
 
 CONFIG = "ONEFOLD_CONFIG"
 CAPTURES = "ONEFOLD_CAPTURES"
+OWNERS = "ONEFOLD_OWNERS"
 BIGQUERY_EMULATOR = "BIGQUERY_EMULATOR_HOST"
 LAB_PROJECT = "local"
 """The project of the lab, for which Google's own clients would want a name."""
@@ -49,6 +50,7 @@ VARIABLES = {
     "ONEFOLD_QUIET": "commands: 1 prints less, as --quiet; default: all",
     "ONEFOLD_VERBOSE": "commands: 1 prints more, as --verbose; default: not",
     CAPTURES: "the value of the key `captures` of onefold.yaml, as YAML or JSON, where capture has no file; default: none",
+    OWNERS: "the value of the key `owners` of onefold.yaml, as YAML or JSON, where a job has no file; default: none",
     LOG_FORM: "the form of the log: json or text; default: text on a terminal, else json",
     **batch_settings.VARIABLES,
     **registry_settings.VARIABLES,

@@ -80,22 +80,21 @@ def read_tables_file(path: Path) -> TablesFile:
     return tables_of(read_form(path)) if is_form(path) else checked(load_yaml(path))
 
 
-def captures_of_text(text: str, where: str) -> Mapping[str, CaptureSettings]:
-    """Return the settings of captured sources that a text in YAML or JSON holds: the value of the key `captures`.
+def tables_of_text(key: str, text: str, where: str) -> TablesFile:
+    """Return the settings of one key, whose value a text in YAML or JSON holds; an empty text has none.
 
     Args:
+        key: the key of the file, as `captures`.
         text: the text.
         where: where the text comes from.
 
     Raises:
         InvalidSettings: the text cannot be read or used; the error lists all problems.
     """
+    if not text:
+        return TablesFile()
     found = parse_yaml(text, where)
-    return (
-        checked(Document(where, {"captures": found.content}, twice=found.twice, failure=found.failure)).captures
-        if text
-        else {}
-    )
+    return checked(Document(where, {key: found.content}, twice=found.twice, failure=found.failure))
 
 
 def checked(document: Document, also: Rules = lambda _: iter(())) -> TablesFile:

@@ -34,6 +34,8 @@ NOT_SET = {
     "ONEFOLD_METRICS_PORT",
     "ONEFOLD_FLUSH_SECONDS",
     "ONEFOLD_CAPTURES",
+    # That of the job that notifies owners (test_changes_notify).
+    "ONEFOLD_OWNERS",
     # Common options of commands.
     "ONEFOLD_DATASET",
     "ONEFOLD_SOURCE",

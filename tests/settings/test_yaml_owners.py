@@ -100,3 +100,16 @@ def test_two_owners_of_the_same_tables_are_refused(tmp_path: Path) -> None:
     assert problems(tmp_path, f"owners:\n  order: {HOOK}\n  '*.order': {HOOK}\n") == [
         "3: owners.*.order: names the tables that owners.order names: remove one of them"
     ]
+
+
+def test_a_variable_has_the_owners_for_a_job_without_the_file(tmp_path: Path) -> None:
+    text = '{"order*": {"webhook": "env:HOOK", "form": "json"}}'
+    found = load_settings({"ONEFOLD_OWNERS": text}).owners
+    assert found.all == (Owner("order*", "env:HOOK", "json"),)
+    path = tmp_path / "onefold.yaml"
+    path.write_text("owners: {'*': {webhook: 'env:HOOK', form: slack}}\n")
+    with pytest.raises(InvalidSettings) as raised:
+        load_settings({"ONEFOLD_OWNERS": text, "ONEFOLD_CAPTURES": "[a]"}, path)
+    assert [str(one).partition(": ")[0] for one in raised.value.problems] == [
+        "ONEFOLD_CAPTURES", "ONEFOLD_OWNERS and `owners` of onefold.yaml are both set",
+    ]  # fmt: skip

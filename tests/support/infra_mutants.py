@@ -47,6 +47,18 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("changes.tf", "time_partitioning {", 'clustering = ["table"]\n  time_partitioning {', "google_bigquery_table.changes"),
     ),
     (
+        # The job that notifies owners: what it reads, what it appends to, whose secrets, and as whom it runs.
+        mutant("changes_notify.tf", 'title       = "Onefold: reads the ledger of changes"\n  permissions = ["bigquery.tables.get", "bigquery.tables.getData"]', 'title       = "Onefold: reads the ledger of changes"\n  permissions = ["bigquery.tables.get", "bigquery.tables.getData", "bigquery.tables.updateData"]', "google_project_iam_custom_role.notify_ledger"),
+        mutant("changes_notify.tf", '["bigquery.tables.get", "bigquery.tables.getData", "bigquery.tables.updateData"]', '["bigquery.tables.get", "bigquery.tables.getData", "bigquery.tables.updateData", "bigquery.tables.delete"]', "google_project_iam_custom_role.notify_rows"),
+        mutant("changes_notify.tf", "table_id   = google_bigquery_table.notifications[each.key].table_id", "table_id   = google_bigquery_table.changes[0].table_id", f"{TABLE}.notify"),
+        mutant("changes_notify.tf", "google_project_iam_custom_role.notify_ledger[each.key].name", "google_project_iam_custom_role.notify_rows[each.key].name", f"{DATASET}.notify"),
+        mutant("changes_notify.tf", '"roles/secretmanager.secretAccessor"', '"roles/secretmanager.admin"', "google_secret_manager_secret_iam_member.notify"),
+        mutant("changes_notify.tf", '"roles/bigquery.jobUser"', '"roles/bigquery.user"', "google_project_iam_member.notify"),
+        mutant("changes_notify.tf", "max_retries     = 0", "max_retries     = 3", "google_cloud_run_v2_job.notify"),
+        mutant("changes_notify.tf", '"roles/run.invoker"', '"roles/run.admin"', "google_cloud_run_v2_job_iam_member.notify"),
+        mutant("changes_notify.tf", "deletion_protection = true", "deletion_protection = false", "google_bigquery_table.notifications"),
+    ),
+    (
         # Streams: their mode, what they read, where the password is, and who may write where.
         mutant("streams.tf", "append_only {}", "merge {}", "google_datastream_stream.stream"),
         mutant("streams.tf", "secret_manager_stored_password = local.stream_passwords[each.key]", 'password = "x"', "google_datastream_connection_profile.source"),
