@@ -21,18 +21,17 @@ from onefold.settings.batches import BatchSettings, batch_problems, read_batch_s
 from onefold.settings.captures import CaptureSettings
 from onefold.settings.config_file import config_path, config_problems
 from onefold.settings.events import EventSettings, event_problems, read_event_settings
+from onefold.settings.key_variables import with_key_variables
 from onefold.settings.owners import NO_OWNERS, Owners
 from onefold.settings.places import dataset_problems, folder_problems, topic_problems
 from onefold.settings.registry import RegistrySettings, read_registry_settings, registry_problems
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
-from onefold.settings.variables import BIGQUERY_EMULATOR, CAPTURES, LAB_PROJECT, OWNERS, unknown_variables
+from onefold.settings.variables import BIGQUERY_EMULATOR, LAB_PROJECT, unknown_variables
 from onefold.settings.view_templates import template_problems, view_name_problems
-from onefold.settings.yaml_file import TablesFile, read_tables_file, tables_of_text
+from onefold.settings.yaml_file import TablesFile, read_tables_file
 from onefold.settings.yaml_unite import united_names, united_rules
 
 _LAST_PORT = 65535
-_KEYS = {CAPTURES: "captures", OWNERS: "owners"}
-"""Variables that hold the value of a key of onefold.yaml, for a process without the file."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +202,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
     with _collected(problems):
         file = read_tables_file(path) if path and not missing else file
     with _collected(problems):
-        file = _with_variables(file, environ)
+        file = with_key_variables(file, environ)
     problems += view_name_problems(settings.view_name, [file.names, *file.datasets.values()])
     if problems:
         raise InvalidSettings(problems)
@@ -222,27 +221,6 @@ def load_settings(environ: Mapping[str, str], config: Path | None = None) -> Set
         contracts=file.contracts,
         owners=file.owners,
     )
-
-
-def _with_variables(file: TablesFile, environ: Mapping[str, str]) -> TablesFile:
-    """Return the settings of the file with the keys that variables hold.
-
-    Raises:
-        InvalidSettings: a value cannot be used, or the file has the key, too; the error lists all problems.
-    """
-    problems: list[str | Problem] = []
-    for variable, key in _KEYS.items():
-        with _collected(problems):
-            given, none = (
-                getattr(one, key) for one in (tables_of_text(key, environ.get(variable, ""), variable), TablesFile())
-            )
-            if given != none and getattr(file, key) != none:
-                problems.append(f"{variable} and `{key}` of onefold.yaml are both set: remove one of them")
-            elif given != none:
-                file = replace(file, **{key: given})
-    if problems:
-        raise InvalidSettings(problems)
-    return file
 
 
 @contextmanager
