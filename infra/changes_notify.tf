@@ -7,18 +7,20 @@ locals {
   # Project and name of the secret with the address of each webhook: the job has no file and no variable with an address.
   webhook_secret = "^projects/([^/]+)/secrets/([A-Za-z0-9_-]{1,255})(?:/versions/[^/]+)?$"
   webhooks = {
-    for reference in distinct([for owner in values(local.owners) : owner.webhook]) : reference => regex(local.webhook_secret, reference)
+    for reference in distinct([for owner in values(local.owners) : owner.webhook if can(owner.webhook)]) : reference => regex(local.webhook_secret, reference)
     if can(regex(local.webhook_secret, reference))
   }
   webhook_secrets = length(local.notifying) == 0 ? {} : { for secret in values(local.webhooks) : join("/", secret) => { project = secret[0], id = secret[1] }... }
 
+  digest_topics = length(local.notifying) == 0 ? toset([]) : toset([for owner in values(local.owners) : owner.topic if can(owner.topic)])
+
   notify_problems = flatten([
     [for problem, wrong in {
-      "onefold.yaml names no owners: add `owners` with a pattern of tables and its webhook"                   = length(local.owners) == 0
+      "onefold.yaml names no owners: add `owners` with a pattern of tables and its webhook or topic"          = length(local.owners) == 0
       "changes_dataset is missing: it names the dataset of the ledger"                                        = var.changes_dataset == null
       "capture_image is missing: it has the code of the job; build it with make image, docs/how-to/deploy.md" = var.capture_image == null
     } : problem if wrong],
-    [for pattern, owner in local.owners : "owners.${pattern}: webhook must be a secret of Secret Manager, projects/P/secrets/S: the job has no other place" if !can(local.webhooks[owner.webhook])],
+    [for pattern, owner in local.owners : "owners.${pattern}: webhook must be a secret of Secret Manager, projects/P/secrets/S: the job has no other place" if can(owner.webhook) && !can(local.webhooks[owner.webhook])],
   ])
 }
 
@@ -110,6 +112,15 @@ resource "google_secret_manager_secret_iam_member" "notify" {
   secret_id = data.google_secret_manager_secret.webhook[each.key].secret_id
   role      = "roles/secretmanager.secretAccessor"
   member    = "serviceAccount:${google_service_account.notify["notify"].email}"
+}
+
+# The topics of owners are theirs: Terraform makes none.
+resource "google_pubsub_topic_iam_member" "notify" {
+  for_each = local.digest_topics
+
+  topic  = each.value
+  role   = "roles/pubsub.publisher"
+  member = "serviceAccount:${google_service_account.notify["notify"].email}"
 }
 
 resource "google_artifact_registry_repository_iam_member" "notify" {

@@ -8,6 +8,7 @@ from typing import Any
 
 from onefold.changes.entry import Entry
 from onefold.changes.groups import ChangeGroup, grouped
+from onefold.changes.ids import digest
 from onefold.changes.reader_counts import ColumnReaders, KnownReaders
 from onefold.core.text import counted, cut, shown_list
 from onefold.schema.diff import Severity
@@ -42,6 +43,11 @@ class Digest:
         return tuple(entry.id for change in self.changes for entry in change.entries)
 
     @property
+    def id(self) -> str:
+        """What names the digest: the same for the same entries, so that a receiver can drop a message that comes twice."""
+        return digest("digest", self.owner.pattern, *sorted(self.ids))
+
+    @property
     def title(self) -> str:
         """How many changes of which severity, for people."""
         numbers = [(one, sum(change.severity == one.name for change in self.changes)) for one in reversed(Severity)]
@@ -74,6 +80,7 @@ class Digest:
     def _json(self, readers: KnownReaders) -> dict[str, Any]:
         changes = [_change(change, readers) for change in self.changes[:_MOST_IN_JSON]]
         return {
+            "digest": self.id,
             "owner": self.owner.pattern,
             "severity": self.changes[0].severity if self.changes else None,
             "text": self.title,

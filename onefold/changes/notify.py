@@ -12,7 +12,7 @@ from onefold.core.errors import OnefoldError
 from onefold.settings.owners import Owner
 
 Post = Callable[[Mapping[str, Any]], None]
-"""Sends a message to a webhook; it raises OnefoldError where the webhook does not take it."""
+"""Sends a message by the channel of an owner; it raises OnefoldError where the channel does not take it."""
 Outcome = Literal["notified", "would be notified", "nothing new", "failed"]
 
 
@@ -49,13 +49,13 @@ class Notifier:
     """Notifies owners, each by itself: what fails with one of them is an error that names it, and stops no other.
 
     Attributes:
-        webhook_of: returns what sends messages to an owner. It raises OnefoldError where the address of its webhook cannot
+        channel_of: returns what sends messages to an owner. It raises OnefoldError where the address of its webhook cannot
             be read.
         record: appends that an owner was notified.
         readers: who reads the columns, as far as it is known.
     """
 
-    webhook_of: Callable[[Owner], Post]
+    channel_of: Callable[[Owner], Post]
     record: Callable[[Digest], None]
     readers: KnownReaders
 
@@ -68,7 +68,7 @@ class Notifier:
         """
         message = digest.message(self.readers) if digest.changes else None
         try:
-            post = self.webhook_of(digest.owner)
+            post = self.channel_of(digest.owner)
             if message and not dry_run:
                 post(message)
         except OnefoldError as error:

@@ -14,6 +14,7 @@ from onefold.changes.notify import NotifiedOwner, Notifier, Post
 from onefold.changes.read import read_entries
 from onefold.changes.reader_counts import KnownReaders
 from onefold.changes.reader_table import read_readers
+from onefold.changes.topic import DigestTopic
 from onefold.cli.changes_list import ledger_dataset
 from onefold.cli.common import ERROR, OK, as_json, given, print_lines, project, read_settings, say
 from onefold.cli.output import echo_json
@@ -32,10 +33,11 @@ from onefold.settings.owners import Owner, Owners
 @as_json
 @click.pass_context
 def notify(context: click.Context, dry_run: bool, project: str | None, as_json: bool) -> int:
-    """Notify the owners of tables of new changes, each by one message to its webhook, and record that.
+    """Notify the owners of tables of new changes, each by one message to its webhook or topic, and record that.
 
     `owners` of onefold.yaml names them. An owner that cannot be notified is notified by the next run, and stops no other.
     """
+    from onefold.adapters.pubsub_rest import RestPublisher
     from onefold.adapters.webhooks import Webhook
 
     check_names(given(("project", project)))
@@ -44,7 +46,9 @@ def notify(context: click.Context, dry_run: bool, project: str | None, as_json: 
     owners = _owners(settings)
     warehouse: Any = open_project(context, project or settings.project)
 
-    def webhook_of(owner: Owner) -> Post:
+    def channel_of(owner: Owner) -> Post:
+        if owner.topic:
+            return DigestTopic(RestPublisher(warehouse.project), owner.topic).post
         return Webhook.of(owner.webhook, os.environ).post
 
     def record(digest: Digest) -> None:
@@ -52,7 +56,7 @@ def notify(context: click.Context, dry_run: bool, project: str | None, as_json: 
 
     notified = read_notified(warehouse, place)
     found = digests(read_entries(warehouse, place), notified, owners)
-    notifier = Notifier(webhook_of, record, read_readers(warehouse, place))
+    notifier = Notifier(channel_of, record, read_readers(warehouse, place))
     results = [notifier.notify(digest, dry_run=dry_run) for digest in found]
     _show(results, notifier.readers, dry_run=dry_run, as_json=as_json)
     return ERROR if any(one.error for one in results) else OK
@@ -65,7 +69,7 @@ def _owners(settings: Settings) -> Owners:
         InvalidInput: there are none.
     """
     if not settings.owners.all:
-        raise InvalidInput("onefold.yaml names no owners: add `owners` with a pattern of tables and its webhook")
+        raise InvalidInput("onefold.yaml names no owners: add `owners` with a pattern of tables and its webhook or topic")
     return settings.owners
 
 

@@ -20,15 +20,17 @@ class Owner:
     Attributes:
         pattern: the tables, as `order*` or `shop.order`; it is the name of the owner, too.
         webhook: where the address of the webhook is, never the address: `projects/P/secrets/S[/versions/V]`, `env:NAME` or
-            `file:PATH`.
+            `file:PATH`; empty for a topic.
         form: the form of its messages.
         severity: changes below this severity are left out.
+        topic: the topic of Pub/Sub, `projects/P/topics/T`; empty for a webhook.
     """
 
     pattern: str
     webhook: str
     form: MessageForm
     severity: Severity = Severity.INFO
+    topic: str = ""
 
     @property
     def full_pattern(self) -> str:

@@ -23,13 +23,27 @@ def owner_problems(owners: OwnerBodies) -> Iterator[Problem]:
         other = first.setdefault(full_pattern(pattern), pattern)
         if fold_case(other) != fold_case(pattern):
             yield Problem(f"names the tables that owners.{other} names: remove one of them", ("owners", pattern))
+        yield from _channel_problems(owners[pattern], ("owners", pattern))
+
+
+def _channel_problems(body: Mapping[str, Any], where: tuple[str, str]) -> Iterator[Problem]:
+    if "webhook" in body and "topic" in body:
+        yield Problem("names a webhook and a topic: remove one of them", where)
+    elif "topic" in body and body.get("form", "json") != "json":
+        yield Problem("a topic takes JSON only: remove form", (*where, "form"))
 
 
 def read_owners(owners: OwnerBodies) -> Owners:
     """Return the owners, from a checked mapping."""
     return Owners(
         tuple(
-            Owner(pattern, body["webhook"], body["form"], Severity[body.get("severity", "INFO")])
+            Owner(
+                pattern,
+                body.get("webhook", ""),
+                body.get("form", "json"),
+                Severity[body.get("severity", "INFO")],
+                body.get("topic", ""),
+            )
             for pattern, body in owners.items()
         )
     )

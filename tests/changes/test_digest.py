@@ -128,7 +128,9 @@ def test_a_message_of_slack_stays_within_its_limits() -> None:
 
 def test_the_form_of_json_has_the_same_as_values() -> None:
     owner = replace(ALL, form="json")
-    assert digest(entry(1), entry(2), owner=owner).message(READERS) == {
+    found = digest(entry(1), entry(2), owner=owner)
+    assert found.message(READERS) == {
+        "digest": found.id,
         "owner": "*",
         "severity": "CRITICAL",
         "text": "1 change of *: 1 CRITICAL",
@@ -152,6 +154,13 @@ def test_the_form_of_json_has_the_same_as_values() -> None:
     }  # fmt: skip
     many = digest(*map(added, range(250)), owner=owner).message(NOBODY)
     assert (len(many["changes"]), many["left_out"]) == (200, 50)
+
+
+def test_the_id_of_a_digest_is_that_of_its_entries_in_any_order_and_of_its_owner() -> None:
+    first = digest(entry(1), entry(2)).id
+    assert len(first) == 32
+    assert digest(entry(2), entry(1)).id == first
+    assert len({first, digest(entry(1)).id, digest(entry(1), entry(2), owner=Owner("orders", "env:HOOK", "json")).id}) == 3
 
 
 def test_no_statement_is_in_a_message() -> None:

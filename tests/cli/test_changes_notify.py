@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
 from support.ledgers import StoredLedger
 from support.rest import Answer, HttpRequest, serving
+from support.rest_topics import rest_topics
 
 from onefold.changes.entry import Effect, Entry
 from onefold.changes.table import row_of
@@ -81,3 +83,32 @@ def test_without_owners_the_command_says_what_to_add(run: Run, monkeypatch: pyte
     monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", "onefold_changes")
     refused = run("changes", "notify")
     assert (refused.code, "add `owners`" in refused.err) == (1, True)
+
+
+def test_a_topic_gets_the_digest_as_json_with_an_id_that_stays_where_it_is_sent_again(
+    run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = StoredLedger(dataset)
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", stored.name)
+    stored.ledger.append([row_of(entry(number)) for number in range(300)])
+    Path("onefold.yaml").write_text("owners: {customer: {topic: projects/other/topics/changes}}")
+    assert run("changes", "create").code == 0
+    with rest_topics() as topics:
+        monkeypatch.setenv("PUBSUB_EMULATOR_HOST", topics.address)
+        assert run("changes", "notify", "--dry-run").code == 0
+        assert topics.published == []
+        topics.status = 403
+        refused = run("changes", "notify")
+        assert (refused.code, "owner customer: topic projects/other/topics/changes: 403" in refused.err) == (1, True)
+        topics.status = 200
+        sent = run("changes", "notify", "--json")
+        assert (sent.code, [one["outcome"] for one in sent.results]) == (0, ["notified"])
+        stored.warehouse.execute(f"DELETE FROM `local.{stored.name}.schema_change_notifications` WHERE TRUE")
+        assert run("changes", "notify").code == 0
+        assert run("changes", "notify", "--json").results[0]["outcome"] == "nothing new"
+    (path, first), (_, again) = topics.published
+    assert (path, again) == ("/v1/projects/other/topics/changes:publish", first)
+    (content, _) = map(json.loads, topics.contents("changes"))
+    assert content == sent.results[0]["message"]
+    assert [one["tenant_count"] for one in content["changes"]] == [300]
+    assert first["attributes"] == {"digest": content["digest"], "severity": "INFO"}

@@ -29,6 +29,7 @@ def test_the_account_has_exactly_the_rights_that_it_needs(planned: Plan) -> None
         ("my-project", "bigquery.jobUser"), ("my-project", "logging.logWriter"),
         ("onefold_changes", "onefold_notify_ledger"), ("onefold_changes", "onefold_notify_rows"),
         ("data-webhook", "secretmanager.secretAccessor"), ("orders-webhook", "secretmanager.secretAccessor"),
+        ("customer-changes", "pubsub.publisher"),
         ("onefold-capture", "artifactregistry.reader"),
         ("", "run.invoker"),  # on its own job: the kind of the resource has no other name here
     }  # fmt: skip

@@ -83,9 +83,9 @@ def test_all_problems_are_reported_at_once_and_no_address_is_shown(tmp_path: Pat
     found = problems(tmp_path, text)
     assert [line.partition(",")[0].partition(";")[0] for line in found] == [
         "2: owners.order.webhook: expected projects/P/secrets/S",
-        "3: owners.customer.webhook: missing",
         "3: owners.customer.form: expected slack or json",
         "3: owners.customer.severity: expected INFO",
+        "3: owners.customer: expected a channel: `webhook` with its `form` (slack or json)",
         "4: owners.a b.channel: not a setting",
         "4: owners.a b: expected a pattern of tables",
         "5: owners.Order: given twice",
@@ -113,3 +113,26 @@ def test_a_variable_has_the_owners_for_a_job_without_the_file(tmp_path: Path) ->
     assert [str(one).partition(": ")[0] for one in raised.value.problems] == [
         "ONEFOLD_CAPTURES", "ONEFOLD_OWNERS and `owners` of onefold.yaml are both set",
     ]  # fmt: skip
+
+
+def test_an_owner_may_be_a_topic(tmp_path: Path) -> None:
+    (owner,) = read(tmp_path, "owners: {'*': {topic: projects/p/topics/changes, severity: CRITICAL}}").all
+    assert owner == Owner("*", "", "json", Severity.CRITICAL, "projects/p/topics/changes")
+
+
+def test_each_owner_has_one_channel_and_all_problems_are_reported(tmp_path: Path) -> None:
+    text = (
+        "owners:\n"
+        "  order: {topic: changes}\n"
+        "  customer: {webhook: 'env:HOOK'}\n"
+        "  refund: {severity: INFO}\n"
+        "  both: {webhook: 'env:HOOK', form: json, topic: projects/p/topics/changes}\n"
+        "  form: {topic: projects/p/topics/changes, form: slack}\n"
+    )
+    assert problems(tmp_path, text) == [
+        "2: owners.order.topic: expected projects/PROJECT/topics/NAME, got 'changes'",
+        "3: owners.customer: expected a channel: `webhook` with its `form` (slack or json), or `topic`, got a mapping",
+        "4: owners.refund: expected a channel: `webhook` with its `form` (slack or json), or `topic`, got a mapping",
+        "5: owners.both: names a webhook and a topic: remove one of them",
+        "6: owners.form.form: a topic takes JSON only: remove form",
+    ]

@@ -53,6 +53,7 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
         mutant("changes_notify.tf", "table_id   = google_bigquery_table.notifications[each.key].table_id", "table_id   = google_bigquery_table.changes[0].table_id", f"{TABLE}.notify"),
         mutant("changes_notify.tf", "google_project_iam_custom_role.notify_ledger[each.key].name", "google_project_iam_custom_role.notify_rows[each.key].name", f"{DATASET}.notify"),
         mutant("changes_notify.tf", '"roles/secretmanager.secretAccessor"', '"roles/secretmanager.admin"', "google_secret_manager_secret_iam_member.notify"),
+        mutant("changes_notify.tf", '"roles/pubsub.publisher"', '"roles/pubsub.editor"', "google_pubsub_topic_iam_member.notify"),
         mutant("changes_notify.tf", '"roles/bigquery.jobUser"', '"roles/bigquery.user"', "google_project_iam_member.notify"),
         mutant("changes_notify.tf", "max_retries     = 0", "max_retries     = 3", "google_cloud_run_v2_job.notify"),
         mutant("changes_notify.tf", '"roles/run.invoker"', '"roles/run.admin"', "google_cloud_run_v2_job_iam_member.notify"),
