@@ -68,6 +68,11 @@ locals {
       labels = { dataset = "EXTRACT(jsonPayload.dataset)", table = "EXTRACT(jsonPayload.table)" }
       tell   = "A column was removed from a view, or became another family of types. Queries on the view may need a change."
     }
+    "values held back by a contract" = {
+      filter = "${local.services["refresh_view"]} AND jsonPayload.event=\"held_values\" AND jsonPayload.total>0"
+      labels = { view = "EXTRACT(jsonPayload.view)" }
+      tell   = "A view does not show values, because a contract keeps the type of their column. The line has their number by column; the tables keep them. onefold changes lists the change: onefold changes accept shows the values."
+    }
   }
 
   channels = google_monitoring_notification_channel.email[*].name
@@ -90,7 +95,7 @@ resource "google_monitoring_alert_policy" "log" {
 
   display_name          = "${var.prefix}Onefold: ${each.key}"
   combiner              = "OR"
-  severity              = lookup({ "breaking schema change" = "WARNING", "table with another key" = "CRITICAL" }, each.key, "ERROR")
+  severity              = lookup({ "breaking schema change" = "WARNING", "values held back by a contract" = "WARNING", "table with another key" = "CRITICAL" }, each.key, "ERROR")
   notification_channels = local.channels
 
   conditions {

@@ -99,6 +99,15 @@ def test_breaking_changes_raise_an_alert(plan: Plan, severity: str, event: str, 
     assert matches(alert(plan, "breaking schema change"), entry) is selected
 
 
+@pytest.mark.parametrize(
+    ("event", "total", "alerted"),
+    [("held_values", 4, True), ("held_values", 0, False), ("held_values_unknown", 4, False)],
+)
+def test_values_that_a_contract_holds_back_raise_an_alert(plan: Plan, event: str, total: int, alerted: bool) -> None:
+    entry = {"resource": FUNCTION, "severity": "WARNING", "jsonPayload": {"event": event, "total": total, "view": "v"}}
+    assert matches(alert(plan, "values held back by a contract"), entry) is alerted
+
+
 def batch_entry(**changed: Any) -> dict[str, Any]:
     payload = {
         "serviceName": "dataproc.googleapis.com",

@@ -32,11 +32,13 @@ def test_metrics_and_alerts_use_fields_and_events_of_the_log(options_plan: Plan)
         "quarantined",
         "key_differs",
         "captured",
+        "held_values",
         "recovery_table",
     }
     text += (ROOT / "spark_jobs" / "compare.py").read_text()
     text += (ROOT / "onefold" / "spark" / "reconcile" / "dataset.py").read_text()
     text += (ROOT / "onefold" / "landing" / "announce.py").read_text()
+    text += (ROOT / "onefold" / "views" / "held_values.py").read_text()
     text += (ROOT / "onefold" / "events" / "load" / "log.py").read_text()
     text += "".join(
         (ROOT / "onefold" / "capture" / name).read_text()
