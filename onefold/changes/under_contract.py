@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from onefold.changes.entry import Effect, Entry
 from onefold.core.names import fold_case
+from onefold.schema.columns import Column, Schema
+from onefold.schema.common_type import is_at_or_below
 from onefold.schema.contract_rules import Contract
 from onefold.schema.contracts import Outcome, decision_of, outcomes_of
+from onefold.schema.diff import SchemaChange
+from onefold.schema.target_types import type_at
+from onefold.schema.types import parse_type
 
 _NOT_SHOWN = ("waiting", "rejected", "hidden", "kept")
 
 
-def entry_under(contract: Contract, entry: Entry, protected: Collection[str]) -> Entry:
+def entry_under(contract: Contract, entry: Entry, protected: Collection[str], former: Sequence[Column] = ()) -> Entry:
     """Return an entry as the views have it under the contract of their table.
 
     A new column that is held is hidden. A column whose type is held stays as it is, and has NULL for values that do not fit.
@@ -22,6 +27,7 @@ def entry_under(contract: Contract, entry: Entry, protected: Collection[str]) ->
         contract: that of the table, with the decisions that are known.
         entry: what views would do without a contract.
         protected: columns that no contract holds.
+        former: the columns of the view before; a column that it has, in a type that holds the new values, waits for nothing.
 
     Examples:
         >>> from datetime import UTC, datetime
@@ -33,9 +39,22 @@ def entry_under(contract: Contract, entry: Entry, protected: Collection[str]) ->
         >>> found.decision, [(one.kind, one.detail) for one in found.effects]
         ('waiting', [('hidden', 'waiting')])
     """
-    outcomes = outcomes_of(entry.change, entry.operations, contract, protected)
+    operations = list(_noticed(entry.operations, former))
+    outcomes = outcomes_of(entry.change, operations, contract, protected)
     effects = tuple(_effect_under(effect, outcomes.get(fold_case(effect.path), "shown")) for effect in entry.effects)
-    return replace(entry, effects=effects, decision=decision_of(entry.change, entry.operations, contract, protected))
+    return replace(entry, effects=effects, decision=decision_of(entry.change, operations, contract, protected))
+
+
+def _noticed(operations: Iterable[SchemaChange], former: Sequence[Column]) -> Iterator[SchemaChange]:
+    """Yield the operations that are new to a view: a column that comes back is another type of it, if anything."""
+    shown = Schema(former)
+    for operation in operations:
+        column = shown.get(operation.path.partition(".")[0])
+        type_ = type_at(column, operation.path) if column else None
+        if type_ is None or operation.kind not in ("added", "retyped") or not operation.new:
+            yield operation
+        elif not is_at_or_below(parse_type(operation.new), type_):
+            yield replace(operation, kind="retyped")
 
 
 def _effect_under(effect: Effect, outcome: Outcome) -> Effect:

@@ -86,7 +86,8 @@ def _of_versions(
         changes = change_ids(plan.base, kind.landed(versions), grow=True) if _grows(kind, rules) else {}
         for entry in version_entries(plan.base, versions, missing, list(read_views(kind, versions)), now, reported):
             named = replace(entry, change=changes.get(entry.version_after, entry.change))
-            yield entry_under(rules.contract, named, protected)
+            former = plan.stored.columns if entry.version_after in missing else ()
+            yield entry_under(rules.contract, named, protected, former)
         return
     for entry in version_entries(plan.base, versions, missing, (), now, reported):
         # What came before there was a view is history: no reader notices it.

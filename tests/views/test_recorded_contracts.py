@@ -19,6 +19,10 @@ WIDER = {"id": "STRING", "name": "STRING", "zip": "STRING", LANDED_AT: "TIMESTAM
 """A key of another type, and a new column."""
 
 
+def without(columns: dict[str, str], name: str) -> dict[str, str]:
+    return {key: value for key, value in columns.items() if key != name}
+
+
 def widened(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, contracts: Contracts) -> StoredLedger:
     """The ledger after a second version of a table under contracts."""
     stored = StoredLedger(dataset)
@@ -62,3 +66,24 @@ def test_the_type_of_a_key_is_shown_whatever_the_contract_says(
     entry = stored.entries()[-1]
     assert entry.decision == "shown"
     assert {one.kind for one in entry.effects if one.path == "id"} == {"cast"}
+
+
+@pytest.mark.parametrize(
+    ("versions", "decision"),
+    [
+        ([CUSTOMER, {**CUSTOMER, "name": "INT64"}], "shown"),
+        ([CUSTOMER, without(CUSTOMER, "name"), CUSTOMER | {"zip": "STRING"}], "waiting"),
+        ([CUSTOMER, without(CUSTOMER, "name"), {**CUSTOMER, "id": "STRING"}], "shown"),
+    ],
+    ids=["a type that the view holds", "a new column", "a column that comes back"],
+)
+def test_what_a_view_shows_already_waits_for_nothing(
+    dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, versions: list[dict[str, str]], decision: str
+) -> None:
+    stored = StoredLedger(dataset)
+    function = RefreshView(dataset, monkeypatch, stored.ledger, rules=BY_ID, contracts=contracts("review", "review"))
+    shop = Shop(dataset)
+    for number, columns in enumerate(versions):
+        shop.create(f"a{number}", columns)
+        function.deliver(f"a{number}")
+    assert stored.entries()[-1].decision == decision
