@@ -65,7 +65,8 @@ def upgraded(folder: Path, file: str) -> Plan:
     given = given.replace("  override_during = plan\n", "").replace("variables {\n", f"variables {{\n{KEY}", 1)
     (terraform.folder / "tests" / "upgrade.tftest.hcl").write_text(given + RUNS)
     unpack_former(folder / "former")
-    (folder / "build" / "mariadb-java-client.jar").touch()  # which the former uploads
+    for name in ("mariadb-java-client.jar", "shred_libraries.zip"):  # which the former uploads
+        (folder / "build" / name).touch()
     let_go(folder)
     ready = terraform.run("init", "-backend=false", "-input=false", "-no-color")
     assert ready.returncode == 0, ready.stderr
@@ -89,15 +90,16 @@ as it does after each change of it, since the driver is gone."""
 NEW = re.compile(
     r'module\.schedules\["(?:pull|check)"\]\..*|google_logging_metric\.pulled\[.*|'
     r'google_monitoring_alert_policy\.(?:late_pulls\[.*|log\["(?:pulled database failed|merges are late|many events are bad|'
-    r'new reason for bad events|events of an unknown schema|run without a manifest|recovery table created)"\])|'
+    r"new reason for bad events|events of an unknown schema|run without a manifest|recovery table created|"
+    r'values held back by a contract)"\])|'
     r'google_pubsub_topic_iam_member\.publisher\["sink_records change-records"\]|'
     r'.*\["(?:push_)?(?:write_pages|page-requests|pages)(?: dead-letter)?"\]|module\.schedules\["page"\]\..*|'
-    r'google_storage_bucket_object\.spark\["mariadb-java-client\.jar"\]|'
+    r'google_storage_bucket_object\.spark\["(mariadb-java-client\.jar|(?:shred|compiled)_libraries\.zip)"\]|'
     r"google_\w+\.(?:pages|page_logs|page_readers|changes|changes_latest|decisions|ledger)\[.*"
 )
 """Schedules of pulls and checks, metrics and alerts of pulls, of which one for many databases takes the place of one for
 each, and keeps nothing; alerts that are new; the right to publish these rows; the ledger of changes; pages of datasets.
-The driver goes."""
+The driver goes, and the archive of compiled libraries has another name."""
 
 
 def not_left_alone(plan: Plan) -> dict[str, Any]:
