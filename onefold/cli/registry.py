@@ -11,6 +11,7 @@ import click
 
 from onefold.cli.common import ERROR, OK, as_json, read_settings, say
 from onefold.cli.output import echo_json
+from onefold.cli.recording import SchemaRecording, schema_recording
 from onefold.cli.registry_options import (
     address_of,
     listed_models,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from onefold.events.registry.json_schema import JsonSchema
     from onefold.events.registry.schema_key import SchemaKey
     from onefold.events.registry.sources import SchemaSource
-    from onefold.events.registry.store import RegistryStore
 
 _ANY_PATH = click.Path(exists=True, path_type=Path)
 
@@ -49,7 +49,8 @@ def add(context: click.Context, files: tuple[Path, ...], registry: str | None, d
     with all reasons and not added; it does not stop the others. A schema that is there already is left as it is.
     """
     store = open_store(context, registry, dry_run)
-    results = [_added(path, store) for file in files for path in _schema_files(file)]
+    recording = schema_recording(store, read_settings(context), dry_run)
+    results = [_added(path, recording) for file in files for path in _schema_files(file)]
     if as_json:
         echo_json(results)
     else:
@@ -66,7 +67,7 @@ def _show_additions(results: list[dict[str, Any]], dry_run: bool) -> None:
             say("red", f"Error: {result['file']}: {error}")
 
 
-def _added(path: Path, store: RegistryStore) -> dict[str, Any]:
+def _added(path: Path, recording: SchemaRecording) -> dict[str, Any]:
     """Add the schema of a file, and return what became of it, or why it was not added."""
     from onefold.events.registry.json_schema import parse_schema
 
@@ -74,7 +75,7 @@ def _added(path: Path, store: RegistryStore) -> dict[str, Any]:
     try:
         schema = parse_schema(path.read_bytes())
         result["schema"] = schema.key.uri
-        result["outcome"] = str(store.add(schema))
+        result["outcome"] = str(recording.add(schema))
     except OSError as error:
         result["errors"] = [f"it cannot be read: {error.strerror}"]
     except OnefoldError as error:

@@ -10,6 +10,7 @@ import click
 
 from onefold.cli.common import CHANGES, OK, as_json, read_settings, say
 from onefold.cli.output import echo_json
+from onefold.cli.recording import schema_recording
 from onefold.cli.registry_options import key_option, open_published, open_store, registry_option
 from onefold.cli.table_arguments import dry_run_option
 from onefold.core.errors import InvalidInput
@@ -56,7 +57,12 @@ def import_(
     store = open_store(context, registry, dry_run)
     opened, listing = open_published(context, source, _named(uris) if uris else None)
     published = read_published(opened, listing.of_vendors(vendors))
-    plan = store.import_all(published, read_settings(context).registry.warehouses)
+    settings = read_settings(context)
+    recording = schema_recording(store, settings, dry_run)
+    if recording.ledger:
+        expected = open_store(context, registry, dry_run=True).import_all(published, settings.registry.warehouses)
+        recording.record(expected.added)
+    plan = store.import_all(published, settings.registry.warehouses)
     if as_json:
         echo_json([as_dict(result) for result in plan.results])
     else:
