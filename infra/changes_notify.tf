@@ -14,9 +14,12 @@ locals {
 
   digest_topics = length(local.notifying) == 0 ? toset([]) : toset([for owner in values(local.owners) : owner.topic if can(owner.topic)])
 
+  # The address of each owner that gets an e-mail, by its pattern.
+  mailed = length(local.notifying) == 0 ? {} : { for pattern, owner in local.owners : pattern => owner.email if can(owner.email) }
+
   notify_problems = flatten([
     [for problem, wrong in {
-      "onefold.yaml names no owners: add `owners` with a pattern of tables and its webhook or topic"          = length(local.owners) == 0
+      "onefold.yaml names no owners: add `owners` with a pattern of tables and its webhook, topic or email"   = length(local.owners) == 0
       "changes_dataset is missing: it names the dataset of the ledger"                                        = var.changes_dataset == null
       "capture_image is missing: it has the code of the job; build it with make image, docs/how-to/deploy.md" = var.capture_image == null
     } : problem if wrong],
@@ -203,4 +206,50 @@ resource "google_cloud_scheduler_job" "notify" {
   }
 
   depends_on = [google_project_service.api, google_cloud_run_v2_job_iam_member.notify]
+}
+
+resource "google_monitoring_notification_channel" "owner" {
+  for_each = toset(values(local.mailed))
+
+  display_name = "${var.prefix}Onefold: owner of tables"
+  type         = "email"
+  labels       = { email_address = each.value }
+
+  depends_on = [google_project_service.api]
+}
+
+# The job writes a line for each digest (onefold/changes/email.py). Its digest is a label, so that each one is an incident, and an e-mail.
+resource "google_monitoring_alert_policy" "owner" {
+  for_each = local.mailed
+
+  display_name          = "${var.prefix}Onefold: changes of ${each.key}"
+  combiner              = "OR"
+  severity              = "WARNING"
+  notification_channels = [google_monitoring_notification_channel.owner[each.value].name]
+
+  conditions {
+    display_name = "changes of ${each.key}"
+
+    condition_matched_log {
+      filter = join(" AND ", [
+        "resource.type=\"cloud_run_job\"",
+        "resource.labels.job_name=\"${google_cloud_run_v2_job.notify["notify"].name}\"",
+        "jsonPayload.event=\"owner_digest\"",
+        "jsonPayload.owner=${jsonencode(each.key)}",
+      ])
+      label_extractors = { for name in ["digest", "text", "shown"] : name => "EXTRACT(jsonPayload.${name})" }
+    }
+  }
+
+  alert_strategy {
+    auto_close = "1800s"
+
+    notification_rate_limit {
+      period = "300s"
+    }
+  }
+
+  documentation {
+    content = "$${log.extracted_label.text}\n\n$${log.extracted_label.shown}"
+  }
 }

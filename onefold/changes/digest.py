@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,8 @@ _MOST_CHANGES = 20
 _LONGEST = 500
 _MOST_IN_JSON = 200
 """Changes of a digest in the form of JSON, and parts of each list of a change."""
+_MAIL = 900
+"""Characters of the changes in an e-mail: an alert of Cloud Monitoring takes them as a label of the line of the log."""
 _REST = "`onefold changes` lists all"
 
 
@@ -69,7 +72,16 @@ class Digest:
         Args:
             readers: who reads the columns, as far as it is known.
         """
+        if self.owner.email:
+            return self._mail(readers)
         return self._slack(readers) if self.owner.form == "slack" else self._json(readers)
+
+    def _mail(self, readers: KnownReaders) -> dict[str, Any]:
+        lines = [cut(line, _LONGEST) for line in self.lines(readers, _MOST_CHANGES)]
+        sizes = itertools.accumulate(len(line) + 1 for line in lines)
+        kept = [line for line, size in zip(lines, sizes, strict=True) if size <= _MAIL]
+        left = len(self.changes) - len(kept)
+        return {**self._head(), "shown": "\n".join([*kept, *([f"and {left:,} more: {_REST}"] if left else [])])}
 
     def _slack(self, readers: KnownReaders) -> dict[str, Any]:
         lines = [cut(line, _LONGEST) for line in self.lines(readers, _MOST_CHANGES)]
@@ -79,14 +91,11 @@ class Digest:
 
     def _json(self, readers: KnownReaders) -> dict[str, Any]:
         changes = [_change(change, readers) for change in self.changes[:_MOST_IN_JSON]]
-        return {
-            "digest": self.id,
-            "owner": self.owner.pattern,
-            "severity": self.changes[0].severity if self.changes else None,
-            "text": self.title,
-            "changes": changes,
-            "left_out": len(self.changes) - len(changes),
-        }
+        return {**self._head(), "changes": changes, "left_out": len(self.changes) - len(changes)}
+
+    def _head(self) -> dict[str, Any]:
+        severity = self.changes[0].severity if self.changes else None
+        return {"digest": self.id, "owner": self.owner.pattern, "severity": severity, "text": self.title}
 
 
 def digests(entries: Iterable[Entry], notified: Collection[NotifiedEntry], owners: Owners) -> tuple[Digest, ...]:

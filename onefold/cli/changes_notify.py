@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from onefold.changes.digest import Digest, digests
+from onefold.changes.email import DigestMail
 from onefold.changes.notifications import append_notified, read_notified
 from onefold.changes.notify import NotifiedOwner, Notifier, Post
 from onefold.changes.read import read_entries
@@ -33,7 +34,7 @@ from onefold.settings.owners import Owner, Owners
 @as_json
 @click.pass_context
 def notify(context: click.Context, dry_run: bool, project: str | None, as_json: bool) -> int:
-    """Notify the owners of tables of new changes, each by one message to its webhook or topic, and record that.
+    """Notify the owners of tables of new changes, each by one message to its webhook, topic or e-mail, and record that.
 
     `owners` of onefold.yaml names them. An owner that cannot be notified is notified by the next run, and stops no other.
     """
@@ -47,6 +48,8 @@ def notify(context: click.Context, dry_run: bool, project: str | None, as_json: 
     warehouse: Any = open_project(context, project or settings.project)
 
     def channel_of(owner: Owner) -> Post:
+        if owner.email:
+            return DigestMail(owner.pattern, os.environ).post
         if owner.topic:
             return DigestTopic(RestPublisher(warehouse.project), owner.topic).post
         return Webhook.of(owner.webhook, os.environ).post
@@ -69,7 +72,9 @@ def _owners(settings: Settings) -> Owners:
         InvalidInput: there are none.
     """
     if not settings.owners.all:
-        raise InvalidInput("onefold.yaml names no owners: add `owners` with a pattern of tables and its webhook or topic")
+        raise InvalidInput(
+            "onefold.yaml names no owners: add `owners` with a pattern of tables and its webhook, topic or email"
+        )
     return settings.owners
 
 

@@ -20,10 +20,11 @@ class Owner:
     Attributes:
         pattern: the tables, as `order*` or `shop.order`; it is the name of the owner, too.
         webhook: where the address of the webhook is, never the address: `projects/P/secrets/S[/versions/V]`, `env:NAME` or
-            `file:PATH`; empty for a topic.
+            `file:PATH`; empty for another channel.
         form: the form of its messages.
         severity: changes below this severity are left out.
-        topic: the topic of Pub/Sub, `projects/P/topics/T`; empty for a webhook.
+        topic: the topic of Pub/Sub, `projects/P/topics/T`; empty for another channel.
+        email: the address to which Cloud Monitoring sends an e-mail; empty for another channel.
     """
 
     pattern: str
@@ -31,6 +32,7 @@ class Owner:
     form: MessageForm
     severity: Severity = Severity.INFO
     topic: str = ""
+    email: str = ""
 
     @property
     def full_pattern(self) -> str:

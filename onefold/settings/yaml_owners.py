@@ -7,10 +7,12 @@ from typing import Any
 
 from onefold.core.names import fold_case
 from onefold.core.problems import Problem
+from onefold.core.text import shown_list
 from onefold.schema.diff import Severity
 from onefold.settings.owners import Owner, Owners, full_pattern
 from onefold.settings.yaml_policies import given_twice
 
+_CHANNELS = ("webhook", "topic", "email")
 OwnerBodies = Mapping[str, Mapping[str, Any]]
 """The keys of owners, by patterns."""
 
@@ -27,10 +29,13 @@ def owner_problems(owners: OwnerBodies) -> Iterator[Problem]:
 
 
 def _channel_problems(body: Mapping[str, Any], where: tuple[str, str]) -> Iterator[Problem]:
-    if "webhook" in body and "topic" in body:
-        yield Problem("names a webhook and a topic: remove one of them", where)
-    elif "topic" in body and body.get("form", "json") != "json":
+    named = [channel for channel in _CHANNELS if channel in body]
+    if len(named) > 1:
+        yield Problem(f"names {shown_list(named, joint=' and ')}: remove all but one of them", where)
+    elif "topic" in named and body.get("form", "json") != "json":
         yield Problem("a topic takes JSON only: remove form", (*where, "form"))
+    elif "email" in named and "form" in body:
+        yield Problem("an e-mail has a form of its own: remove form", (*where, "form"))
 
 
 def read_owners(owners: OwnerBodies) -> Owners:
@@ -43,6 +48,7 @@ def read_owners(owners: OwnerBodies) -> Owners:
                 body.get("form", "json"),
                 Severity[body.get("severity", "INFO")],
                 body.get("topic", ""),
+                body.get("email", ""),
             )
             for pattern, body in owners.items()
         )

@@ -167,3 +167,16 @@ def test_no_statement_is_in_a_message() -> None:
     for form in ("slack", "json"):
         owner = Owner("*", "env:HOOK", form)
         assert "ALTER" not in json.dumps(digest(entry(), owner=owner).message(READERS))
+
+
+def test_an_email_has_as_many_changes_as_an_alert_takes_and_says_how_many_there_are_more() -> None:
+    owner = Owner("*", "", "json", email="data@example.com")
+    few = digest(entry(1), entry(2), owner=owner)
+    assert few.message(READERS) == {
+        "digest": few.id, "owner": "*", "severity": "CRITICAL", "text": few.title, "shown": few.lines(READERS)[0],
+    }  # fmt: skip
+    many = digest(*map(added, range(250)), owner=owner).message(NOBODY)
+    *lines, last = many["shown"].splitlines()
+    assert last == f"and {250 - len(lines)} more: `onefold changes` lists all"
+    assert 0 < len(lines) < 20
+    assert len(many["shown"]) < 1_000

@@ -112,3 +112,25 @@ def test_a_topic_gets_the_digest_as_json_with_an_id_that_stays_where_it_is_sent_
     assert content == sent.results[0]["message"]
     assert [one["tenant_count"] for one in content["changes"]] == [300]
     assert first["attributes"] == {"digest": content["digest"], "severity": "INFO"}
+
+
+def test_an_email_is_a_line_of_the_log_of_the_job_and_nowhere_else(
+    run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = StoredLedger(dataset)
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", stored.name)
+    stored.ledger.append([row_of(entry(number)) for number in range(300)])
+    Path("onefold.yaml").write_text("owners: {customer: {email: data@example.com}}")
+    assert run("changes", "create").code == 0
+    assert run("changes", "notify", "--dry-run").code == 0
+    refused = run("changes", "notify")
+    assert (refused.code, "the log of the job of infra/ alone: set notify_schedule" in refused.err) == (1, True)
+    monkeypatch.setenv("CLOUD_RUN_JOB", "onefold-notify")
+    sent = run("changes", "notify", "--json")
+    assert (sent.code, [one["outcome"] for one in sent.results]) == (0, ["notified"])
+    line = json.loads(sent.err)
+    assert (line["event"], line["owner"], line["severity"]) == ("owner_digest", "customer", "INFO")
+    assert line["message"] == line["text"] == "1 change of customer: 1 INFO"
+    assert line["shown"].startswith("INFO shop.customer (capture: 300 tenants)")
+    assert "example.com" not in sent.err
+    assert run("changes", "notify", "--json").results[0]["outcome"] == "nothing new"

@@ -7,9 +7,11 @@ import os
 from collections.abc import Callable
 
 import pytest
-from support.planned import permissions, rights
+from support.log_filters import matches
+from support.planned import filters, permissions, rights
 from support.terraform import INFRA, Outcome, Plan
 
+from onefold.changes.email import DigestMail
 from onefold.changes.notifications import NOTIFICATION_COLUMNS, NOTIFICATIONS_TABLE
 from onefold.settings.environment import load_settings
 
@@ -72,6 +74,22 @@ def test_a_schedule_runs_the_command_with_the_owners_and_without_an_address(plan
 
 def test_no_secret_and_no_version_of_one_is_made(planned: Plan) -> None:
     assert not {"google_secret_manager_secret", "google_secret_manager_secret_version"} & planned.types
+
+
+def test_the_line_of_each_owner_is_an_email_to_its_address_alone(planned: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    job = {"type": "cloud_run_job", "labels": {"job_name": "onefold-notify"}}
+    content = {"digest": "d", "owner": "shop.invoice*", "severity": "INFO", "text": "1 change", "shown": "INFO ..."}
+    DigestMail("shop.invoice*", {"CLOUD_RUN_JOB": "onefold-notify"}).post(content)
+    written = json.loads(capsys.readouterr().err)
+    line = {"resource": job, "severity": written.pop("severity"), "jsonPayload": written}
+    found = filters(planned)
+    mails = {
+        name: matches(found[f'google_monitoring_alert_policy.owner["{name}"]'], line) for name in ("shop.invoice*", "crm.*")
+    }
+    assert mails == {"shop.invoice*": True, "crm.*": False}
+    channels = planned.of("google_monitoring_notification_channel").values()
+    addresses = {one["labels"]["email_address"] for one in channels if one["labels"]}
+    assert {"invoices@example.com", "crm@example.com"} <= addresses
 
 
 def test_without_a_schedule_there_is_neither_job_nor_account(tested: Callable[[str], Outcome]) -> None:

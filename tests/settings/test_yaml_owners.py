@@ -120,6 +120,11 @@ def test_an_owner_may_be_a_topic(tmp_path: Path) -> None:
     assert owner == Owner("*", "", "json", Severity.CRITICAL, "projects/p/topics/changes")
 
 
+def test_an_owner_may_be_an_address(tmp_path: Path) -> None:
+    (owner,) = read(tmp_path, "owners: {'*': {email: data@example.com}}").all
+    assert owner == Owner("*", "", "json", email="data@example.com")
+
+
 def test_each_owner_has_one_channel_and_all_problems_are_reported(tmp_path: Path) -> None:
     text = (
         "owners:\n"
@@ -128,11 +133,18 @@ def test_each_owner_has_one_channel_and_all_problems_are_reported(tmp_path: Path
         "  refund: {severity: INFO}\n"
         "  both: {webhook: 'env:HOOK', form: json, topic: projects/p/topics/changes}\n"
         "  form: {topic: projects/p/topics/changes, form: slack}\n"
+        "  mail: {email: data at example.com}\n"
+        "  three: {webhook: 'env:HOOK', form: json, topic: projects/p/topics/changes, email: data@example.com}\n"
+        "  text: {email: data@example.com, form: json}\n"
     )
+    no_channel = "expected a channel: `webhook` with its `form` (slack or json), `topic` or `email`, got a mapping"
     assert problems(tmp_path, text) == [
         "2: owners.order.topic: expected projects/PROJECT/topics/NAME, got 'changes'",
-        "3: owners.customer: expected a channel: `webhook` with its `form` (slack or json), or `topic`, got a mapping",
-        "4: owners.refund: expected a channel: `webhook` with its `form` (slack or json), or `topic`, got a mapping",
-        "5: owners.both: names a webhook and a topic: remove one of them",
+        f"3: owners.customer: {no_channel}",
+        f"4: owners.refund: {no_channel}",
+        "5: owners.both: names webhook and topic: remove all but one of them",
         "6: owners.form.form: a topic takes JSON only: remove form",
+        "7: owners.mail.email: expected an address, as data@example.com, got 'data at example.com'",
+        "8: owners.three: names webhook and topic and email: remove all but one of them",
+        "9: owners.text.form: an e-mail has a form of its own: remove form",
     ]
