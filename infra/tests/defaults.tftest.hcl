@@ -40,7 +40,7 @@ run "no_optional_input_is_needed" {
     error_message = "Keys of one's own are optional."
   }
   assert {
-    condition     = length(google_monitoring_notification_channel.email) == 0 && length(google_monitoring_alert_policy.log) == 9
+    condition     = length(google_monitoring_notification_channel.email) == 0 && length(google_monitoring_alert_policy.log) == 10
     error_message = "Alerts are there without anybody to write to."
   }
   assert {

@@ -321,6 +321,7 @@ run "pulls_at_impossible_times" {
     daily_pull_schedule = "0 25 * * *"
     check_schedule      = "every two hours"
     pages_schedule      = "each day"
+    notify_schedule     = "often"
     pages_readers       = ["allUsers"]
     pulled_files_days   = 1
     late_pull_minutes   = 5
@@ -329,6 +330,7 @@ run "pulls_at_impossible_times" {
     var.pull_schedule,
     var.daily_pull_schedule,
     var.check_schedule,
+    var.notify_schedule,
     var.pages_schedule,
     var.pages_readers,
     var.pulled_files_days,

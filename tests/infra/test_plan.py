@@ -204,7 +204,7 @@ def test_the_plan_has_exactly_the_expected_resources(plan: Plan) -> None:
         "google_compute_subnetwork": 1,
         "google_compute_firewall": 1,
         "google_cloud_scheduler_job": 2,
-        "google_monitoring_alert_policy": 11,
+        "google_monitoring_alert_policy": 12,
         "google_monitoring_dashboard": 1,
         "google_logging_metric": 6,
         "terraform_data": 1,
@@ -240,7 +240,7 @@ def test_no_resource_owns_data_of_the_user(tested: Callable[[str], Outcome]) -> 
     on_datasets = {"google_bigquery_dataset_iam_member", "google_bigquery_dataset_access", "google_bigquery_dataset"}
     assert owned == {*on_datasets, "google_bigquery_table", "google_bigquery_table_iam_member"}
     assert {name.partition("[")[0] for plan in plans for name in plan.of("google_bigquery_table")} == {
-        "changes", "changes_latest", "decisions", "readers",
+        "changes", "changes_latest", "decisions", "notifications", "readers",
     }, "tables of Onefold's own alone"  # fmt: skip
     assert not {type_ for type_ in types if type_.endswith(("_iam_policy", "_iam_binding"))}, (
         "these take away what others gave"
