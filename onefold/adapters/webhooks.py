@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,9 @@ from onefold.core.errors import Rejected, TryAgain
 _ADDRESS = re.compile(r"https://[!-~]+|http://(127\.0\.0\.1|localhost)(:[0-9]+)?(/[!-~]*)?")
 """Printable ASCII. A message in clear text goes to this machine only."""
 _TIMEOUT = 30
-"""Seconds to connect, and to wait for the answer."""
+"""Seconds to connect, and to wait for the next byte of the answer."""
+_LONGER = 10
+"""Seconds that the whole may take longer."""
 # It logs the path of each request at DEBUG.
 logging.getLogger("urllib3").setLevel(logging.INFO)
 
@@ -55,24 +58,35 @@ class Webhook:
         Raises:
             TryAgain: the webhook does not answer, or does not take the message.
         """
+        found: list[int | Exception] = []
+        # The client's own timeout begins again with each byte: an answer that drips would hold up all other owners.
+        posting = threading.Thread(target=lambda: found.append(self._status(content)), daemon=True)
+        posting.start()
+        posting.join(_TIMEOUT + _LONGER)
+        status = found[0] if found else TimeoutError()
+        if isinstance(status, Exception):
+            raise TryAgain(f"its webhook does not answer ({_reason(status)}): the next run tries again")
+        if not 200 <= status < 300:
+            raise TryAgain(f"its webhook answers {status}: correct the webhook if that stays so; the next run tries again")
+
+    def _status(self, content: Mapping[str, Any]) -> int | Exception:
+        """Post a message, and return the status of the answer, or why there is none."""
         import requests
 
         try:
             with requests.post(
                 self.address, json=content, timeout=_TIMEOUT, allow_redirects=False, stream=True
             ) as answer:  # whose body nobody reads
-                status = answer.status_code
+                return answer.status_code
         except (OSError, ValueError) as error:  # among them all errors of requests; their texts have the address
-            raise TryAgain(f"its webhook does not answer ({_reason(error)}): the next run tries again") from None
-        if not 200 <= status < 300:
-            raise TryAgain(f"its webhook answers {status}: correct the webhook if that stays so; the next run tries again")
+            return error
 
 
 def _reason(error: Exception) -> str:
     """Return why there was no answer, without the words of the error."""
     import requests
 
-    if isinstance(error, requests.Timeout):
+    if isinstance(error, requests.Timeout | TimeoutError):
         return "no answer in time"
     if isinstance(error, requests.exceptions.SSLError):
         return "its certificate is not trusted"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from onefold.changes.decisions import decide
+from onefold.changes.entry import Entry
 from onefold.changes.read import read_entries
 from onefold.cli.changes_list import ledger_dataset
 from onefold.cli.common import (
@@ -26,11 +28,12 @@ from onefold.cli.output import echo_json
 from onefold.cli.table_arguments import dry_run_option, named_tables
 from onefold.cli.view_reports import check, show_done, work_on
 from onefold.cli.warehouse import open_project
-from onefold.core.errors import InvalidInput, NotFound
-from onefold.core.names import check_names
+from onefold.core.errors import InvalidInput, NotFound, Rejected
+from onefold.core.names import check_names, fold_case
 from onefold.core.text import shown_list
 from onefold.refresh.kind import ViewKind
-from onefold.schema.contract_rules import Verdict
+from onefold.schema.contract_rules import Verdict, Verdicts
+from onefold.settings.environment import Settings
 
 _WORDS: dict[Verdict, str] = {"accept": "accepted", "reject": "rejected"}
 
@@ -87,10 +90,15 @@ def _decide(
     settings = read_settings(context)
     place = ledger_dataset(settings)
     warehouse: Any = open_project(context, project or settings.project)
-    change, table = _found(warehouse, place, change, table)
+    entries = read_entries(warehouse, place)
+    change, table = _found(entries, change, table)
+    waiting, listed = _waiting(context, table, project), _listed(entries, table)
+    _check({one: waiting.get(one, set()) | listed.get(one, set()) for one in (*waiting, *listed)}, change, table, columns)
     if not dry_run:
         decide(warehouse, place, change, columns, verdict)
     what = f"{shown_list(columns)} of change {change}" if columns else f"change {change}"
+    for warning in _without_effect(settings, verdict, change, columns, is_shown=change not in waiting):
+        say("yellow", f"Warning: {warning}")
     if not as_json:
         say("green", f"{table}: {what} {'would be' if dry_run else 'is'} {_WORDS[verdict]}")
     results = [] if dry_run else _refreshed(context, table, project)
@@ -105,7 +113,7 @@ def _decide(
     return ERROR if len(done) < len(results) else OK
 
 
-def _found(warehouse: Any, place: str, change: str, table: str | None) -> tuple[str, str]:
+def _found(entries: Sequence[Entry], change: str, table: str | None) -> tuple[str, str]:
     """Return the identifier of a change, which all tenants share, and the table that it is of.
 
     Raises:
@@ -114,7 +122,7 @@ def _found(warehouse: Any, place: str, change: str, table: str | None) -> tuple[
     """
     if table:
         return change, table
-    entries = [entry for entry in read_entries(warehouse, place) if change in (entry.id, entry.change)]
+    entries = [entry for entry in entries if change in (entry.id, entry.change)]
     if not entries:
         raise NotFound(
             f"the ledger lists no change {change}: name its table, too, as in `onefold changes accept ID DATASET.TABLE`; "
@@ -124,6 +132,71 @@ def _found(warehouse: Any, place: str, change: str, table: str | None) -> tuple[
         what = "a change of settings" if entries[0].settings else "a change that the views show"
         raise InvalidInput(f"{change} is {what}, which no contract holds: change onefold.yaml instead")
     return entries[0].change, f"{entries[0].dataset}.{entries[0].table}"
+
+
+Changes = dict[str, set[str]]
+"""Columns and fields in the form in which names are compared, by the identifier of the change that they are of."""
+
+
+def _waiting(context: click.Context, table: str, project: str | None) -> Changes:
+    """Return the changes of a table that its views do not show, whatever was decided about them.
+
+    Raises:
+        NotFound: there is no such table.
+        Rejected: its views cannot be planned.
+    """
+    from onefold.refresh.write import plan_refresh
+
+    (named,) = named_tables((table,), None, context.command_path)
+    settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
+    undecided = replace(settings, contracts=replace(settings.contracts, verdicts=Verdicts()), changes_dataset="")
+    plans = work_on(warehouse, check(warehouse, named, undecided), undecided, plan_refresh)
+    if any(isinstance(one, Failure) for one in plans):
+        raise Rejected(f"nothing was decided: the views of {table} cannot be written")
+    return _by_change((one.change, one.path) for plan in plans if plan.view for one in plan.view.waiting)
+
+
+def _listed(entries: Sequence[Entry], table: str) -> Changes:
+    """Return the changes of a table that the ledger lists."""
+    own = [entry for entry in entries if table.endswith(f"{entry.dataset}.{entry.table}")]
+    return _by_change((entry.change, operation.path) for entry in own for operation in entry.operations)
+
+
+def _by_change(pairs: Iterable[tuple[str, str]]) -> Changes:
+    found: Changes = {}
+    for change, path in pairs:
+        found.setdefault(change, set()).add(fold_case(path))
+    return found
+
+
+def _check(changes: Changes, change: str, table: str, columns: Sequence[str]) -> None:
+    """Check that a change is one of a table, and that columns are its own, before anything is decided.
+
+    Raises:
+        NotFound: they are not.
+    """
+    if not change or change not in changes:
+        raise NotFound(f"{table} has no change {change or repr(change)}: `onefold plan {table}` shows what waits")
+    wrong = [name for name in columns if not any(_is_within(fold_case(name), path) for path in changes[change])]
+    if wrong:
+        own = shown_list(sorted(changes[change]))
+        raise NotFound(f"change {change} of {table} is not about {shown_list(wrong)}, but about {own}")
+
+
+def _without_effect(
+    settings: Settings, verdict: Verdict, change: str, columns: Sequence[str], *, is_shown: bool
+) -> Iterator[str]:
+    """Yield why a decision changes nothing that people see."""
+    known = {settings.contracts.verdicts.about(change, path) for path in columns or ("",)} - {None, verdict}
+    if known:
+        yield f"onefold.yaml says `{min(map(str, known))}` about it, and comes first: change the line there"
+    if is_shown and verdict == "reject":
+        yield "the views show this change already, and go on to show it"
+
+
+def _is_within(name: str, path: str) -> bool:
+    """Return whether a decision about a column decides about a path: it is the same, or one is a field of the other."""
+    return name == path or path.startswith(f"{name}.") or name.startswith(f"{path}.")
 
 
 def _refreshed(context: click.Context, table: str, project: str | None) -> list[Any]:

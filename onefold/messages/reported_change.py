@@ -8,9 +8,12 @@ from typing import Any
 
 from onefold.changes.versions import ReportedChange
 from onefold.messages.envelope import time_of
+from onefold.mysql.ddl.masked import masked
 
 _ORIGINS = ("capture", "pull", "registry")
 _TEXTS = ("tenant", "statement", "version_before")
+_QUOTES = frozenset("'\"")
+"""What begins a literal that has no end, so that nobody can tell where it does."""
 
 
 def reported_change(content: object) -> ReportedChange:
@@ -28,6 +31,9 @@ def reported_change(content: object) -> ReportedChange:
     if not isinstance(content, dict) or content.get("origin") not in _ORIGINS:
         return ReportedChange("discovered")
     texts = {name: content[name] for name in _TEXTS if isinstance(content.get(name), str)}
+    if "statement" in texts:  # whoever published it: no literal gets into the ledger and onto a page
+        statement = masked(texts["statement"])
+        texts["statement"] = "" if set(statement) & _QUOTES else statement
     return ReportedChange(content["origin"], changed_at=time_of(content.get("changed_at")), **texts)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from support.rest import Answer, HttpRequest, serving
 
+from onefold.adapters import webhooks
 from onefold.adapters.webhooks import Webhook
 from onefold.core.errors import OnefoldError, Rejected, TryAgain
 
@@ -75,6 +76,27 @@ def test_a_server_that_is_away_is_an_error_without_the_address() -> None:
             Webhook(address).post({})
         assert SECRET not in text_of(raised.value)
         assert str(port) not in text_of(raised.value)
+
+
+def test_an_answer_that_comes_byte_by_byte_ends_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhooks, "_TIMEOUT", 1)
+    monkeypatch.setattr(webhooks, "_LONGER", 0)
+    done = threading.Event()
+
+    def drip(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX-A: ")
+            while not done.wait(0.1):
+                connection.sendall(b"a")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        dripping = threading.Thread(target=drip, args=(server,), daemon=True)
+        dripping.start()
+        with pytest.raises(TryAgain, match=r"does not answer \(no answer in time\)"):
+            Webhook(f"http://127.0.0.1:{server.getsockname()[1]}/{SECRET}").post({})
+        done.set()
+        dripping.join()
 
 
 @pytest.mark.parametrize(

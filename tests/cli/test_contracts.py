@@ -95,6 +95,42 @@ def test_a_change_is_rejected_and_waits_no_longer_and_may_be_accepted_later(run:
     assert len(decisions.rows("order_unified")[0]) == 3
 
 
+@pytest.mark.parametrize(
+    ("id_", "table", "columns", "text"),
+    [
+        ("", "order", (), "has no change ''"),
+        ("deadbeef", "order", (), "has no change deadbeef"),
+        ("of order", "ordr", (), "no versioned table"),
+        ("of order", "customer", (), "has no change"),
+        ("of order", "order", ("nosuch",), "is not about nosuch, but about amount, email"),
+    ],
+)
+def test_a_decision_about_another_table_change_or_column_is_none(
+    run: Run, decisions: EmulatedDataset, id_: str, table: str, columns: tuple[str, ...], text: str
+) -> None:
+    decisions.land("customer_v_1", {"id": "INT64"}, "1")
+    change = waiting(run, decisions)["email"] if id_ == "of order" else id_
+    words = [word for column in columns for word in ("--column", column)]
+    refused = run("changes", "accept", change, f"{decisions.name}.{table}", *words)
+    assert (refused.code, decisions.rows("schema_change_decisions")) == (1, [])
+    assert text in refused.err
+    assert "is accepted" not in refused.err
+
+
+def test_who_decides_what_has_no_effect_is_told_so(run: Run, decisions: EmulatedDataset) -> None:
+    table, plain = f"{decisions.name}.order", Path("onefold.yaml").read_text("utf-8")
+    assert run("refresh", table).code == 0
+    id_ = waiting(run, decisions)["email"]
+    Path("onefold.yaml").write_text(REVIEW.replace("types", f'decisions: {{"{id_}": reject}}, types'), "utf-8")
+    overruled = run("changes", "accept", id_, table)
+    assert (overruled.code, "onefold.yaml says `reject` about it, and comes first" in overruled.err) == (0, True)
+    Path("onefold.yaml").write_text(plain, "utf-8")
+    accepted = run("changes", "accept", id_, table)
+    assert (accepted.code, "Warning" in accepted.err) == (0, False)
+    late = run("changes", "reject", id_, table)
+    assert (late.code, "the views show this change already, and go on to show it" in late.err) == (0, True)
+
+
 def test_a_decision_of_onefold_yaml_comes_before_one_of_the_table(run: Run, decisions: EmulatedDataset) -> None:
     id_ = waiting(run, decisions)["email"]
     Path("onefold.yaml").write_text(REVIEW.replace("types", f'decisions: {{"{id_}": reject}}, types'), "utf-8")
