@@ -208,6 +208,8 @@ def test_the_page_asks_for_nothing_and_says_nothing_in_the_console(visit: Visito
     seen.find("tbody a").click()
     assert {request.partition("#")[0] for request in seen.requests} == {page.as_uri(), (folder / INDEX).as_uri()}
     assert seen.said == []
+    cut = visit(page, "%E0%A4%A")
+    assert (cut.find("#tables").is_visible(), cut.said) == (True, [])
 
 
 def test_nothing_can_be_fetched_or_run_that_is_not_of_the_page(visit: Visitor, page: Path) -> None:

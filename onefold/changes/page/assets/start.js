@@ -9,8 +9,17 @@ function start() {
   const one = document.getElementById("table");
   const title = document.title;
 
+  function named() {
+    const hash = window.location.hash.slice(1);
+    try {
+      return decodeURIComponent(hash);
+    } catch (error) {
+      return hash; // an address that somebody has cut or typed names no table
+    }
+  }
+
   function route(isFirst) {
-    const name = decodeURIComponent(window.location.hash.slice(1));
+    const name = named();
     const table = PAGE.tables.find((found) => found.name === name);
     overview.hidden = Boolean(table);
     one.hidden = !table;
