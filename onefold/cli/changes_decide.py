@@ -24,7 +24,9 @@ from onefold.cli.common import (
     read_settings,
     say,
 )
+from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json
+from onefold.cli.recording import recording
 from onefold.cli.table_arguments import dry_run_option, named_tables
 from onefold.cli.view_reports import check, show_done, work_on
 from onefold.cli.warehouse import open_project
@@ -92,7 +94,8 @@ def _decide(
     warehouse: Any = open_project(context, project or settings.project)
     entries = read_entries(warehouse, place)
     change, table = _found(entries, change, table)
-    waiting, listed = _waiting(context, table, project), _listed(entries, table)
+    (named,) = named_tables((table,), None, context.command_path)
+    waiting, listed = _waiting(context, named, project), _listed(entries, named)
     _check({one: waiting.get(one, set()) | listed.get(one, set()) for one in (*waiting, *listed)}, change, table, columns)
     if not dry_run:
         decide(warehouse, place, change, columns, verdict)
@@ -101,7 +104,7 @@ def _decide(
         say("yellow", f"Warning: {warning}")
     if not as_json:
         say("green", f"{table}: {what} {'would be' if dry_run else 'is'} {_WORDS[verdict]}")
-    results = [] if dry_run else _refreshed(context, table, project)
+    results = [] if dry_run else _refreshed(context, named, project)
     done = [one for one in results if not isinstance(one, Failure)]
     if as_json:
         views = [str(one.view.id) for one in done if one.view and one.action != "none"]
@@ -138,7 +141,7 @@ Changes = dict[str, set[str]]
 """Columns and fields in the form in which names are compared, by the identifier of the change that they are of."""
 
 
-def _waiting(context: click.Context, table: str, project: str | None) -> Changes:
+def _waiting(context: click.Context, named: NamedTables, project: str | None) -> Changes:
     """Return the changes of a table that its views do not show, whatever was decided about them.
 
     Raises:
@@ -147,18 +150,17 @@ def _waiting(context: click.Context, table: str, project: str | None) -> Changes
     """
     from onefold.refresh.write import plan_refresh
 
-    (named,) = named_tables((table,), None, context.command_path)
     settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
     undecided = replace(settings, contracts=replace(settings.contracts, verdicts=Verdicts()), changes_dataset="")
     plans = work_on(warehouse, check(warehouse, named, undecided), undecided, plan_refresh)
     if any(isinstance(one, Failure) for one in plans):
-        raise Rejected(f"nothing was decided: the views of {table} cannot be written")
+        raise Rejected(f"nothing was decided: the views of {named.dataset}.{named.table} cannot be written")
     return _by_change((one.change, one.path) for plan in plans if plan.view for one in plan.view.waiting)
 
 
-def _listed(entries: Sequence[Entry], table: str) -> Changes:
+def _listed(entries: Sequence[Entry], named: NamedTables) -> Changes:
     """Return the changes of a table that the ledger lists."""
-    own = [entry for entry in entries if table.endswith(f"{entry.dataset}.{entry.table}")]
+    own = [entry for entry in entries if (entry.dataset, entry.table) == (named.dataset, named.table)]
     return _by_change((entry.change, operation.path) for entry in own for operation in entry.operations)
 
 
@@ -187,9 +189,9 @@ def _without_effect(
     settings: Settings, verdict: Verdict, change: str, columns: Sequence[str], *, is_shown: bool
 ) -> Iterator[str]:
     """Yield why a decision changes nothing that people see."""
-    known = {settings.contracts.verdicts.about(change, path) for path in columns or ("",)} - {None, verdict}
-    if known:
-        yield f"onefold.yaml says `{min(map(str, known))}` about it, and comes first: change the line there"
+    other: Verdict = "reject" if verdict == "accept" else "accept"
+    if any(settings.contracts.verdicts.about(change, path) == other for path in columns or ("",)):
+        yield f"onefold.yaml says `{other}` about it, and comes first: change the line there"
     if is_shown and verdict == "reject":
         yield "the views show this change already, and go on to show it"
 
@@ -199,15 +201,14 @@ def _is_within(name: str, path: str) -> bool:
     return name == path or path.startswith(f"{name}.") or name.startswith(f"{path}.")
 
 
-def _refreshed(context: click.Context, table: str, project: str | None) -> list[Any]:
-    """Write the views of a table, and return what became of each."""
+def _refreshed(context: click.Context, named: NamedTables, project: str | None) -> list[Any]:
+    """Write the views of a table, record what they show now, and return what became of each."""
     from onefold.refresh.write import refresh
 
-    (named,) = named_tables((table,), None, context.command_path)
     settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
-    announce = announcing(warehouse.project, settings)
+    announce, record = announcing(warehouse.project, settings), recording(warehouse, settings)
 
     def work(kind: ViewKind) -> Any:
-        return refresh(kind, announce=announce)
+        return refresh(kind, announce=announce, record=record(kind))
 
     return work_on(warehouse, check(warehouse, named, settings), settings, work)

@@ -212,7 +212,11 @@ class _Review:
         if self._is_target(path) or not landed or former == full:
             return full
         if former is None:
-            return full if self._takes_new(path, full, landed[0]) else None
+            if self._contract.new_columns == "show":
+                return full
+            if not self._takes_new(path, full, landed[0]):
+                return None
+            former = landed[0][1]  # which is what was accepted: later types are changes of their own
         if isinstance(former, Array) and isinstance(full, Array):
             element = self.shown(path, former.element, full.element, [(id_, element_of(type_)) for id_, type_ in landed])
             return Array(element) if element else None  # type: ignore[arg-type]  # an element is no array
@@ -232,8 +236,6 @@ class _Review:
         return Struct(tuple(fields))
 
     def _takes_new(self, path: str, full: Type, first: tuple[str, Type]) -> bool:
-        if self._contract.new_columns == "show":
-            return True
         verdict = self._verdict(path, first[0])
         if not verdict and self._contract.new_columns == "review":
             self._wait(path, None, first[0], full)

@@ -91,13 +91,14 @@ def build_under_contract(
     if not versions:
         return view
     landed = kind.landed(versions)
-    view = replace(view, warnings=(*view.warnings, *_dropped(view, landed, rules)))
+    dropped = _dropped(view, landed, rules)
     if stored is None or not stored.columns or not rules.contract.holds:
-        return view
+        return replace(view, warnings=(*view.warnings, *dropped))
     shown = _held(kind, view, landed, stored, rules)
     if not shown.columns:
         raise SchemaConflict(f"{view.id}: the contract of {kind.base} hides every column: accept one, or show new columns")
-    view = replace(_in_held_types(kind, view, found, versions, stored, shown), waiting=shown.waiting)
+    view = _in_held_types(kind, view, found, versions, stored, shown)
+    view = replace(view, waiting=shown.waiting, warnings=(*view.warnings, *dropped))
     made = held_view(view, shown, landed, rules)
     if len(made.query) + stored.reserved <= MAX_TEXT:
         return made

@@ -97,8 +97,11 @@ def _after(
             result[name] = everything
         elif name not in view:
             verdict = _verdict(verdicts, having[0].version, name)
-            if new == "show" or verdict == "accept":
+            if new == "show" or (verdict == "accept" and types == "widen"):
                 result[name] = everything
+            elif verdict == "accept":  # the column as its version brought it; a later type is another change
+                result[name], open_ = _type(having[0].fields[name], having, name, verdicts)
+                waiting |= open_ if types == "review" else set()
             elif new == "review" and verdict is None:
                 waiting.add((having[0].version, name))
         elif types == "widen":
