@@ -100,6 +100,8 @@ def test_a_decision_finds_what_waits_by_the_identifier_of_plan(
     accepted = run("changes", "accept", id_)
     assert accepted.code == 0, accepted.err
     assert waiting(run, dataset) == set()
+    last = run("changes", f"{dataset.name}.*", "--json").results[-1]
+    assert "new column" in {one["kind"] for one in last["effects"]}
     view = stored.warehouse.get_view(TableId(stored.warehouse.project, dataset.name, "order_unified"))
     assert view
     assert "email" in {column.name for column in view.columns}

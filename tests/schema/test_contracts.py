@@ -194,6 +194,16 @@ def test_of_several_wider_types_each_is_accepted_by_itself() -> None:
     assert (shown(found), found.waiting) == ({"n": "STRING"}, ())
 
 
+@pytest.mark.parametrize("later", [None, "reject", "accept"])
+def test_a_later_type_is_not_accepted_with_the_column_that_came_before_it(later: Verdict | None) -> None:
+    versions = [version("a", {"id": "INT64"}), version("b", {"n": "INT64"}), version("c", {"n": "STRING"})]
+    verdicts: dict[tuple[str, str], Verdict] = {("change of b", ""): "accept"}
+    by = rules("review", "review", verdicts | ({("change of c", ""): later} if later else {}))
+    found = hold({"id": "INT64"}, versions, by)
+    assert shown(found)["n"] == ("STRING" if later == "accept" else "INT64")
+    assert [one.version for one in found.waiting] == ([] if later else ["c"])
+
+
 def test_what_is_accepted_stays_shown_when_its_decision_is_gone() -> None:
     versions = [version("a", {"n": "INT64"}), version("b", {"n": "STRING", "zip": "STRING"})]
     first = hold({"n": "INT64"}, versions, rules("review", "review", {("change of b", ""): "accept"}))

@@ -180,3 +180,10 @@ def test_a_merge_keeps_the_view_readable_and_held_at_every_moment(shop: Shop) ->
     view = warehouse.get_view(CurrentKind(warehouse, shop.table, shop.settings, ("id",)).id)
     assert view
     assert read_held_note(view.query).hidden == ("email",)
+
+
+def test_a_view_that_is_built_anew_for_a_kept_type_warns_of_what_was_dropped(shop: Shop) -> None:
+    shop.contracts = contracts("hide", "keep", dropped="warn")
+    shop.create("b2", {name: type_ for name, type_ in NEW.items() if name != "n"})
+    (warning,) = [one for one in plan_refresh(unified(shop)).warnings if "lacks" in one]
+    assert "b2, lacks n" in warning
