@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
+from support.check_tables import checked
 from support.zetasql_judge import Judge
 
 from onefold.check.digest import digest_queries
-from onefold.check.request import CheckedTable, CheckRequest
-from onefold.core.names import TableId
+from onefold.check.request import CheckedTable
 from onefold.mysql.table import SourceColumn, SourceType, Structure
-from onefold.pull.read.clock import micros
-from onefold.pull.read.plan import KeyRange, LoadState
+from onefold.pull.read.plan import KeyRange
 from onefold.pull.read.pulled_table import pulled_table
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import STRING, Scalar
-from onefold.settings.sources import TableLoad
 
-NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 TYPES = {
     "id": SourceType("int"), "text": SourceType("varchar", 60), "exact": SourceType("decimal", 38, 30),
     "price": SourceType("decimal", 9, 2), "real": SourceType("double"), "raw": SourceType("varbinary", 9),
@@ -47,19 +43,7 @@ REALS = {
 
 @pytest.fixture
 def table() -> CheckedTable:
-    columns = tuple(
-        SourceColumn(name, type_, "utf8mb4" if type_.name == "varchar" else None) for name, type_ in TYPES.items()
-    )
-    structure = Structure("t", columns, ("id",))
-    target = pulled_table(structure)
-    shown = Schema(
-        (*Schema(target.columns).only(target.source_names), Column("source_name", STRING), Column("database_name", STRING))
-    )
-    base = TableId("p", "d", "t")
-    return CheckedTable(
-        CheckRequest("s", "d", at=NOON), base, structure, target, TableLoad("incremental"), ("id",), None,
-        TableId("p", "d__views_full", "t"), shown, LoadState(target.version), micros(NOON), None,
-    )  # fmt: skip
+    return checked(TYPES)
 
 
 def digested(judge: Judge, table: CheckedTable, rows: list[dict[str, str]]) -> tuple[int, ...]:

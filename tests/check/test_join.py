@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from support.check_tables import BASE, NOON, VIEW, checked
 from support.zetasql_judge import Judge
 
 from onefold.changelog.metadata import CAPTURE_FIELDS, metadata_type
 from onefold.check.join import border_literal, expiring, found_query, mark_of, view_range
-from onefold.check.request import CheckedTable, CheckRequest
-from onefold.core.names import TableId
-from onefold.mysql.table import SourceColumn, SourceType, Structure
+from onefold.check.request import CheckedTable
+from onefold.mysql.table import SourceType
 from onefold.pull.read.clock import micros
-from onefold.pull.read.plan import KeyRange, LoadState
-from onefold.pull.read.pulled_table import pulled_table
+from onefold.pull.read.plan import KeyRange
 from onefold.pull.read.watermark import Watermark
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
-from onefold.schema.types import STRING, parse_type
-from onefold.settings.sources import TableLoad
+from onefold.schema.types import parse_type
 
-NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
-BASE = TableId("p", "d", "t")
-READ, VIEW = BASE.sibling("onefold_tmp_read"), TableId("p", "d__views_full", "t")
+READ = BASE.sibling("onefold_tmp_read")
 SOURCE_TYPES = {
     "id": SourceType("int"), "text": SourceType("varchar", 60), "exact": SourceType("decimal", 38, 30),
     "real": SourceType("double"), "raw": SourceType("varbinary", 9), "doc": SourceType("json"),
@@ -49,19 +44,7 @@ OTHER = {
 
 @pytest.fixture
 def table() -> CheckedTable:
-    columns = tuple(
-        SourceColumn(name, type_, "utf8mb4" if type_.name == "varchar" else None) for name, type_ in SOURCE_TYPES.items()
-    )
-    structure = Structure("t", columns, ("id",))
-    target = pulled_table(structure)
-    shown = Schema(
-        (*Schema(target.columns).only(target.source_names), Column("source_name", STRING), Column("database_name", STRING))
-    )
-    request = CheckRequest("s", "d", at=NOON)
-    return CheckedTable(
-        request, BASE, structure, target, TableLoad("incremental"), ("id",), Watermark("at", "timestamp", 6), VIEW, shown,
-        LoadState(target.version), micros(NOON), micros(NOON),
-    )  # fmt: skip
+    return checked(SOURCE_TYPES, Watermark("at", "timestamp", 6))
 
 
 class Sides:

@@ -36,6 +36,14 @@ def entry(number: int, table: str = "customer") -> Entry:
     )  # fmt: skip
 
 
+def migrated(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> StoredLedger:
+    """The ledger of a migration of 300 tenants."""
+    stored = StoredLedger(dataset)
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", stored.name)
+    stored.ledger.append([row_of(entry(number)) for number in range(300)])
+    return stored
+
+
 def test_each_owner_is_notified_once_and_one_that_fails_by_the_next_run(
     run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,9 +96,7 @@ def test_without_owners_the_command_says_what_to_add(run: Run, monkeypatch: pyte
 def test_a_topic_gets_the_digest_as_json_with_an_id_that_stays_where_it_is_sent_again(
     run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = StoredLedger(dataset)
-    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", stored.name)
-    stored.ledger.append([row_of(entry(number)) for number in range(300)])
+    stored = migrated(dataset, monkeypatch)
     Path("onefold.yaml").write_text("owners: {customer: {topic: projects/other/topics/changes}}")
     assert run("changes", "create").code == 0
     with rest_topics() as topics:
@@ -117,9 +123,7 @@ def test_a_topic_gets_the_digest_as_json_with_an_id_that_stays_where_it_is_sent_
 def test_an_email_is_a_line_of_the_log_of_the_job_and_nowhere_else(
     run: Run, dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = StoredLedger(dataset)
-    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", stored.name)
-    stored.ledger.append([row_of(entry(number)) for number in range(300)])
+    migrated(dataset, monkeypatch)
     Path("onefold.yaml").write_text("owners: {customer: {email: data@example.com}}")
     assert run("changes", "create").code == 0
     assert run("changes", "notify", "--dry-run").code == 0
