@@ -29,6 +29,7 @@ from onefold.core.names import TableId, fold_case
 from onefold.inventory.contents import Contents, read_contents
 from onefold.inventory.history import ordered
 from onefold.inventory.summary import TableSummary, summaries
+from onefold.landing.table import column_name
 from onefold.merge.change_tables import read_change_versions
 from onefold.ports.listing import StoredSize
 from onefold.refresh.built_view import BuiltView
@@ -120,7 +121,7 @@ class _Source:
             raise NotFound(f"there is no table {base}")
         view, problems = self._view(base, found)
         columns = view.columns if view else None if problems else ()
-        hidden = hidden_columns(columns or (), found, self._policies(summary, found))
+        hidden = hidden_columns(columns or (), found, self._policies(summary, found), column_name)
         picture = Picture(found, found[-1].columns if not summary.versions else columns, rules, hidden, _held(view))
         texts = (*summary.problems, *problems)
         return _entry(

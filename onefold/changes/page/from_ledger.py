@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from onefold.changes.entry import Effect, Entry, SettingChange
 from onefold.changes.page.dataset import HIDDEN_TEXT, PageChange
 from onefold.changes.page.hidden import HiddenColumns
+from onefold.changes.page.statement_names import possible_columns
 from onefold.schema.diff import SchemaChange
 
 
@@ -33,7 +34,7 @@ def _change(entry: Entry, hidden: HiddenColumns) -> PageChange:
         entry.severity.name,
         (*shown_operations(entry.operations, hidden), *settings),
         tuple(_effect(one, hidden) for one in entry.effects if one.kind != "nothing"),
-        shown_statement(entry.statement, hidden),
+        _statement(entry, hidden),
         entry.changed_at,
         entry.tenant,
     )
@@ -47,10 +48,21 @@ def shown_operations(operations: Iterable[SchemaChange], hidden: HiddenColumns) 
         hidden: what the policies of the table hide.
     """
     for one in operations:
-        if one.path and (hidden.hides(one.path) or hidden.hides_within(one.path)):
+        if _is_hidden(one, hidden):
             yield f"{one.kind} {one.path}"
         else:
             yield str(one)
+
+
+def _is_hidden(operation: SchemaChange, hidden: HiddenColumns) -> bool:
+    return bool(operation.path) and hidden.hides_types(operation.path, operation.old, operation.new)
+
+
+def _statement(entry: Entry, hidden: HiddenColumns) -> str:
+    """Return the statement of an entry. One that led to a hidden change tells its type, by whatever name it has there."""
+    if entry.statement and any(_is_hidden(one, hidden) for one in entry.operations):
+        return HIDDEN_TEXT
+    return shown_statement(entry.statement, hidden)
 
 
 def shown_statement(statement: str, hidden: HiddenColumns) -> str:
@@ -60,14 +72,20 @@ def shown_statement(statement: str, hidden: HiddenColumns) -> str:
         statement: the statement, without literals.
         hidden: what the policies of the table hide.
     """
+    if any(map(hidden.hides_name, possible_columns(statement))):
+        return HIDDEN_TEXT
     return hidden.without_hidden(statement, HIDDEN_TEXT)
 
 
 def _effect(effect: Effect, hidden: HiddenColumns) -> str:
-    is_hidden = hidden.hides(effect.path) or hidden.hides_within(effect.path)
+    is_hidden = bool(effect.path) and hidden.hides_types(effect.path, effect.detail)
     parts = (effect.kind, effect.path, "" if is_hidden else effect.detail)
     return f"{effect.view}: {' '.join(part for part in parts if part)}"
 
 
 def _setting(setting: SettingChange, hidden: HiddenColumns) -> str:
-    return hidden.without_hidden(str(setting), f"{setting.name} {HIDDEN_TEXT}")
+    instead = f"{setting.name} {HIDDEN_TEXT}"
+    kind, _, path = setting.name.partition(".")
+    if kind == "types" and hidden.hides_types(path, setting.before, setting.after):
+        return instead
+    return hidden.without_hidden(str(setting), instead)

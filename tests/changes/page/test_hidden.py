@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from onefold.changes.entry import Effect, Entry, SettingChange
 from onefold.changes.page.dataset import HIDDEN_TEXT
 from onefold.changes.page.from_ledger import page_changes, shown_operations, shown_statement
 from onefold.changes.page.hidden import UNDECIDED, HiddenColumns, hidden_columns
+from onefold.landing.table import column_name
 from onefold.schema.column_policy import Action, PolicyRule, TablePolicies
 from onefold.schema.columns import Column
 from onefold.schema.diff import compare
@@ -117,3 +119,71 @@ def test_an_entry_of_the_ledger_is_shown_without_anything_about_hidden_columns_b
     )  # fmt: skip
     assert changes[0].effects == ("customer_unified: cast id INT64 -> STRING", "customer_unified: cast ssn")
     assert (changes[0].statement, changes[0].severity) == (HIDDEN_TEXT, "WARNING")
+
+
+def entry_of(before: tuple[Column, ...], after: tuple[Column, ...], *effects: Effect, statement: str = "") -> Entry:
+    return Entry("1", T0, "capture", "shop", "customer", compare(before, after), effects, statement=statement)
+
+
+ALL_BUT_SSN = policies(id=Action.CLEAR, note=Action.CLEAR)
+
+
+@pytest.mark.parametrize(
+    "rules", [ALL_BUT_SSN, TablePolicies((*policies(pin=Action.MASK).rules, PolicyRule("*", "*", Action.CLEAR)))]
+)
+def test_of_a_hidden_column_that_no_version_has_any_more_only_the_name_is_shown(rules: TablePolicies) -> None:
+    now = Version("b", columns(id="INT64"))
+    entry = entry_of(
+        columns(id="INT64", pin="NUMERIC"), now.columns, Effect("customer_unified", "removed", "pin", "NUMERIC"),
+        statement="ALTER TABLE customer DROP pin",
+    )  # fmt: skip
+    setting = SettingChange("types.pin", None, "NUMERIC")
+    (change,) = page_changes([replace(entry, settings=(setting,))], hidden_columns(now.columns, [now], rules))
+    assert change.operations == ("removed pin", f"types.pin {HIDDEN_TEXT}")
+    assert (change.effects, change.statement) == (("customer_unified: removed pin",), HIDDEN_TEXT)
+
+
+def test_a_column_that_no_version_has_any_more_is_shown_where_a_policy_clears_it() -> None:
+    entry = entry_of(columns(id="INT64", note="STRING"), columns(id="INT64"), statement="ALTER TABLE customer DROP note")
+    only = Version("b", columns(id="INT64"))
+    (change,) = page_changes([entry], hidden_columns(only.columns, [only], ALL_BUT_SSN))
+    assert (change.operations, change.statement) == (("removed note STRING",), entry.statement)
+
+
+@pytest.mark.parametrize(
+    "detail",
+    ["STRUCT<city STRING, zip NUMERIC>", "INT64 -> ARRAY<STRUCT<city STRING, zip NUMERIC>>: lost", "STRUCT<city STRING, zi"],
+)
+def test_a_type_with_a_hidden_field_that_no_version_has_any_more_is_not_shown(detail: str) -> None:
+    now = Version("b", columns(home="STRUCT<city STRING>"))
+    hidden = hidden_columns(now.columns, [now], policies(home__city=Action.CLEAR))
+    assert hidden.hides_types("home", detail)
+    assert not hidden.hides_types("home", "STRUCT<city STRING> -> STRUCT<City INT64>")
+
+
+@pytest.mark.parametrize("rule", ["e-mail", "e_mail", "E_Mail"])
+@pytest.mark.parametrize("statement", ["ALTER TABLE c MODIFY `E-mail` CHAR(9)", "ALTER TABLE c CHANGE `e-mail` x CHAR(9)"])
+def test_a_policy_may_name_a_column_as_the_source_or_as_it_lands(rule: str, statement: str) -> None:
+    version = Version("a", columns(id="INT64", e_mail="STRING"))
+    rules = TablePolicies((PolicyRule("*", "*", Action.CLEAR), PolicyRule("*", rule, Action.MASK)))
+    hidden = hidden_columns(version.columns, [version], rules, column_name)
+    assert hidden.hides("e_mail")
+    assert not hidden.hides("id")
+    assert shown_statement(statement, hidden) == HIDDEN_TEXT
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_shown"),
+    [
+        ("ALTER TABLE `shop 1`.customer ADD COLUMN note VARCHAR(40) CHARACTER SET utf8mb4 COLLATE x_bin AFTER id", True),
+        ("ALTER TABLE customer MODIFY id BIGINT NOT NULL, ADD note DATE DEFAULT ?;\nALTER TABLE customer DROP note", True),
+        ("ALTER TABLE customer ADD note text, ALGORITHM=INPLACE", True),
+        ("ALTER TABLE customer ADD pin CHAR(9)", False),
+        ("ALTER TABLE customer ADD (note INT, pin CHAR(9))", False),
+        ("ALTER TABLE customer ADD date DATE", False),
+        ("ALTER TABLE customer ADD note INT;\nALTER TABLE customer ADD `key` INT", False),
+    ],
+)  # fmt: skip
+def test_a_statement_with_a_name_that_no_policy_clears_is_not_shown(statement: str, is_shown: bool) -> None:
+    hidden = hidden_columns(CUSTOMER.columns[::2], [Version("a", CUSTOMER.columns[::2])], ALL_BUT_SSN, column_name)
+    assert (shown_statement(statement, hidden) == statement) is is_shown
