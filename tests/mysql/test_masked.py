@@ -26,6 +26,17 @@ SECRET = "s3cret"
         ("ALTER TABLE t ADD c BLOB DEFAULT x'41', ADD d BIT(3) DEFAULT 0b1",
          "ALTER TABLE t ADD c BLOB DEFAULT x?, ADD d BIT(3) DEFAULT ?"),
         ("ALTER TABLE t ADD CHECK (age > 18)", "ALTER TABLE t ADD CHECK (age > ?)"),
+        ("ALTER TABLE t ADD c CHAR(3) DEFAULT (CHAR(65,66)), MODIFY COLUMN `d e` YEAR (4)",
+         "ALTER TABLE t ADD c CHAR(3) DEFAULT (CHAR(?,?)), MODIFY COLUMN `d e` YEAR (4)"),
+        ("ALTER TABLE t ADD COLUMN IF NOT EXISTS c INT(11) AS (YEAR(20010203) + TIME(1)) STORED",
+         "ALTER TABLE t ADD COLUMN IF NOT EXISTS c INT(11) AS (YEAR(?) + TIME(?)) STORED"),
+        ("ALTER TABLE t CHANGE c time TIME(3), CHANGE COLUMN IF EXISTS d `e` VARCHAR(9)",
+         "ALTER TABLE t CHANGE c time TIME(3), CHANGE COLUMN IF EXISTS d `e` VARCHAR(9)"),
+        ("UPDATE t SET c = CHAR(65,66), d = TIMESTAMP(20010203)", "UPDATE t SET c = CHAR(?,?), d = TIMESTAMP(?)"),
+        ("ALTER TABLE t ADD CHECK (c IN (d, CHAR(65)) OR NOT YEAR(2001))",
+         "ALTER TABLE t ADD CHECK (c IN (d, CHAR(?)) OR NOT YEAR(?))"),
+        ("ALTER TABLE t ADD c TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6)",
+         "ALTER TABLE t ADD c TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(?)"),
         ("ALTER TABLE t ADD c INT COMMENT \"Ada\"", "ALTER TABLE t ADD c INT COMMENT ?"),
     ],
 )  # fmt: skip
@@ -50,3 +61,22 @@ QUOTED = st.text(st.characters(exclude_characters="\\", exclude_categories=["Cs"
 def test_no_text_leaves_the_statement(text: str, grammar: Grammar) -> None:
     found = masked(f"ALTER TABLE t ADD c VARCHAR(30) DEFAULT '{text}' COMMENT '{text}'", grammar)
     assert found == "ALTER TABLE t ADD c VARCHAR(30) DEFAULT ? COMMENT ?"
+
+
+CALLS = st.sampled_from(["CHAR", "char", "YEAR", "TIME", "TIMESTAMP", "DECIMAL", "BIT", "f"])
+EXPRESSIONS = st.recursive(
+    st.just("0815"),
+    lambda inner: (
+        st.builds("{}({})".format, CALLS, st.lists(inner, min_size=1, max_size=3).map(", ".join))
+        | st.builds("{} {} {}".format, inner, st.sampled_from(["+", "AND", "LIKE", "DIV"]), inner)
+        | st.builds("{}{}".format, st.sampled_from(["NOT ", "-", "c = ", "BINARY "]), inner)
+    ),
+    max_leaves=4,
+)
+
+
+@given(EXPRESSIONS, st.sampled_from(["ADD c CHAR(31) DEFAULT ({})", "ADD c YEAR(31) AS ({}) STORED", "ADD CHECK ({})"]))
+def test_no_number_of_an_expression_leaves_the_statement_and_the_size_of_the_column_does(text: str, form: str) -> None:
+    found = masked(f"ALTER TABLE t {form.format(text)}")
+    assert "0815" not in found
+    assert ("(31)" in found) == ("(31)" in form)
