@@ -43,19 +43,24 @@ def read_entries(
 
 
 def since_time(text: str, now: datetime) -> datetime:
-    """Return the time that an option names: `7d` or `12h` ago, or a date or time, in UTC where it names no zone.
+    """Return the time in UTC that an option names: `7d` or `12h` ago, or a date or time, in UTC where it names no zone.
 
     Examples:
         >>> str(since_time("7d", datetime(2026, 1, 8, tzinfo=UTC))), str(since_time("2026-01-01", datetime.now(UTC)))
         ('2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00')
 
     Raises:
-        InvalidInput: the text has another form.
+        InvalidInput: the text has another form, or the time is before the year 1 or after the year 9999 in UTC.
     """
+    try:
+        return _since_time(text, now)
+    except (ValueError, OverflowError) as error:
+        expected = "expected 7d, 12h, 2026-01-31 or 2026-01-31T08:00:00Z, as in `--since 7d`"
+        raise InvalidInput(f"--since {text!r} is no time of the years 1 to 9999: {expected}") from error
+
+
+def _since_time(text: str, now: datetime) -> datetime:
     if ago := _AGO.fullmatch(text):
         return now - timedelta(**{{"d": "days", "h": "hours"}[ago[2]]: int(ago[1])})
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InvalidInput(f"{text!r} is no time: expected 7d, 12h, 2026-01-31 or 2026-01-31T08:00:00Z") from error
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
+    time = datetime.fromisoformat(text)
+    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)

@@ -64,7 +64,7 @@ def list_(
     check_names(given(("project", project), ("dataset", dataset)))
     settings = read_settings(context)
     named = named_tables(tables, dataset, "onefold changes", of_dataset=dataset is not None) if tables or dataset else ()
-    start = since_time(since, datetime.now(UTC)) if since else None
+    start = since_time(since, datetime.now(UTC)) if since is not None else None
     place = ledger_dataset(settings)
     entries = read_entries(open_project(context, project or settings.project), place, start)
     shown = [entry for entry in entries if _is_named(entry, named)]
