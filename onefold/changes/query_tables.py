@@ -124,7 +124,18 @@ def name_tables(query: exp.Expr, catalog: Catalog, referenced: Collection[TableK
         else:
             project, dataset, name = ("", "", *parts)[-3:] if len(parts) < 3 else (parts[-3], parts[-2], parts[-1])
             _rename(table, parts[-1], catalog.find(project, dataset, name, referenced), found)
+    _drop_unknown_stars(query, found)
     return found
+
+
+def _drop_unknown_stars(query: exp.Expr, found: QueryTables) -> None:
+    """Replace `t.*` of a table that nothing is known of, at which sqlglot ends in a TypeError."""
+    named = [table for table in query.find_all(exp.Table) if table.name in found.by_name]
+    known = {table.alias for table in named if found.of(table).tables}
+    unknown = {table.alias for table in named} - known
+    for column in [*query.find_all(exp.Column)]:
+        if column.is_star and column.table in unknown:
+            column.replace(exp.null())
 
 
 def _parts(table: exp.Table) -> list[str]:

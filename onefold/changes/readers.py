@@ -20,6 +20,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from onefold.changes.catalog import Catalog, Named
+from onefold.changes.query_forms import queries_within
 from onefold.changes.query_tables import QueryTables, name_tables, queries_of
 from onefold.ports.query_texts import TableKey
 
@@ -141,7 +142,7 @@ def _read_statement(found: _Found, statement: exp.Expr, referenced: Collection[T
     if isinstance(statement, exp.Command):
         found.add_mentioned(statement.sql(DIALECT))
     found.is_certain = is_whole
-    for query in queries:
+    for query in [one for outer in queries for one in queries_within(outer)]:
         named = name_tables(query, found.catalog, referenced)
         found.tables.update(named.tables)
         try:

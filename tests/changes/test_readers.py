@@ -83,6 +83,23 @@ def test_of_a_text_that_cannot_be_understood_every_column_of_its_tables_is_read_
         ("DECLARE n INT64; SET n = (SELECT MAX(id) FROM shop.u)", "u.id? u.other?"),
         ("EXPORT DATA OPTIONS (uri = 'gs://x/*') AS SELECT id FROM shop.u", "u.id? u.other?"),
         ("SELECT * FROM x.tvf(TABLE shop.u)", "u.id? u.other?"),
+        # What table functions are given.
+        ("SELECT predicted FROM ML.PREDICT(MODEL x.m, TABLE shop.u)", "u.id u.other"),
+        ("SELECT p.* FROM ML.PREDICT(MODEL x.m, (SELECT other FROM shop.u WHERE id > 1)) AS p", "u.id u.other"),
+        ("SELECT 1 FROM ML.PREDICT(MODEL x.m, (SELECT other FROM shop.u), STRUCT(0.5 AS threshold))", "u.other"),
+        ("SELECT 1 FROM ML.PREDICT(MODEL x.m, TABLE `shop.day_*`)", "day_1.a? day_1.b? day_2.a?"),
+        ("WITH c AS (SELECT other FROM shop.u) SELECT 1 FROM ML.PREDICT(MODEL x.m, TABLE c)", "u.other"),
+        ("WITH c AS (SELECT other FROM shop.u), d AS (SELECT 1 FROM ML.PREDICT(MODEL x.m, (SELECT * FROM c))) "
+         "SELECT * FROM d", "u.other"),
+        ("SELECT x.*, id FROM other.of_nobody AS x JOIN shop.u ON other = 1", "u.id u.other"),
+        ("SELECT 1 FROM ML.FORECAST(MODEL x.m, STRUCT(3 AS horizon))", ""),
+        ("SELECT 1 FROM VECTOR_SEARCH(TABLE shop.u, 'other', (SELECT id FROM shop.t), top_k => 3)", "t.id u.id u.other"),
+        # A CTE that nothing uses reads nothing.
+        ("WITH c AS (SELECT id FROM shop.t) SELECT other FROM shop.u", "u.other"),
+        ("WITH c AS (SELECT id FROM shop.t), d AS (SELECT * FROM c) SELECT other FROM shop.u", "u.other"),
+        ("WITH C AS (SELECT id FROM shop.t), d AS (SELECT * FROM c) SELECT * FROM D", "t.id"),
+        ("WITH RECURSIVE c AS (SELECT id FROM shop.t UNION ALL SELECT id + 1 FROM c) SELECT other FROM shop.u", "u.other"),
+        ("CREATE TABLE x.y AS WITH c AS (SELECT id FROM shop.t) SELECT other FROM shop.u", "u.other"),
         # Views of people.
         ("SELECT COUNT(*) FROM reports.w", "t.id"),
         ("SELECT m FROM reports.w", "v.n w.m t.Name t.id"),
@@ -110,3 +127,10 @@ def test_no_text_gets_into_a_log(caplog: pytest.LogCaptureFixture) -> None:
         columns_read("CALL x.p('secret'); IF 'secret' = 'x' THEN SELECT 1 FROM shop.t; END IF", SHOP)
         columns_read("SELECT 'secret", SHOP)
     assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("operator", [" OR ", " AND ", " + ", " - id * ", " || "])
+def test_a_chain_of_thousands_of_operators_reads_the_columns_of_each_part(operator: str) -> None:
+    parts = operator.join(f"(id + f(name, {number}))" for number in range(1_500))
+    found = columns_read(f"SELECT COUNT(*) FROM shop.t WHERE {parts}{operator}doc", SHOP)
+    assert (found.parsed, words(found)) == (True, "t.Name t.doc t.id")

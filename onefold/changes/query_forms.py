@@ -1,0 +1,94 @@
+"""Forms of a query that its reading needs.
+
+A CTE that nothing uses is taken out, a long chain of operators is made flat, and what a table function is given is a query
+of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from onefold.core.names import fold_case
+
+_LONG = 50
+"""Parts of one chain of operators: sqlglot nests them, one level for each, and needs a minute for thousands of levels."""
+_CHAINED = (exp.Connector, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.DPipe)
+
+
+def queries_within(query: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield a query, which is changed, and a query of what each table function in it is given.
+
+    Examples:
+        >>> import sqlglot
+        >>> text = "WITH a AS (SELECT 1 AS n), b AS (SELECT 2 AS n) SELECT * FROM ML.PREDICT(MODEL d.m, TABLE a)"
+        >>> [one.sql("bigquery") for one in queries_within(sqlglot.parse_one(text, read="bigquery"))][-1]
+        'WITH a AS (SELECT 1 AS n) SELECT * FROM a'
+    """
+    _flatten(query)
+    _drop_unused(query)
+    functions = [table for table in query.find_all(exp.Table) if isinstance(table.this, exp.Func)]
+    queries = [_query_of(one) for function in functions for one in _given_to(function.this)]
+    for function in functions:  # what it returns is as unknown as a table of another project
+        function.set("this", exp.to_identifier("onefold_function"))
+        function.set("db", None)
+        function.set("catalog", None)
+    yield query
+    yield from queries
+
+
+def _flatten(query: exp.Expr) -> None:
+    """Replace each long chain of operators by one function of all its parts, which reads the same columns."""
+    for chain in [*query.find_all(*_CHAINED)]:
+        if not isinstance(chain.parent, _CHAINED) and len(parts := _parts(chain)) > _LONG:
+            chain.replace(exp.Anonymous(this="onefold_chain", expressions=parts))
+
+
+def _parts(chain: exp.Expr) -> list[exp.Expr]:
+    found = chain.walk(prune=lambda node: not isinstance(node, _CHAINED))
+    return [one for one in found if not isinstance(one, _CHAINED)]
+
+
+def _drop_unused(query: exp.Expr) -> None:
+    """Take out the CTEs that nothing uses, and then those that only they had used."""
+    while unused := [cte for cte, count in _uses(query) if not count]:
+        for cte in unused:
+            around = cte.parent
+            cte.pop()
+            if around is not None and not around.expressions:
+                around.pop()
+
+
+def _uses(query: exp.Expr) -> list[tuple[exp.CTE, int]]:
+    """Return each CTE, and how often its name is that of a table outside of it."""
+    total = Counter(_plain_names(query))
+    return [(cte, total[name := fold_case(cte.alias)] - Counter(_plain_names(cte))[name]) for cte in query.find_all(exp.CTE)]
+
+
+def _plain_names(expression: exp.Expr) -> Iterator[str]:
+    return (fold_case(table.name) for table in expression.find_all(exp.Table) if not table.db)
+
+
+def _given_to(function: exp.Expr) -> list[exp.Expr]:
+    """Return the tables and queries that a function is given, those within others left out."""
+    found = function.walk(prune=lambda node: isinstance(node, exp.Table | exp.Query))
+    return [one for one in found if isinstance(one, exp.Table | exp.Query)]
+
+
+def _query_of(given: exp.Expr) -> exp.Expr:
+    """Return a query of all columns of what a table function is given, with the CTEs that it may name."""
+    ctes: list[exp.Expr] = []
+    around = given.parent
+    while around is not None:
+        with_ = around.args.get("with_")
+        ctes[:0] = [cte.copy() for cte in with_.expressions] if with_ else []
+        around = around.parent
+    query = given.unnest().copy() if isinstance(given, exp.Query) else exp.select("*").from_(given.copy())
+    if ctes:
+        own = query.args.get("with_")
+        ctes += own.expressions if own else []
+        query.set("with_", exp.With(expressions=ctes))
+        _drop_unused(query)
+    return query
