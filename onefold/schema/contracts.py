@@ -7,7 +7,7 @@ the type in the view does not hold. No memory of versions is needed, and a messa
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from onefold.core.errors import SchemaConflict
@@ -218,11 +218,20 @@ class _Review:
                 return None
             former = landed[0][1]  # which is what was accepted: later types are changes of their own
         if isinstance(former, Array) and isinstance(full, Array):
-            element = self.shown(path, former.element, full.element, [(id_, element_of(type_)) for id_, type_ in landed])
-            return Array(element) if element else None  # type: ignore[arg-type]  # an element is no array
+            return self._array(path, former, full, landed)
         if isinstance(former, Struct) and isinstance(full, Struct):
             return self._struct(path, former, full, landed)
         return self._type(path, former, full, landed)
+
+    def _array(self, path: str, former: Array, full: Array, landed: _Landed) -> Array | None:
+        first = len(self.waiting)
+        element = self.shown(path, former.element, full.element, [(id_, element_of(type_)) for id_, type_ in landed])
+        types = dict(landed)  # what waits names the types that the column has, and not those of its elements
+        self.waiting[first:] = [
+            replace(one, old=str(former), new=str(types[one.version])) if one.path == path else one
+            for one in self.waiting[first:]
+        ]
+        return Array(element) if element else None  # type: ignore[arg-type]  # an element is no array
 
     def _struct(self, path: str, former: Struct, full: Struct, landed: _Landed) -> Struct:
         fields = []

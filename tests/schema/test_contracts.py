@@ -141,7 +141,7 @@ def test_fields_of_structs_and_elements_of_arrays_are_held_as_columns_are() -> N
         ("address.street", None, "STRING"),
         ("tags.n", "INT64", "STRING"),
         ("tags.m", None, "DATE"),
-        ("codes", "INT64", "STRING"),
+        ("codes", "ARRAY<INT64>", "ARRAY<STRING>"),
     ]
 
 
@@ -247,3 +247,19 @@ def test_the_order_of_versions_with_equal_columns_makes_no_difference_to_what_is
     by = rules("hide", "keep")
     found = {tuple(shown(hold({"n": "INT64"}, random.sample(versions, len(versions)), by)).items()) for _ in range(5)}
     assert found == {(("n", "INT64"),)}
+
+
+def test_what_waits_names_the_types_that_the_column_has_and_not_those_of_its_elements() -> None:
+    array = "ARRAY<STRUCT<a INT64>>"
+    found = hold(
+        {"items": array}, [version("a", {"items": array}), version("b", {"items": "STRING"})], rules(types="review")
+    )
+    (waits,) = found.waiting
+    assert (waits.path, waits.version, waits.old, waits.new) == ("items", "b", array, "STRING")
+    assert shown(found) == {"items": array}
+
+
+def test_what_waits_of_a_field_in_an_array_names_the_types_of_the_field() -> None:
+    old, new = ({"items": f"ARRAY<STRUCT<a {type_}>>"} for type_ in ("INT64", "STRING"))
+    (waits,) = hold(old, [version("a", old), version("b", new)], rules(types="review")).waiting
+    assert (waits.path, waits.old, waits.new) == ("items.a", "INT64", "STRING")
