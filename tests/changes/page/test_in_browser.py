@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from support.browser import DARK, DESK, PHONE, Visitor
 from support.page_shop import HOSTILE, NOW, customer, shop, wide
 
 from onefold.adapters.folder_objects import FolderObjects
+from onefold.changes.page.dataset import PageReader, PageView
 from onefold.changes.page.index import INDEX
 from onefold.changes.page.write import write_pages
 
@@ -174,6 +176,26 @@ def test_a_phone_never_scrolls_sideways(visit: Visitor, page: Path, table: str) 
     if table:
         seen.find(f"#grid [data-at='1 {5 if table == 'customer' else 900}']").tap()
         assert seen.overflow == 0
+
+
+def test_names_of_300_letters_do_not_make_the_page_wider_than_a_phone(visit: Visitor, tmp_path: Path) -> None:
+    long = "n" * 300
+    table, (change, *_) = customer(), customer().changes
+    table = replace(
+        table, name=long, problems=(f"{long}: a problem",), readers=(PageReader(long, "view", f"acme.{long}.v", 1),),
+        views=(PageView("unified", f"acme.shop.{long}_unified", "up to date"),),
+        changes=(replace(change, operations=(f"added {long} STRING",), effects=(f"{long}: hidden",), tenant=long),),
+        columns=(replace(table.columns[0], name=long, type=f"STRUCT<{long} STRING>"), *table.columns[1:]),
+        versions=tuple(replace(one, id=long[:200], table=f"acme.shop.{long}") for one in table.versions),
+    )  # fmt: skip
+    write_pages(FolderObjects(tmp_path), str(tmp_path), [replace(shop(table), warnings=(long,))], [], NOW)
+    seen = visit(tmp_path / "dataset-shop.html", **PHONE)
+    assert (seen.find("#tables a", has_text=long).count(), seen.overflow) == (1, 0)
+    seen.find("#tables a", has_text=long).tap()
+    seen.find("#name", has_text=long).wait_for()
+    assert seen.overflow == 0
+    seen.find("#grid [data-at='1 5']").tap()
+    assert (seen.find("#detail h2").count(), seen.overflow) == (1, 0)
 
 
 def test_of_300_columns_in_900_versions_only_those_in_sight_are_in_the_document(visit: Visitor, page: Path) -> None:
