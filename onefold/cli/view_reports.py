@@ -55,7 +55,7 @@ class Checked:
 
 def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
     """List a dataset, and find what no single table shows. A dataset that does not exist is reported by the command."""
-    from onefold.refresh.left_over import left_over_tables, unknown_tables
+    from onefold.refresh.left_over import left_over_tables, unknown_patterns, unknown_tables
     from onefold.views.left_over import left_over_current, with_gone_plain
     from onefold.views.plain import with_plain_tables
 
@@ -74,7 +74,8 @@ def check(warehouse: Any, named: NamedTables, settings: Settings) -> Checked:
         near = "" if table in bases else near_name(table, bases)
         return Checked(place, named, left_out, left_over_current=current, near=near)
     left_over = tuple(base for base in left_over_tables(warehouse, dataset, settings, tables) if named.holds(base.table))
-    unknown = tuple(unknown_tables(settings, dataset, tables, named.holds))
+    patterns = unknown_patterns(settings, dataset, tables) if named.is_dataset else ()
+    unknown = (*unknown_tables(settings, dataset, tables, named.holds), *patterns)
     known = with_gone_plain(warehouse, dataset, with_plain_tables(warehouse, dataset, settings), tables)
     current += tuple(place.sibling(name) for name in known.plain_in(dataset) if name not in tables and named.holds(name))
     plain = {name: one for name in known.plain_in(dataset) if (one := known.plain_table(place.sibling(name)))}

@@ -8,11 +8,12 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from onefold.core.errors import NotFound
-from onefold.core.names import TableId
+from onefold.core.names import TableId, fold_hidden
 from onefold.core.versioned_names import VersionedNames
 from onefold.ports.warehouse import StoredView, Warehouse
 from onefold.refresh.labels import TABLE_LABEL, owner_digest
 from onefold.refresh.tables_read import noted_versions, tables_read
+from onefold.schema.patterns import matches
 from onefold.settings.environment import Settings
 
 
@@ -122,13 +123,49 @@ def unknown_tables(
     for name in settings.tables:
         its_dataset, _, table = name.rpartition(".")
         if its_dataset in ("", dataset) and table not in known and is_asked(table):
-            other = "" if its_dataset else f", or write DATASET.{table} for a table of another dataset"
-            yield f"tables.{name} of onefold.yaml: dataset {dataset} has no table {table}: {_advice(table, known)}{other}"
+            yield f"tables.{name} of onefold.yaml: {_lacking(dataset, table, known, spelled=bool(its_dataset))}"
 
 
-def _advice(name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]}? Correct the name" if near else "correct the name, or remove the entry"
+def unknown_patterns(settings: Settings, dataset: str, tables: Collection[str]) -> Iterator[str]:
+    """Yield a warning for each owner and contract of onefold.yaml whose pattern names no table of the dataset.
+
+    A pattern without a dataset may be about another one, where ONEFOLD_DATASETS names several.
+
+    Args:
+        settings: those of the installation.
+        dataset: the dataset that is checked.
+        tables: the names of all tables of the dataset; where it has none, nothing is wrong with a pattern.
+    """
+    names = settings.names_in(dataset)
+    known = {*tables, *bases_of(tables, names), *names.united}
+    others = len(settings.datasets or ()) > 1
+    for at, pattern in _patterns(settings):
+        of_dataset, _, table = pattern.rpartition(".")
+        is_asked = of_dataset == fold_hidden(dataset) or (of_dataset == "*" and not others)
+        if known and is_asked and not any(matches(pattern, fold_hidden(f"{dataset}.{name}")) for name in known):
+            yield f"{at} of onefold.yaml: {_lacking(dataset, table, known, spelled=of_dataset != '*')}"
+
+
+def _patterns(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the patterns of tables of owners and contracts, each once, with its place in onefold.yaml."""
+    yield from ((f"owners.{one.pattern}", one.full_pattern) for one in settings.owners.all)
+    rules = [rule for rule in settings.contracts.rules if "/" not in rule.pattern]
+    yield from dict.fromkeys((f"contracts.{rule.pattern}", rule.full_pattern) for rule in rules)
+
+
+def _lacking(dataset: str, table: str, known: Collection[str], *, spelled: bool) -> str:
+    """Return that a dataset has no table of a name or pattern, and what to do.
+
+    Args:
+        dataset: the dataset.
+        table: the name or pattern.
+        known: the names of its tables.
+        spelled: whether onefold.yaml names the dataset, too.
+    """
+    near = difflib.get_close_matches(table.replace("*", ""), known, n=1)
+    advice = f"did you mean {near[0]}? Correct the name" if near else "correct the name, or remove the entry"
+    other = "" if spelled else f", or write DATASET.{table} for a table of another dataset"
+    return f"dataset {dataset} has no table {table}: {advice}{other}"
 
 
 def _view_pattern(template: str, dataset: str) -> re.Pattern[str]:

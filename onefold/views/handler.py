@@ -29,7 +29,7 @@ from onefold.ports.rows import Row
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.refresh.announce import announce
 from onefold.refresh.kind import ViewKind
-from onefold.refresh.left_over import bases_of, left_over_tables, unknown_tables
+from onefold.refresh.left_over import bases_of, left_over_tables, unknown_patterns, unknown_tables
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.write import refresh
 from onefold.settings.environment import Settings
@@ -171,7 +171,7 @@ class TableCreatedHandler:
                 "views_left_over",
                 views=views,
             )
-        if unknown := list(unknown_tables(settings, dataset, tables)):
+        if unknown := [*unknown_tables(settings, dataset, tables), *unknown_patterns(settings, dataset, tables)]:
             message_log.log("WARNING", "\n".join(unknown), "unknown_tables", warnings=unknown)
 
     def _refresh_views(

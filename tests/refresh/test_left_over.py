@@ -19,8 +19,10 @@ from onefold.ports.warehouse import ViewDraft
 from onefold.refresh.labels import TABLE_LABEL, owner_digest
 from onefold.refresh.left_over import left_over_tables
 from onefold.refresh.write import refresh
+from onefold.schema.contract_rules import ContractRule, Contracts
 from onefold.schema.table_rules import TableRules
 from onefold.settings.environment import Settings
+from onefold.settings.owners import Owner, Owners
 from onefold.views.handler import TableCreatedHandler
 from onefold.views.unified_kind import UnifiedKind
 
@@ -137,3 +139,32 @@ def test_the_nightly_check_names_a_current_view_that_is_left_over_alone(
     assert excluded["event"] == "fan_out"
     cloud.create_table("customer_v_abc", "id INT64")
     assert [line["event"] for line in nightly_check(cloud, capsys)] == ["fan_out"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "datasets", "is_named"),
+    [
+        ("shop.custmer*", None, True),
+        ("custmer*", None, True),
+        ("custmer*", frozenset({"shop"}), True),
+        ("custmer*", frozenset({"shop", "crm"}), False),
+        ("crm.custmer", None, False),
+        ("shop.customer", None, False),
+        ("cust*", None, False),
+        ("*", None, False),
+    ],
+)
+def test_the_nightly_check_names_owners_and_contracts_of_no_table(
+    cloud: FakeBigQuery,
+    capsys: pytest.CaptureFixture[str],
+    pattern: str,
+    datasets: frozenset[str] | None,
+    is_named: bool,
+) -> None:
+    owners = Owners((Owner(pattern, "env:HOOK", "json"),))
+    contracts = Contracts((ContractRule(pattern, "types", "keep"), ContractRule(pattern, "dropped", "warn")))
+    settings = replace(SETTINGS, owners=owners, contracts=contracts, datasets=datasets)
+    found = [one for line in nightly_check(cloud, capsys, settings) for one in line.get("warnings", ())]
+    names = [f"{key}.{pattern} of onefold.yaml" for key in ("owners", "contracts")] if is_named else []
+    assert [one.partition(": ")[0] for one in found] == names
+    assert all("has no table custmer*: did you mean customer? Correct the name" in one for one in found)
