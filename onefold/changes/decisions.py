@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
-from onefold.core.errors import NotFound, Rejected
-from onefold.core.names import TableId, fold_case, quote_text
+from onefold.core.errors import AccessDenied, NotFound, Rejected
+from onefold.core.names import TableId, fold_case, quote, quote_text
+from onefold.core.text import shown_list
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.columns import Column
-from onefold.schema.contract_rules import Verdict, Verdicts
+from onefold.schema.contract_rules import DecisionKey, Verdict, Verdicts
 from onefold.schema.types import parse_type
 
 DECISIONS_TABLE = "schema_change_decisions"
 """The table of decisions, in the dataset of the ledger."""
 DECISION_COLUMNS: tuple[tuple[Column, str], ...] = (
     (Column("decided_at", parse_type("TIMESTAMP")), "when it was decided; of several decisions the last one counts"),
-    (Column("change", parse_type("STRING")), "the change, as schema_changes names it"),
+    (
+        Column("change", parse_type("STRING")),
+        "the change, as schema_changes names it, or an identifier of what a version brought, whatever came before it",
+    ),
     (
         Column("path", parse_type("STRING")),
         "a column or field; empty for the whole change and all of its columns",
@@ -25,6 +31,12 @@ DECISION_COLUMNS: tuple[tuple[Column, str], ...] = (
 )
 """The columns of the table and what they mean."""
 _VERDICTS: Mapping[str, Verdict] = {"accept": "accept", "reject": "reject"}
+_VALUES = {"TIMESTAMP": datetime, "STRING": str}
+"""What the client returns for a value of a type."""
+_ADVICE = (
+    f"expected the columns {', '.join(f'{column.name} {column.type}' for column, _ in DECISION_COLUMNS)}: correct the "
+    "table, or rename it and make it anew by the variable changes_dataset of infra/ or by `onefold changes create`"
+)
 
 
 def decisions_table(project: str, dataset: str) -> TableId:
@@ -41,27 +53,27 @@ def create_decisions(warehouse: BaseWarehouse, dataset: str) -> None:
     warehouse.create_table(decisions_table(warehouse.project, dataset), [column for column, _ in DECISION_COLUMNS])
 
 
-def decide(warehouse: BaseWarehouse, dataset: str, change: str, paths: Sequence[str], verdict: Verdict) -> None:
+def decide(warehouse: BaseWarehouse, dataset: str, about: Sequence[DecisionKey], verdict: Verdict) -> None:
     """Append a decision. It may be repeated: the same decision twice is one.
 
     Args:
         warehouse: where the table is.
         dataset: its dataset.
-        change: the identifier of the change.
-        paths: the columns and fields that it is about; none for the whole change.
+        about: what it is about: identifiers of changes with the columns and fields.
         verdict: the decision.
 
     Raises:
-        Rejected: there is no such table.
+        Rejected: there is no such table, or it has other columns.
+        AccessDenied: the account may not append to it.
         OnefoldError: the warehouse refuses.
     """
     table = decisions_table(warehouse.project, dataset)
     rows = ", ".join(
-        f"(CURRENT_TIMESTAMP(), {quote_text(change)}, {quote_text(path)}, {quote_text(verdict)})" for path in paths or ("",)
+        f"(CURRENT_TIMESTAMP(), {quote_text(change)}, {quote_text(path)}, {quote_text(verdict)})" for change, path in about
     )
-    names = ", ".join(f"`{column.name}`" for column, _ in DECISION_COLUMNS)
     try:
-        warehouse.execute(f"INSERT INTO {table.quoted} ({names})\nVALUES {rows}")
+        with _errors_about(table, "bigquery.tables.updateData"):
+            warehouse.execute(f"INSERT INTO {table.quoted} ({_names()})\nVALUES {rows}")
     except NotFound as error:
         raise Rejected(
             f"there is no table {table}: create it by the variable changes_dataset of infra/, or by `onefold changes create`"
@@ -72,13 +84,19 @@ def read_verdicts(warehouse: BaseWarehouse, dataset: str) -> Verdicts:
     """Return all decisions; none where nobody has made the table.
 
     Raises:
+        Rejected: the table has other columns, or they have other types.
+        AccessDenied: the account may not read it.
         OnefoldError: the table cannot be read.
     """
     table = decisions_table(warehouse.project, dataset)
     try:
-        rows = warehouse.fetch(f"SELECT `change`, `path`, `verdict`\nFROM {table.quoted}\nORDER BY decided_at, `path`")
+        with _errors_about(table, "bigquery.tables.getData"):
+            rows = warehouse.fetch(f"SELECT {_names()}\nFROM {table.quoted}\nORDER BY `decided_at`, `path`")
     except NotFound:
         return Verdicts()
+    wrong = [column.name for column, _ in DECISION_COLUMNS if not all(_is_value(row, column) for row in rows)]
+    if wrong:
+        raise Rejected(f"{table}: the type of {shown_list(wrong)} is another one: {_ADVICE}")
     return verdicts_of(rows)
 
 
@@ -90,12 +108,41 @@ def verdicts_of(rows: Iterable[Mapping[str, Any]]) -> Verdicts:
         >>> verdicts_of(rows).about("c", "zip"), verdicts_of(rows[:1]).about("c", "zip")
         ('accept', 'reject')
     """
-    found: dict[tuple[str, str], Verdict] = {}
+    found: dict[DecisionKey, tuple[Verdict, datetime | None]] = {}
     for row in rows:
         change, path, verdict = row["change"], fold_case(row["path"] or ""), _VERDICTS.get(row["verdict"])
         if not change or not verdict:
             continue
         if not path:
             found = {key: one for key, one in found.items() if key[0] != change}
-        found[change, path] = verdict
-    return Verdicts(found)
+        found[change, path] = (verdict, row.get("decided_at"))
+    times = {key: time for key, (_, time) in found.items() if time}
+    return Verdicts({key: verdict for key, (verdict, _) in found.items()}, times)
+
+
+def _names() -> str:
+    return ", ".join(quote(column.name) for column, _ in DECISION_COLUMNS)
+
+
+def _is_value(row: Mapping[str, Any], column: Column) -> bool:
+    return row[column.name] is None or isinstance(row[column.name], _VALUES[str(column.type)])
+
+
+@contextmanager
+def _errors_about(table: TableId, right: str) -> Iterator[None]:
+    """Name the table in errors of statements about it, whose own texts name the project or a column alone.
+
+    Args:
+        table: the table.
+        right: the permission that the statement needs.
+
+    Raises:
+        Rejected: BigQuery refuses the statement.
+        AccessDenied: the right is missing.
+    """
+    try:
+        yield
+    except AccessDenied as error:
+        raise AccessDenied(f"{table}: {error}: grant the account {right} on it, if it lacks that") from error
+    except Rejected as error:
+        raise Rejected(f"{table}: {error}: {_ADVICE}") from error

@@ -90,6 +90,7 @@ class Entry:
         settings: the settings that changed, of the origin `settings`.
         change: the identifier of the change of versions that all tenants share, which decisions name; empty for other
             changes.
+        decided_at: when somebody decided, where that is known: read with the decisions, and in no row of the ledger.
     """
 
     id: str
@@ -107,6 +108,7 @@ class Entry:
     statement: str = ""
     settings: tuple[SettingChange, ...] = ()
     change: str = ""
+    decided_at: datetime | None = None
 
     @property
     def severity(self) -> Severity:

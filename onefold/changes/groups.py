@@ -67,7 +67,8 @@ class ChangeGroup:
         for view, effects in groupby(sorted(self.effects, key=lambda one: one.view), key=lambda one: one.view):
             yield f"{view}: {shown_list(_effect_text(one) for one in effects)}"
         if self.first.decision != "shown":
-            yield f"decision: {self.first.decision}"
+            time = self.first.decided_at
+            yield f"decision: {self.first.decision}{f' on {time:%Y-%m-%d %H:%M} UTC' if time else ''}"
 
     def lines(self) -> Iterator[str]:
         """Yield the facts, and the statement."""

@@ -32,6 +32,23 @@ def version_change_id(
     return digest("version", *parts, *([changed_at.isoformat()] if changed_at else []))
 
 
+def version_id(base: TableId, version: str) -> str:
+    """Return the identifier of what a version brings, whatever version comes before it: 32 hexadecimal digits.
+
+    Decisions about columns are kept under it, too: it stays where the version before is dropped or retired.
+
+    Args:
+        base: the base name of the versioned tables, with project and dataset.
+        version: the version.
+
+    Examples:
+        >>> shop = TableId("p", "shop", "customer")
+        >>> version_id(shop, "abc") == version_change_id(shop, "", "abc")
+        False
+    """
+    return digest("brought", base.project or "", base.dataset or "", base.table, version)
+
+
 def digest(kind: str, *parts: str) -> str:
     """Return 32 hexadecimal digits for some texts: equal for equal texts only.
 

@@ -1,33 +1,42 @@
-"""Reads the ledger by its view."""
+"""Reads the ledger by its view, and what was decided since."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
 
+from onefold.changes.decided import decided, is_held
+from onefold.changes.decisions import read_verdicts
 from onefold.changes.entry import Entry
 from onefold.changes.ledger import ledger_view
 from onefold.changes.table import entry_of
 from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import quote_text
 from onefold.ports.warehouse import BaseWarehouse
+from onefold.schema.contract_rules import Verdicts
 
 _AGO = re.compile(r"([0-9]{1,5})([dh])", re.ASCII)
 
 
 def read_entries(
-    warehouse: BaseWarehouse, dataset: str, since: datetime | None = None, of_dataset: str | None = None
+    warehouse: BaseWarehouse,
+    dataset: str,
+    own: Verdicts,
+    since: datetime | None = None,
+    of_dataset: str | None = None,
 ) -> tuple[Entry, ...]:
-    """Return the entries of the ledger, each once, by the time at which they were recorded.
+    """Return the entries of the ledger, each once, with their present outcomes, by the time at which they were recorded.
 
     Args:
         warehouse: where the ledger is.
         dataset: the dataset of the ledger.
+        own: the decisions of onefold.yaml, which come before those of the warehouse.
         since: the time of the first entries to return; None for all.
         of_dataset: the dataset whose tables are asked for; None for all.
 
     Raises:
         NotFound: there is no ledger.
+        OnefoldError: as `read_verdicts`.
     """
     view = ledger_view(warehouse.project, dataset)
     conditions = ["TRUE"]
@@ -39,7 +48,10 @@ def read_entries(
         rows = warehouse.fetch(f"SELECT *\nFROM {view.quoted}\nWHERE {' AND '.join(conditions)}\nORDER BY recorded_at, id")
     except NotFound as error:
         raise NotFound(f"there is no ledger {view}: `onefold changes create` makes it ({error})") from error
-    return tuple(map(entry_of, rows))
+    entries = tuple(map(entry_of, rows))
+    if not any(map(is_held, entries)):
+        return entries
+    return decided(entries, own.over(read_verdicts(warehouse, dataset)))
 
 
 def since_time(text: str, now: datetime) -> datetime:

@@ -95,6 +95,12 @@ def row_of(entry: Entry) -> dict[str, Any]:
     return row if entry.changed_at is None else {**row, "changed_at": _time_text(entry.changed_at)}
 
 
+def entry_as_dict(entry: Entry) -> dict[str, Any]:
+    """Return an entry for programs: as a row, with what is known of the decision and with times that are not known."""
+    decided_at = entry.decided_at and _time_text(entry.decided_at)
+    return {"changed_at": None, **row_of(entry), "decided_at": decided_at}
+
+
 def entry_of(row: Mapping[str, Any]) -> Entry:
     """Return the entry that a row holds; times of rows have a zone."""
     texts: dict[str, Any] = {name: row[name] or "" for name in _TEXTS}

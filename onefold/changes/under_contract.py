@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -15,7 +16,9 @@ from onefold.schema.diff import SchemaChange
 from onefold.schema.target_types import type_at
 from onefold.schema.types import parse_type
 
-_NOT_SHOWN = ("waiting", "rejected", "hidden", "kept")
+NOT_SHOWN: tuple[Outcome, ...] = ("waiting", "rejected", "hidden", "kept")
+"""The outcomes of a change that views do not show."""
+_KEPT_TYPE = re.compile(r"(\w+): values that do not fit the former type \((.*)\)")
 
 
 def entry_under(contract: Contract, entry: Entry, protected: Collection[str], former: Sequence[Column] = ()) -> Entry:
@@ -41,7 +44,7 @@ def entry_under(contract: Contract, entry: Entry, protected: Collection[str], fo
     """
     operations = list(_noticed(entry.operations, former))
     outcomes = outcomes_of(entry.change, operations, contract, protected)
-    effects = tuple(_effect_under(effect, outcomes.get(fold_case(effect.path), "shown")) for effect in entry.effects)
+    effects = tuple(held_effect(effect, outcomes.get(fold_case(effect.path), "shown")) for effect in entry.effects)
     return replace(entry, effects=effects, decision=decision_of(entry.change, operations, contract, protected))
 
 
@@ -57,9 +60,44 @@ def _noticed(operations: Iterable[SchemaChange], former: Sequence[Column]) -> It
             yield replace(operation, kind="retyped")
 
 
-def _effect_under(effect: Effect, outcome: Outcome) -> Effect:
-    if outcome in _NOT_SHOWN and effect.kind == "new column":
+def held_effect(effect: Effect, outcome: Outcome) -> Effect:
+    """Return what readers notice of a change by its outcome.
+
+    Args:
+        effect: what they notice where it is shown.
+        outcome: what became of the change.
+    """
+    if outcome in NOT_SHOWN and effect.kind == "new column":
         return replace(effect, kind="hidden", detail=outcome)
-    if outcome in _NOT_SHOWN and effect.kind in ("cast", "lossy cast"):
+    if outcome in NOT_SHOWN and effect.kind in ("cast", "lossy cast"):
         return replace(effect, kind="null", detail=f"{outcome}: values that do not fit the former type ({effect.detail})")
     return effect
+
+
+def outcome_in(effect: Effect) -> Outcome | None:
+    """Return the outcome with which `held_effect` made an effect; None for one that is shown, or that a policy hides.
+
+    Examples:
+        >>> outcome_in(held_effect(Effect("p.d.v", "cast", "id", "INT64 -> STRING"), "kept"))
+        'kept'
+    """
+    found = _KEPT_TYPE.fullmatch(effect.detail) if effect.kind == "null" else None
+    named = found[1] if found else effect.detail if effect.kind == "hidden" else ""
+    return next((outcome for outcome in NOT_SHOWN if outcome == named), None)
+
+
+def shown_effect(effect: Effect, type_: str) -> Effect:
+    """Return what readers notice once a change is shown that `held_effect` held.
+
+    Args:
+        effect: what they notice while it is held.
+        type_: the type of the column or field in the version that brought it.
+
+    Examples:
+        >>> cast = Effect("p.d.v", "cast", "id", "INT64 -> STRING")
+        >>> shown_effect(held_effect(cast, "waiting"), "STRING") == cast
+        True
+    """
+    if found := _KEPT_TYPE.fullmatch(effect.detail):
+        return replace(effect, kind="lossy cast" if ": " in found[2] else "cast", detail=found[2])
+    return replace(effect, kind="new column", detail=type_)

@@ -34,7 +34,8 @@ from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.core.names import check_names, fold_case
 from onefold.core.text import shown_list
 from onefold.refresh.kind import ViewKind
-from onefold.schema.contract_rules import Verdict, Verdicts
+from onefold.schema.contract_rules import DecisionKey, Verdict, Verdicts
+from onefold.schema.contracts import Waiting
 from onefold.settings.environment import Settings
 
 _WORDS: dict[Verdict, str] = {"accept": "accepted", "reject": "rejected"}
@@ -92,13 +93,14 @@ def _decide(
     settings = read_settings(context)
     place = ledger_dataset(settings)
     warehouse: Any = open_project(context, project or settings.project)
-    entries = read_entries(warehouse, place)
+    entries = read_entries(warehouse, place, settings.contracts.verdicts)
     change, table = _found(entries, change, table)
     (named,) = named_tables((table,), None, context.command_path)
-    waiting, listed = _waiting(context, named, project), _listed(entries, named)
+    open_, listed = _waiting(context, named, project), _listed(entries, named)
+    waiting = _by_change((one.change, one.path) for one in open_)
     _check({one: waiting.get(one, set()) | listed.get(one, set()) for one in (*waiting, *listed)}, change, table, columns)
     if not dry_run:
-        decide(warehouse, place, change, columns, verdict)
+        decide(warehouse, place, list(_about(change, columns, open_)), verdict)
     what = f"{shown_list(columns)} of change {change}" if columns else f"change {change}"
     for warning in _without_effect(settings, verdict, change, columns, is_shown=change not in waiting):
         say("yellow", f"Warning: {warning}")
@@ -141,7 +143,7 @@ Changes = dict[str, set[str]]
 """Columns and fields in the form in which names are compared, by the identifier of the change that they are of."""
 
 
-def _waiting(context: click.Context, named: NamedTables, project: str | None) -> Changes:
+def _waiting(context: click.Context, named: NamedTables, project: str | None) -> list[Waiting]:
     """Return the changes of a table that its views do not show, whatever was decided about them.
 
     Raises:
@@ -155,7 +157,18 @@ def _waiting(context: click.Context, named: NamedTables, project: str | None) ->
     plans = work_on(warehouse, check(warehouse, named, undecided), undecided, plan_refresh)
     if any(isinstance(one, Failure) for one in plans):
         raise Rejected(f"nothing was decided: the views of {named.dataset}.{named.table} cannot be written")
-    return _by_change((one.change, one.path) for plan in plans if plan.view for one in plan.view.waiting)
+    return [one for plan in plans if plan.view for one in plan.view.waiting]
+
+
+def _about(change: str, columns: Sequence[str], waiting: Iterable[Waiting]) -> Iterator[DecisionKey]:
+    """Yield what a decision is about: the change, and each column that waits as one of its version.
+
+    By these it is found where the version before is dropped or retired: then the version has another change, which may be
+    about more columns than somebody has decided about.
+    """
+    yield from ((change, path) for path in columns or ("",))
+    own = [one for one in waiting if one.change == change and one.by_version]
+    yield from dict.fromkeys((one.by_version, path) for one in own for path in columns or (one.path,))
 
 
 def _listed(entries: Sequence[Entry], named: NamedTables) -> Changes:

@@ -14,7 +14,7 @@ from onefold.changes.groups import ChangeGroup, grouped
 from onefold.changes.ledger import create_ledger, ledger_table, ledger_view
 from onefold.changes.notifications import create_notifications
 from onefold.changes.read import read_entries, since_time
-from onefold.changes.table import row_of
+from onefold.changes.table import entry_as_dict
 from onefold.cli.common import OK, as_json, given, project, read_settings, say
 from onefold.cli.common_options import DATASET
 from onefold.cli.named_tables import NamedTables
@@ -66,10 +66,10 @@ def list_(
     named = named_tables(tables, dataset, "onefold changes", of_dataset=dataset is not None) if tables or dataset else ()
     start = since_time(since, datetime.now(UTC)) if since is not None else None
     place = ledger_dataset(settings)
-    entries = read_entries(open_project(context, project or settings.project), place, start)
+    entries = read_entries(open_project(context, project or settings.project), place, settings.contracts.verdicts, start)
     shown = [entry for entry in entries if _is_named(entry, named)]
     if as_json:
-        echo_json([{"changed_at": None, **row_of(entry)} for entry in shown])
+        echo_json([entry_as_dict(entry) for entry in shown])
         return OK
     show_changes(grouped(shown))
     return OK

@@ -58,7 +58,7 @@ def notify(context: click.Context, dry_run: bool, project: str | None, as_json: 
         append_notified(warehouse, place, digest.owner.pattern, digest.ids)
 
     notified = read_notified(warehouse, place)
-    found = digests(read_entries(warehouse, place), notified, owners)
+    found = digests(read_entries(warehouse, place, settings.contracts.verdicts), notified, owners)
     notifier = Notifier(channel_of, record, read_readers(warehouse, place))
     results = [notifier.notify(digest, dry_run=dry_run) for digest in found]
     _show(results, notifier.readers, dry_run=dry_run, as_json=as_json)

@@ -33,10 +33,10 @@ from onefold.landing.table import column_name
 from onefold.merge.change_tables import read_change_versions
 from onefold.ports.listing import StoredSize
 from onefold.refresh.built_view import BuiltView
+from onefold.refresh.held_note import read_held_note
 from onefold.schema.column_policy import TablePolicies, UnitedPolicies
 from onefold.schema.versions import Version, active_versions, table_of
 from onefold.settings.environment import Settings
-from onefold.views.contract_text import read_held_note
 from onefold.views.table_policies import table_policies
 from onefold.views.unified_kind import UnifiedKind
 
@@ -67,7 +67,8 @@ def read_kept(warehouse: Any, dataset: str, settings: Settings) -> KeptElsewhere
         return NOTHING_ELSE
     entries: dict[str, list[Entry]] = {}
     try:
-        for entry in read_entries(warehouse, settings.changes_dataset, of_dataset=dataset):
+        own = settings.contracts.verdicts
+        for entry in read_entries(warehouse, settings.changes_dataset, own, of_dataset=dataset):
             entries.setdefault(entry.table, []).append(entry)
         return KeptElsewhere(entries, read_readers(warehouse, settings.changes_dataset))
     except (AccessDenied, NotFound, Rejected) as error:

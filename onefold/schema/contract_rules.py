@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Literal, get_args
 
 from onefold.core.names import TableId, fold_case, fold_hidden
@@ -17,6 +18,8 @@ NewColumns = Literal["show", "review", "hide", "refuse"]
 Types = Literal["widen", "review", "keep", "refuse"]
 Dropped = Literal["keep", "warn"]
 Verdict = Literal["accept", "reject"]
+DecisionKey = tuple[str, str]
+"""What a decision is about: the identifier of a change, and the path of a column; an empty path is the whole change."""
 _STRICTNESS: Mapping[str, tuple[str, ...]] = {
     "new_columns": get_args(NewColumns), "types": get_args(Types), "dropped": get_args(Dropped),
 }  # fmt: skip
@@ -30,24 +33,36 @@ class Verdicts:
     Attributes:
         by_change: `accept` or `reject` by the identifier of a change and the path of a column; an empty path is the whole
             change.
+        times: when it was decided, where that is known; by the same keys.
+        names: further identifiers of changes, by the first one: what was decided under them counts, too.
     """
 
-    by_change: Mapping[tuple[str, str], Verdict] = field(default_factory=dict, hash=False)
+    by_change: Mapping[DecisionKey, Verdict] = field(default_factory=dict, hash=False)
+    # What follows is of a warehouse and not of a file: the digest of a view's settings is of the text without it.
+    times: Mapping[DecisionKey, datetime] = field(default_factory=dict, hash=False, repr=False)
+    names: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
 
     def about(self, change: str, path: str) -> Verdict | None:
         """Return what was decided about a column or field of a change; None where nothing was.
-
-        A decision about a column is about its fields, too, and one about the whole change about all columns without their
-        own.
 
         Examples:
             >>> verdicts = Verdicts({("c1", ""): "accept", ("c1", "address"): "reject"})
             >>> verdicts.about("c1", "zip"), verdicts.about("c1", "Address.zip"), verdicts.about("c2", "zip")
             ('accept', 'reject', None)
         """
+        found = self.deciding(change, path)
+        return self.by_change[found] if found else None
+
+    def deciding(self, change: str, path: str) -> DecisionKey | None:
+        """Return the key of the decision that counts for a column or field of a change; None where there is none.
+
+        A decision about a column is about its fields, too, and one about the whole change about all columns without their
+        own.
+        """
         parts = fold_case(path).split(".")
-        names = [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
-        return next((found for name in (*names, "") if (found := self.by_change.get((change, name)))), None)
+        paths = [*(".".join(parts[:count]) for count in range(len(parts), 0, -1)), ""]
+        changes = [change, *([self.names[change]] if change in self.names else [])]
+        return next((key for one in changes for name in paths if (key := (one, name)) in self.by_change), None)
 
     def over(self, others: Verdicts) -> Verdicts:
         """Return these decisions, and others about what these say nothing of.
@@ -56,7 +71,8 @@ class Verdicts:
         """
         whole = {change for change, path in self.by_change if not path}
         left = {key: verdict for key, verdict in others.by_change.items() if key[0] not in whole}
-        return Verdicts({**left, **self.by_change})
+        times = {key: time for key, time in others.times.items() if key not in self.by_change}
+        return Verdicts({**left, **self.by_change}, {**times, **self.times}, {**others.names, **self.names})
 
 
 @dataclass(frozen=True)

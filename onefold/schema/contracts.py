@@ -39,6 +39,7 @@ class Waiting:
         path: a new column or field, or one with another type.
         old: the type that the view keeps; None for a new column.
         new: the type that the column has in the version.
+        by_version: the identifier of what the version brought, whatever version came before it; empty where there is none.
     """
 
     change: str
@@ -46,6 +47,7 @@ class Waiting:
     path: str
     old: str | None
     new: str
+    by_version: str = ""
 
     def __str__(self) -> str:
         what = f"new column {self.path} {self.new}" if self.old is None else f"type of {self.path} {self.old} -> {self.new}"
@@ -163,8 +165,17 @@ def decision_of(
         >>> decision_of("c1", [added], Contract(new_columns="review")), decision_of("c1", [added], Contract())
         ('waiting', 'shown')
     """
-    found = outcomes_of(change, operations, contract, protected).values()
-    return next((outcome for outcome in _PRECEDENCE if outcome in found), "shown")
+    return foremost(outcomes_of(change, operations, contract, protected).values())
+
+
+def foremost(outcomes: Collection[Outcome]) -> Outcome:
+    """Return the outcome that somebody has to know of most; `shown` where there is none.
+
+    Examples:
+        >>> foremost(["accepted", "waiting", "shown"])
+        'waiting'
+    """
+    return next((outcome for outcome in _PRECEDENCE if outcome in outcomes), "shown")
 
 
 def outcomes_of(
@@ -283,6 +294,6 @@ class _Review:
         return self._contract.verdicts.about(self._changes.get(version, ""), path)
 
     def _wait(self, path: str, old: Type | None, version: str, new: Type) -> None:
-        self.waiting.append(
-            Waiting(self._changes.get(version, ""), version, path, None if old is None else str(old), str(new))
-        )
+        change = self._changes.get(version, "")
+        by_version = self._contract.verdicts.names.get(change, "")
+        self.waiting.append(Waiting(change, version, path, None if old is None else str(old), str(new), by_version))

@@ -11,10 +11,11 @@ from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
 from onefold.changes.effects import ReadView
 from onefold.changes.entry import Effect, EffectKind, Entry, Origin
 from onefold.changes.ids import digest
-from onefold.changes.under_contract import entry_under
+from onefold.changes.under_contract import entry_under, held_effect
 from onefold.changes.versions import ReportedChange, version_entries
 from onefold.core.names import fold_case
 from onefold.refresh.announce import view_of
+from onefold.refresh.held_note import read_held_note
 from onefold.refresh.kind import ViewKind
 from onefold.refresh.labels import LABEL
 from onefold.refresh.plan import ViewPlan
@@ -23,7 +24,6 @@ from onefold.schema.contracts import Waiting
 from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, active_versions
-from onefold.views.contract_text import read_held_note
 from onefold.views.table_policies import table_policies
 from onefold.views.under_contract import UnderContract, change_ids, protected_columns
 
@@ -127,9 +127,8 @@ def _operation(waiting: Waiting) -> SchemaChange:
 
 def _effect_of_waiting(plan: ViewPlan, waiting: Waiting) -> Effect:
     if waiting.old is None:
-        return Effect(view_of(plan), "hidden", waiting.path, "waiting")
-    detail = f"waiting: values that do not fit the former type ({waiting.old} -> {waiting.new})"
-    return Effect(view_of(plan), "null", waiting.path, detail)
+        return held_effect(Effect(view_of(plan), "new column", waiting.path, waiting.new), "waiting")
+    return held_effect(Effect(view_of(plan), "cast", waiting.path, f"{waiting.old} -> {waiting.new}"), "waiting")
 
 
 def read_views(kind: ViewKind, versions: Sequence[Version]) -> Iterator[ReadView]:

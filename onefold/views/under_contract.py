@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
 from onefold.changes.decisions import read_verdicts
-from onefold.changes.ids import version_change_id
+from onefold.changes.ids import version_change_id, version_id
 from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.core.text import shown_list
@@ -21,6 +21,7 @@ from onefold.refresh.built_view import BuiltView
 from onefold.refresh.kind import ViewKind
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Schema
+from onefold.schema.contract_rules import Verdicts
 from onefold.schema.contracts import Held, dropped_paths, held
 from onefold.schema.fit import gives_back
 from onefold.schema.table_rules import TableRules
@@ -123,9 +124,21 @@ def change_ids(base: TableId, versions: Sequence[Version], grow: bool = False) -
         >>> change_ids(shop, [Version("abc", ()), Version("def", ())])["def"] == version_change_id(shop, "abc", "def")
         True
     """
-    names = [one.id if one.id and not grow else f"{one.id}@{_columns_digest(one)}" for one in versions]
+    names = _names(versions, grow=grow)
     pairs = zip(versions, ["", *names], names, strict=False)
     return {version.id: version_change_id(base, before, after) for version, before, after in pairs}
+
+
+def lasting_ids(base: TableId, versions: Sequence[Version], grow: bool = False) -> Mapping[str, str]:
+    """Return the identifier of what each version brought whatever came before it, by that of the change (`change_ids`)."""
+    names = _names(versions, grow=grow)
+    pairs = zip(["", *names], names, strict=False)
+    return {version_change_id(base, before, after): version_id(base, after) for before, after in pairs}
+
+
+def _names(versions: Sequence[Version], *, grow: bool) -> list[str]:
+    """Return names of versions that no other columns have."""
+    return [one.id if one.id and not grow else f"{one.id}@{_columns_digest(one)}" for one in versions]
 
 
 def protected_columns(kind: FullKind | ViewKind, query: str, rules: TableRules) -> frozenset[str]:
@@ -144,15 +157,18 @@ def protected_columns(kind: FullKind | ViewKind, query: str, rules: TableRules) 
 
 
 def _held(kind: FullKind, view: BuiltView, landed: Sequence[Version], stored: StoredView, rules: TableRules) -> Held:
-    changes = change_ids(kind.base, landed, grow=rules.names.are_noted)
-    protected = protected_columns(kind, view.query, rules)
-    shown = held(stored.columns, view.columns, landed, rules, changes, protected)
-    dataset = kind.settings.changes_dataset
+    grow, dataset = rules.names.are_noted, kind.settings.changes_dataset
+    changes, protected = change_ids(kind.base, landed, grow), protected_columns(kind, view.query, rules)
+
+    def under(verdicts: Verdicts) -> Held:
+        by = replace(rules, contract=replace(rules.contract, verdicts=verdicts))
+        return held(stored.columns, view.columns, landed, by, changes, protected)
+
+    own = replace(rules.contract.verdicts, names=lasting_ids(kind.base, landed, grow))
+    shown = under(own)
     if shown.columns == shown.full or not dataset:
         return shown
-    found = read_verdicts(kind.warehouse, dataset)
-    contract = replace(rules.contract, verdicts=rules.contract.verdicts.over(found))
-    return held(stored.columns, view.columns, landed, replace(rules, contract=contract), changes, protected)
+    return under(own.over(read_verdicts(kind.warehouse, dataset)))
 
 
 def _dropped(view: BuiltView, landed: Sequence[Version], rules: TableRules) -> tuple[str, ...]:

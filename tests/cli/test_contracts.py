@@ -142,3 +142,66 @@ def test_a_change_that_the_ledger_does_not_list_needs_its_table(run: Run, decisi
     outcome = run("changes", "accept", "0" * 32)
     assert (outcome.code, decisions.rows("schema_change_decisions")) == (1, [])
     assert f"the ledger lists no change {'0' * 32}: name its table, too" in outcome.err
+
+
+def test_the_entry_of_a_version_says_what_was_decided_and_when(run: Run, decisions: EmulatedDataset) -> None:
+    table = f"{decisions.name}.order"
+
+    def entry() -> dict[str, object]:
+        (found,) = (one for one in run("changes", table, "--json").results if one["version_after"] == "2")
+        return {"decision": found["decision"], **{one["path"]: one["kind"] for one in found["effects"]}}
+
+    assert run("refresh", table).code == 0
+    rows = decisions.rows("schema_changes")
+    id_ = waiting(run, decisions)["email"]
+    assert run("changes", "accept", id_, table, "--column", "email").code == 0
+    assert entry() == {"decision": "waiting", "email": "new column", "amount": "null"}
+    assert run("changes", "reject", id_, "--column", "amount").code == 0
+    assert entry() == {"decision": "rejected", "email": "new column", "amount": "null"}
+    assert "decision: rejected on 20" in run("changes", table).out
+    assert run("changes", "accept", id_).code == 0
+    assert entry() == {"decision": "accepted", "email": "new column", "amount": "cast"}
+    assert rows == [row for row in decisions.rows("schema_changes") if row in rows]
+
+
+def test_the_entry_of_a_version_says_what_onefold_yaml_decided_and_what_is_shown_without_the_line(
+    run: Run, decisions: EmulatedDataset
+) -> None:
+    table, plain = f"{decisions.name}.order", Path("onefold.yaml").read_text("utf-8")
+
+    def decision() -> tuple[str, str | None]:
+        (found,) = (one for one in run("changes", table, "--json").results if one["version_after"] == "2")
+        return found["decision"], found["decided_at"]
+
+    assert run("refresh", table).code == 0
+    id_ = waiting(run, decisions)["email"]
+    Path("onefold.yaml").write_text(REVIEW.replace("types", f'decisions: {{"{id_}": accept}}, types'), "utf-8")
+    assert run("refresh", table).code == 0
+    assert decision() == ("accepted", None)
+    Path("onefold.yaml").write_text(plain, "utf-8")
+    assert decision() == ("shown", None)
+
+
+@pytest.mark.parametrize("gone", ["dropped", "retired"])
+def test_a_decision_about_columns_stays_where_the_version_before_is_gone(
+    run: Run, decisions: EmulatedDataset, gone: str
+) -> None:
+    id_ = waiting(run, decisions)["email"]
+    assert run("changes", "reject", id_, f"{decisions.name}.order").code == 0
+    if gone == "dropped":
+        decisions.run(f"DROP TABLE {decisions.quoted('order_v_1')}")
+    else:
+        Path("onefold.yaml").write_text(REVIEW + '\ntables: {order: {retire: ["1"]}}', "utf-8")
+    assert waiting(run, decisions) == {}
+
+
+def test_what_nobody_has_decided_waits_where_a_version_before_is_gone(run: Run, decisions: EmulatedDataset) -> None:
+    """The third version was accepted as a whole, and now has a column that the second one brought, and that was rejected."""
+    table = f"{decisions.name}.order"
+    id_ = waiting(run, decisions)["email"]
+    assert run("changes", "reject", id_, table, "--column", "email").code == 0
+    assert run("changes", "accept", id_, table, "--column", "amount").code == 0
+    decisions.land("order_v_3", {"id": "INT64", "email": "STRING", "fax": "STRING"})
+    assert run("changes", "accept", waiting(run, decisions)["fax"], table).code == 0
+    decisions.run(f"DROP TABLE {decisions.quoted('order_v_2')}")
+    assert waiting(run, decisions).keys() == {"email"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,6 +13,7 @@ from support.functions import RefreshView
 from support.ledgers import StoredLedger
 from support.merge_shop import CUSTOMER, Shop
 
+from onefold.changes.decisions import create_decisions, decide
 from onefold.changes.page.dataset import PageTable
 from onefold.changes.versions import ReportedChange
 from onefold.inventory.page_source import read_kept, read_page
@@ -26,9 +28,13 @@ REPORTED = ReportedChange(
 
 
 @pytest.fixture
-def page_table(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> PageTable:
-    """A table with a column that waits, which a capture reported."""
-    stored = StoredLedger(dataset)
+def stored(dataset: EmulatedDataset) -> StoredLedger:
+    return StoredLedger(dataset)
+
+
+@pytest.fixture
+def read(dataset: EmulatedDataset, stored: StoredLedger, monkeypatch: pytest.MonkeyPatch) -> Callable[[], PageTable]:
+    """Reads a table with a column that waits, which a capture reported."""
     rules = TableRules(keys=("id",), overlap_minutes=0)
     function = RefreshView(dataset, monkeypatch, stored.ledger, rules=rules, contracts=contracts("review"))
     shop = Shop(dataset)
@@ -38,13 +44,31 @@ def page_table(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch) -> Pag
     function.deliver("b2", reported=REPORTED)
     settings = replace(function.settings, changes_dataset=stored.name)
     warehouse = EmulatedWarehouse(dataset.client)
-    (table,) = read_page(warehouse, dataset.name, settings, read_kept(warehouse, dataset.name, settings)).tables
-    return table
+
+    def read() -> PageTable:
+        (table,) = read_page(warehouse, dataset.name, settings, read_kept(warehouse, dataset.name, settings)).tables
+        return table
+
+    return read
+
+
+@pytest.fixture
+def page_table(read: Callable[[], PageTable]) -> PageTable:
+    return read()
 
 
 def test_the_page_has_the_statement_and_the_decision_of_the_ledger(page_table: PageTable) -> None:
     (change,) = (one for one in page_table.changes if one.after == "b2")
     assert (change.statement, change.tenant, change.decision) == (REPORTED.statement, "shop_1", "waiting")
+
+
+def test_the_page_says_what_was_decided_and_when(read: Callable[[], PageTable], stored: StoredLedger) -> None:
+    (waiting,) = (one for one in read().changes if one.after == "b2")
+    create_decisions(stored.warehouse, stored.name)
+    decide(stored.warehouse, stored.name, [(waiting.id, "")], "reject")
+    (change,) = (one for one in read().changes if one.after == "b2")
+    assert (waiting.decided_at, change.decision) == (None, "rejected")
+    assert change.decided_at
 
 
 def test_a_column_that_waits_has_a_cell_that_names_the_change(page_table: PageTable) -> None:

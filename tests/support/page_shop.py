@@ -87,10 +87,11 @@ CHANGES = (
         "ALTER TABLE customer ADD COLUMN nickname VARCHAR(40) DEFAULT ?", CUSTOMER[4].created, "shop_eu",
     ),
     PageChange(
-        "41aa90be7d00c2f1", CUSTOMER[3].created or NOW, "capture", "77aa01c3e", "c0ffee123", "shown", "CRITICAL",
+        "41aa90be7d00c2f1", CUSTOMER[3].created or NOW, "capture", "77aa01c3e", "c0ffee123", "accepted", "CRITICAL",
         ("retyped id INT64 -> STRING", "removed Full_Name", "added email STRING"),
         ("customer_unified: cast id INT64 -> STRING",),
         "ALTER TABLE customer MODIFY id VARCHAR(36), DROP COLUMN Full_Name, ADD email VARCHAR(320)", CUSTOMER[3].created,
+        decided_at=NOW,
     ),
 )  # fmt: skip
 

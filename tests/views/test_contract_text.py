@@ -13,11 +13,11 @@ from support.zetasql_judge import Judge
 
 from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.refresh.built_view import Form
+from onefold.refresh.held_note import HeldNote, read_held_note
 from onefold.refresh.stored_settings import setting_changes
 from onefold.refresh.tables_read import covered_versions
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
-from onefold.views.contract_text import HeldNote, read_held_note
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "contract"
 OLD = version(

@@ -13,11 +13,11 @@ from support.merge_shop import Shop
 
 from onefold.changelog.metadata import LANDED_AT
 from onefold.core.errors import SettingsChanged
+from onefold.refresh.held_note import read_held_note
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.write import plan_refresh, refresh
 from onefold.settings.environment import Settings
 from onefold.views.base_view import CurrentViewOverBase
-from onefold.views.contract_text import read_held_note
 from onefold.views.current_kind import CurrentKind
 from onefold.views.current_text import left_out
 from onefold.views.unified_kind import UnifiedKind

@@ -10,8 +10,9 @@ from support.ledgers import StoredLedger
 from support.merge_shop import CUSTOMER, Shop
 
 from onefold.changelog.metadata import LANDED_AT
+from onefold.changes.decided import decided
 from onefold.core.names import TableId
-from onefold.schema.contract_rules import Contracts
+from onefold.schema.contract_rules import Contracts, Verdicts
 from onefold.schema.table_rules import TableRules
 
 BY_ID = TableRules(keys=("id",), overlap_minutes=0)
@@ -87,3 +88,14 @@ def test_what_a_view_shows_already_waits_for_nothing(
         shop.create(f"a{number}", columns)
         function.deliver(f"a{number}")
     assert stored.entries()[-1].decision == decision
+
+
+def test_a_function_with_an_older_file_lifts_a_contract_and_the_ledger_says_so(
+    dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = widened(dataset, monkeypatch, contracts("review"))
+    RefreshView(dataset, monkeypatch, stored.ledger, rules=BY_ID).deliver()
+    entries = decided(stored.entries(), Verdicts())
+    assert [one.decision for one in entries if one.version_after == "b2"] == ["shown"]
+    lifted = {str(change) for one in entries for change in one.settings}
+    assert lifted == {"contract.new_columns: review -> default"}

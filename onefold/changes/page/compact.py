@@ -62,7 +62,7 @@ def _table(table: PageTable) -> dict[str, Any]:
         "columns": [_column(one) for one in table.columns],
         "changes": [
             [one.id, time_text(one.at), time_text(one.changed_at), one.origin, one.tenant, one.before, one.after,
-             one.decision, one.severity, list(one.operations), list(one.effects), one.statement]
+             one.decision, one.severity, list(one.operations), list(one.effects), one.statement, time_text(one.decided_at)]
             for one in table.changes
         ],
         "readers": [[one.column, one.kind, one.name, one.count, int(one.is_certain)] for one in table.readers],

@@ -61,6 +61,7 @@ class PageChange:
         statement: the statement at the source, without literals; empty where it is not known.
         changed_at: when the source was changed; None where that is not known.
         tenant: the database or tenant; empty for a table of one.
+        decided_at: when somebody decided; None where nobody did, or where that is not known.
     """
 
     id: str
@@ -75,6 +76,7 @@ class PageChange:
     statement: str = ""
     changed_at: datetime | None = None
     tenant: str = ""
+    decided_at: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ def _change(entry: Entry, hidden: HiddenColumns) -> PageChange:
         _statement(entry, hidden),
         entry.changed_at,
         entry.tenant,
+        entry.decided_at,
     )
 
 

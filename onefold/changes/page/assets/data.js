@@ -46,8 +46,8 @@ function readColumn([name, type, forms, runs]) {
 }
 
 function readChange(raw) {
-  const [id, at, changed, origin, tenant, before, after, decision, severity, operations, effects, statement] = raw;
-  return { id, at, changed, origin, tenant, before, after, decision, severity, operations, effects, statement };
+  const [id, at, changed, origin, tenant, before, after, decision, severity, operations, effects, statement, decided] = raw;
+  return { id, at, changed, origin, tenant, before, after, decision, severity, operations, effects, statement, decided };
 }
 
 function countKinds(columns) {

@@ -92,6 +92,7 @@ function changeItem(change) {
       ...tags.map((tag) => el("span", { class: `tag ${tag}` }, tag))),
     ...change.operations.map((text) => el("div", {}, text)),
     ...change.effects.map((text) => el("div", { class: "quiet" }, text)),
+    change.decided ? el("div", { class: "quiet" }, `${change.decision} on ${timeText(change.decided)}`) : null,
     change.statement ? el("pre", { tabindex: "0", "aria-label": "Statement" }, change.statement) : null);
 }
 

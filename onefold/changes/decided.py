@@ -1,0 +1,117 @@
+"""Entries of the ledger with what became of them since: what people decided, and what views show by now.
+
+No row of the ledger is changed. So whoever reads entries gets those that were held back with their present outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from onefold.changes.entry import Effect, Entry
+from onefold.changes.under_contract import NOT_SHOWN, held_effect, outcome_in, shown_effect
+from onefold.core.errors import InvalidType
+from onefold.core.names import fold_case
+from onefold.schema.common_type import is_at_or_below
+from onefold.schema.contract_rules import Verdicts
+from onefold.schema.contracts import Outcome, foremost
+from onefold.schema.types import parse_type
+
+_Shown = Mapping[tuple[str, str], Sequence[tuple[datetime, str]]]
+"""When views came to show columns and fields, and in which types, by the view and the path."""
+
+
+def is_held(entry: Entry) -> bool:
+    """Return whether views did not show a change when it was recorded, so that it could be decided."""
+    return entry.decision in NOT_SHOWN and bool(entry.change)
+
+
+def decided(entries: Sequence[Entry], verdicts: Verdicts) -> tuple[Entry, ...]:
+    """Return entries with their present outcomes.
+
+    A column that a view shows by now, as a later entry about this view says, waits no longer, even where no decision is
+    known: the line of onefold.yaml may be gone by then, or the contract.
+
+    Args:
+        entries: entries of the ledger, with those that came after them.
+        verdicts: all decisions.
+
+    Examples:
+        >>> from datetime import UTC
+        >>> effects = (Effect("p.d.v", "hidden", "zip", "waiting"),)
+        >>> entry = Entry("1", datetime(2026, 1, 1, tzinfo=UTC), "pull", "d", "t", (), effects, "waiting", change="c1")
+        >>> [one.decision for one in decided([entry], Verdicts({("c1", "zip"): "reject"}))]
+        ['rejected']
+    """
+    shown = _shown_later(entries)
+    return tuple(_Held(entry, verdicts, shown).now() if is_held(entry) else entry for entry in entries)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """An entry that was held back when it was recorded, and what is known since."""
+
+    entry: Entry
+    verdicts: Verdicts
+    shown: _Shown
+
+    def now(self) -> Entry:
+        """Return the entry with its present outcome."""
+        entry = self.entry
+        outcomes = {effect: self._outcome(effect) for effect in self._effects()}
+        effects = tuple(self._effect(one, outcomes[one]) if one in outcomes else one for one in entry.effects)
+        decision = foremost(outcomes.values())
+        times = self._times(outcomes) if decision in ("accepted", "rejected") else []
+        return replace(entry, effects=effects, decision=decision, decided_at=max(times, default=None))
+
+    def _effects(self) -> list[Effect]:
+        """Return the effects that were held back. An entry may lack them: a view keeps long ones without them."""
+        held = [effect for effect in self.entry.effects if outcome_in(effect)]
+        changed = [one.path for one in self.entry.operations if one.kind in ("added", "retyped")]
+        return held or [Effect("", "hidden", path, self.entry.decision) for path in changed or [""]]
+
+    def _outcome(self, effect: Effect) -> Outcome:
+        verdict = self.verdicts.about(self.entry.change, effect.path)
+        if verdict == "accept":
+            return "accepted"
+        if self._is_shown(effect):
+            return "shown"
+        return "rejected" if verdict else outcome_in(effect) or "shown"
+
+    def _is_shown(self, effect: Effect) -> bool:
+        found = self.shown.get((effect.view, fold_case(effect.path)), ())
+        new = self._new_type(effect)
+        return any(time > self.entry.recorded_at and _holds(type_, new) for time, type_ in found)
+
+    def _effect(self, effect: Effect, outcome: Outcome) -> Effect:
+        return (
+            effect if outcome == outcome_in(effect) else held_effect(shown_effect(effect, self._new_type(effect)), outcome)
+        )
+
+    def _new_type(self, effect: Effect) -> str:
+        """Return the type that the version brought; empty where it is not known."""
+        path = fold_case(effect.path)
+        return next((one.new for one in self.entry.operations if one.new and fold_case(one.path) == path), "")
+
+    def _times(self, effects: Iterable[Effect]) -> list[datetime]:
+        keys = [self.verdicts.deciding(self.entry.change, effect.path) for effect in effects]
+        return [time for key in keys if key and (time := self.verdicts.times.get(key))]
+
+
+def _shown_later(entries: Iterable[Entry]) -> _Shown:
+    """Return what entries about single views say. One about a change of versions says what a contract may hold back."""
+    found: dict[tuple[str, str], list[tuple[datetime, str]]] = {}
+    for entry in entries:
+        for effect in () if entry.change else entry.effects:
+            if effect.kind in ("new column", "cast", "lossy cast"):
+                type_ = effect.detail.partition(": ")[0].rpartition(" -> ")[2]
+                found.setdefault((effect.view, fold_case(effect.path)), []).append((entry.recorded_at, type_))
+    return found
+
+
+def _holds(shown: str, new: str) -> bool:
+    try:
+        return is_at_or_below(parse_type(new), parse_type(shown))
+    except InvalidType:  # a row that somebody else wrote
+        return False
