@@ -17,7 +17,7 @@ from onefold.merge.plain import check_own_dataset
 from onefold.mysql.catalog import TableName, describe_one
 from onefold.mysql.connection import query
 from onefold.mysql.table import Structure
-from onefold.ports.warehouse import BaseWarehouse
+from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.pull.load.run_log import LOG_TABLE
 from onefold.pull.read.clock import micros
 from onefold.pull.read.plan import LoadState
@@ -26,6 +26,7 @@ from onefold.pull.read.pulled import Loads
 from onefold.pull.read.pulled_table import pulled_table
 from onefold.pull.read.table_settings import check_settings, pulled_structure, watermark_of
 from onefold.pull.read.watermark import Watermark
+from onefold.refresh.held_note import read_held_note
 from onefold.schema.column_policy import ColumnPolicies
 from onefold.schema.columns import Schema
 from onefold.settings.environment import Settings
@@ -91,11 +92,11 @@ class Inspector:
             raise Skipped("it has no key, so its rows cannot be told apart: name `keys` under `tables`")
         state = LoadState() if self.request.captured else self._state(base, target.version)
         now = source_time(connection)
-        view = self.settings.current_view_of(base) if self.request.captured else full_view(base)
+        view = self._stored(self.settings.current_view_of(base) if self.request.captured else full_view(base))
         found = CheckedTable(
-            self.request, base, structure, target, load, keys, watermark, view, self._view_columns(view), state, now,
-            self._border(base, watermark, now), rules, landing,
-            (self.settings.policies or ColumnPolicies()).of_table(base), plain,
+            self.request, base, structure, target, load, keys, watermark, view.id, Schema(view.columns), state,
+            now, self._border(base, watermark, now), rules, landing,
+            (self.settings.policies or ColumnPolicies()).of_table(base), plain, read_held_note(view.query),
         )  # fmt: skip
         _check_columns(found)
         return found
@@ -164,11 +165,11 @@ class Inspector:
             raise Skipped("its structure has changed since its last load: the next pull reads it in the new one")
         return state
 
-    def _view_columns(self, view: TableId) -> Schema:
+    def _stored(self, view: TableId) -> StoredView:
         stored = self.warehouse.get_view(view)
         if stored is None:
             raise NotFound(f"there is no view {view}: run `onefold refresh` for the table")
-        return Schema(stored.columns)
+        return stored
 
     def _border(self, base: TableId, watermark: Watermark | None, now: int) -> int | None:
         if watermark is None:

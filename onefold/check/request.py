@@ -18,13 +18,16 @@ from onefold.mysql.table import Structure
 from onefold.pull.read.plan import KeyRange, LoadState, PullRequest, TablePlan
 from onefold.pull.read.ranges import whole_range
 from onefold.pull.read.watermark import PullRange, Watermark
+from onefold.refresh.held_note import HeldNote
 from onefold.schema.casts import convert
 from onefold.schema.column_policy import Action, TablePolicies
 from onefold.schema.columns import Column, Schema
+from onefold.schema.fit import fit, fit_landed, gives_back
 from onefold.schema.plain_table import PlainTable
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.treatment import treat
+from onefold.schema.types import Type
 from onefold.settings.sources import TableLoad
 
 
@@ -43,15 +46,25 @@ class ComparedColumn:
         landed: as rows of the source land.
         shown: as the view has it, with the type of all versions.
         rules: the rules by which the view converts values.
+        full: the type that it would have in the view if no contract kept its type; None where none does.
     """
 
     landed: Column
     shown: Column
     rules: TableRules
+    full: Type | None = None
 
     def converted(self, x: str) -> str:
-        """Return SQL that converts a landed value as the view does, from an expression of the value."""
-        return convert(x, landed_type(self.landed, self.rules), self.shown.type, self.rules.time_zone)
+        """Return SQL that converts a landed value as the view does, from an expression of the value.
+
+        A type that a contract keeps has NULL for a value that does not fit: nothing is rounded.
+        """
+        landed, shown, zone = landed_type(self.landed, self.rules), self.shown.type, self.rules.time_zone
+        if self.full is None:
+            return convert(x, landed, shown, zone)
+        if gives_back(self.full, shown, zone):
+            return fit(convert(x, landed, self.full, zone), self.full, shown, zone)
+        return fit_landed(x, landed, shown, zone)
 
     def key_text(self, row: str, *, landed: bool) -> str:
         """Return SQL for the value as text, the same for both sides.
@@ -86,6 +99,7 @@ class CheckedTable:
         landing: how rows of a captured table land; None where they land as they are.
         policies: those of the table.
         plain: what is known of a plain change table; None for one that Onefold writes.
+        held: what the contract of the table holds back in the view.
     """
 
     request: CheckRequest
@@ -104,6 +118,7 @@ class CheckedTable:
     landing: Landing | None = None
     policies: TablePolicies = field(default_factory=TablePolicies)
     plain: PlainTable | None = None
+    held: HeldNote = field(default_factory=HeldNote)
 
     @property
     def name(self) -> TableName:
@@ -150,9 +165,10 @@ class CheckedTable:
     @cached_property
     def columns(self) -> tuple[ComparedColumn, ...]:
         """The columns of the source that the view has, too; of a plain table those whose types can be compared."""
-        shown = Schema(comparable_columns(self._landed, self.shown)[0]) if self.plain else self.shown
+        shown = Schema(comparable_columns(self._landed, self.shown)[0]).minus(self.held.types) if self.plain else self.shown
         pairs = ((column, shown.get(column.name)) for column in self._landed)
-        return tuple(ComparedColumn(column, shown, self.rules) for column, shown in pairs if shown)
+        full = self.held.types
+        return tuple(ComparedColumn(column, one, self.rules, full.get(one.name)) for column, one in pairs if one)
 
     @property
     def _landed(self) -> Schema:
@@ -160,13 +176,23 @@ class CheckedTable:
 
     @property
     def columns_missing(self) -> tuple[str, ...]:
-        """The columns of the source that the view does not have."""
-        return tuple(name for name in self.target.source_names if not self.shown.has(name))
+        """The columns of the source that the view does not have, though no contract hides them."""
+        hidden = {*self.columns_hidden}
+        return tuple(name for name in self.target.source_names if not self.shown.has(name) and name not in hidden)
+
+    @property
+    def columns_hidden(self) -> tuple[str, ...]:
+        """The columns of the source that the contract of the table hides."""
+        hidden = {fold_case(name) for name in self.held.hidden}
+        return tuple(name for name in self.target.source_names if fold_case(name) in hidden)
 
     @property
     def left_out(self) -> tuple[str, ...]:
         """The columns of the source that are not compared with those of a plain table, each with the reason."""
-        return comparable_columns(self._landed, self.shown)[1] if self.plain else ()
+        if not self.plain:
+            return ()
+        kept = [f"{name} (a contract keeps its type)" for name in self.held.types if self._landed.has(name)]
+        return (*comparable_columns(self._landed, self.shown)[1], *kept)
 
     def column(self, source: str) -> ComparedColumn | None:
         """Return a column by its name at the source; None where the view does not have it."""

@@ -234,6 +234,8 @@ def _notes(table: CheckedTable, counts: RowCounts | None, *, differ: bool) -> It
         yield f"columns were left out: {shown_list(table.left_out)}"
     elif table.columns_missing:
         yield f"the view lacks the columns {shown_list(table.columns_missing)}, which were not compared: refresh it"
+    if table.columns_hidden:
+        yield f"a contract hides the columns {shown_list(table.columns_hidden)}, which were not compared"
     if counts and not counts.same and not differ:
         yield "the numbers of rows changed while they were counted"
 

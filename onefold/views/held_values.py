@@ -13,13 +13,13 @@ from onefold.core.log import LogSeverity
 from onefold.core.names import TableId, quote
 from onefold.messages.consumer import MessageLog
 from onefold.ports.warehouse import BaseWarehouse
+from onefold.refresh.held_note import read_held_note
 from onefold.refresh.kind import ViewKind
 from onefold.refresh.plan import ViewPlan
 from onefold.schema.casts import free_name
 from onefold.schema.columns import Schema
 from onefold.schema.types import Array, Struct, Type
 from onefold.schema.versions import active_versions
-from onefold.views.contract_text import read_held_note
 from onefold.views.current_kind import CurrentKind
 from onefold.views.under_contract import FullKind
 from onefold.views.unified_kind import UnifiedKind
@@ -73,10 +73,9 @@ def log_held_values(warehouse: BaseWarehouse, kind: ViewKind, plan: ViewPlan, me
     """
     if plan.shortcut or not isinstance(kind, UnifiedKind | CurrentKind):
         return
-    if isinstance(kind, CurrentKind) and kind.settings.plain_table(kind.base) is None:
-        return
     try:
-        found = count_held_values(warehouse, kind, plan)
+        is_counted = isinstance(kind, CurrentKind) and _is_counted(warehouse, kind, plan)
+        found = None if is_counted else count_held_values(warehouse, kind, plan)
     except OnefoldError as error:
         text = f"{kind.id}: the values that do not fit the types of the contract are not known: {error}"
         message_log.log("WARNING", text, "held_values_unknown", view=str(kind.id), reason=str(error))
@@ -85,6 +84,17 @@ def log_held_values(warehouse: BaseWarehouse, kind: ViewKind, plan: ViewPlan, me
         severity: LogSeverity = "WARNING" if found.values else "INFO"
         total = sum(found.values.values())
         message_log.log(severity, str(found), "held_values", view=str(found.view), values=dict(found.values), total=total)
+
+
+def _is_counted(warehouse: BaseWarehouse, kind: CurrentKind, plan: ViewPlan) -> bool:
+    """Return whether the unified view of a table keeps the types that a current view keeps, so that it counts the values.
+
+    A table without versions has no unified view, nor has one that is united of too many tables; and one that was made anew
+    shows everything.
+    """
+    kept = read_held_note(plan.view.query).types if plan.view else {}
+    unified = warehouse.get_view(kind.settings.view_of(kind.base)) if kept else None
+    return unified is not None and kept.keys() <= read_held_note(unified.query).types.keys()
 
 
 def _total(item: str, kept: Mapping[str, tuple[Type, Type]], own: int) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from support.check_scene import CheckScene
-from support.checked_table import fill
+from support.checked_table import OLD, fill
+from support.contract_views import contracts
 from support.database_servers import MariaDb, MySql
+from support.pulls import by
 from support.source_database import on
 
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
@@ -96,3 +98,17 @@ def test_one_table_that_cannot_be_checked_does_not_stop_the_others(scene: CheckS
         assert found.outcome == "different"
         assert found.counts
         assert (found.counts.by, found.counts.source, found.counts.warehouse) == ("load", 2, left)
+
+
+def test_what_a_contract_holds_back_is_no_finding(scene: CheckScene) -> None:
+    scene.contracts, scene.tables = contracts("hide", "keep"), {"u": by("at")}
+    scene.source.run(f"CREATE TABLE u (id INT PRIMARY KEY, n INT, at TIMESTAMP(6) NOT NULL DEFAULT {OLD}, KEY (at))")
+    scene.source.run("INSERT INTO u (id, n) VALUES (1, 7)")
+    scene.pull()
+    scene.source.run("ALTER TABLE u MODIFY n DECIMAL(10, 2), ADD zip VARCHAR(9)")
+    scene.source.run("INSERT INTO u (id, n, zip, at) VALUES (2, 1.5, '12345', NOW(6)), (3, 8, NULL, NOW(6))")
+    scene.pull()
+    assert {row["id"]: row["n"] for row in scene.view("u")} == {1: 7, 2: None, 3: 8}
+    found = scene.check_one("u")
+    assert (found.outcome, found.by_kind) == ("same", {}), found.text
+    assert found.notes == ("a contract hides the columns zip, which were not compared",)

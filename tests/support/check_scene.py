@@ -27,6 +27,7 @@ from onefold.pull.read.pull import Pull
 from onefold.pull.read.pulled import Loads
 from onefold.pull.read.report import PullReport
 from onefold.schema.column_policy import ColumnPolicies
+from onefold.schema.contract_rules import Contracts
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad, dataset_of, full_view
 from onefold.spark.check.checks import checks_of
@@ -52,6 +53,7 @@ class CheckScene:
     """The time of the last request."""
     exclude: tuple[str, ...] = ()
     time_zone: str = "UTC"
+    contracts: Contracts = field(default_factory=Contracts)
     user: tuple[str, str] | None = None
     """Who reads, with the password; by default who may do everything."""
 
@@ -69,7 +71,7 @@ class CheckScene:
         )
         return Settings(
             project=DEFAULT_PROJECT, topic_table_created="table-created", pulled_files=self.folder.as_uri(),
-            sources={CLUSTER: server}, policies=self.policies,
+            sources={CLUSTER: server}, policies=self.policies, contracts=self.contracts,
         )  # fmt: skip
 
     def loads(self) -> Loads:

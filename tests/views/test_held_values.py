@@ -82,3 +82,19 @@ def test_a_check_of_the_table_logs_the_count_and_a_message_about_a_version_does_
     assert lines(shop, KEEP, "b2", capfd) == []
     assert lines(shop, KEEP, None, capfd) == [("WARNING", "held_values", 4)]
     assert lines(shop, contracts(), None, capfd) == []
+
+
+def test_a_current_view_counts_what_no_unified_view_counts(
+    dataset: EmulatedDataset, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shop = Shop(dataset, contracts=KEEP)
+    shop.create("a1", {"id": "INT64", "n": "INT64", LANDED_AT: "TIMESTAMP"})
+    shop.land("a1", change("INSERT", "1", id=1, n=7))
+    refresh(UnifiedKind(shop.warehouse, shop.table, shop.settings))
+    assert [row["n"] for row in shop.current()] == [7]
+    shop.create("b2", {"id": "INT64", "n": "STRING", LANDED_AT: "TIMESTAMP"})
+    shop.land("b2", change("INSERT", "2", id=2, n="many"))
+    assert lines(shop, KEEP, None, capfd) == [("WARNING", "held_values", 1)]
+    dataset.client.delete_table(f"{dataset.client.project}.{dataset.name}.customer_unified")
+    # The one that is made anew shows everything.
+    assert lines(shop, KEEP, None, capfd) == [("WARNING", "held_values", 1)]
