@@ -88,14 +88,14 @@ resource "google_project_iam_member" "access" {
 resource "google_storage_bucket_iam_member" "access" {
   count = var.access_trigger == null ? 0 : 1
 
-  bucket = var.access_trigger.state_bucket
+  bucket = module.typed.access_trigger.state_bucket
   role   = "roles/storage.objectViewer"
   member = "serviceAccount:${google_service_account.access[0].email}"
 
   condition {
     title       = "state of this deployment only"
     description = "Terraform's state, and the file of grants beside it."
-    expression  = "resource.name.startsWith(\"projects/_/buckets/${var.access_trigger.state_bucket}/objects/${var.prefix}onefold/\")"
+    expression  = "resource.name.startsWith(\"projects/_/buckets/${module.typed.access_trigger.state_bucket}/objects/${var.prefix}onefold/\")"
   }
 }
 
@@ -106,21 +106,21 @@ resource "google_cloudbuild_trigger" "access" {
   description     = "Applies access.yaml when the main branch changes it."
   location        = var.region
   filename        = "cloudbuild.access.yaml"
-  included_files  = [var.access_trigger.file]
+  included_files  = [module.typed.access_trigger.file]
   service_account = google_service_account.access[0].id
 
   repository_event_config {
-    repository = var.access_trigger.repository
+    repository = module.typed.access_trigger.repository
     push {
-      branch = "^${var.access_trigger.branch}$"
+      branch = "^${module.typed.access_trigger.branch}$"
     }
   }
 
   substitutions = {
-    _STATE  = var.access_trigger.state_bucket
+    _STATE  = module.typed.access_trigger.state_bucket
     _PREFIX = var.prefix
-    _FILE   = var.access_trigger.file
-    _MAIN   = var.access_trigger.branch
+    _FILE   = module.typed.access_trigger.file
+    _MAIN   = module.typed.access_trigger.branch
   }
 
   depends_on = [google_bigquery_dataset_iam_member.access, google_storage_bucket_iam_member.access]

@@ -8,7 +8,7 @@ locals {
     fileexists(local.settings_form) ? { "onefold.checked.json" = local.settings_form } : {},
   )
   pull_libraries     = local.reads_sources ? ["pymysql.zip"] : []
-  compiled_libraries = local.reads_sources || length(var.shreds) > 0 ? ["compiled_libraries.zip"] : []
+  compiled_libraries = local.reads_sources || length(local.shreds) > 0 ? ["compiled_libraries.zip"] : []
   # One folder for each state of the code, so that a batch never combines a job and an archive of different states.
   spark_digest = sha256(join(" ", [for name, path in local.spark_files : "${name} ${filesha256(path)}"]))
   spark_folder = "spark/${substr(local.spark_digest, 0, 16)}"

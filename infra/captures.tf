@@ -3,7 +3,7 @@
 locals {
   # If an entry is invalid, no process is planned: the output `captures` reports the problems of all entries.
   captures = {
-    for name, capture in var.captures : name => merge(capture, {
+    for name, capture in module.typed.captures : name => merge(capture, {
       full_name = "${var.prefix}capture-${name}"
       source    = coalesce(capture.source, name)
       account   = try(coalesce(capture.service_account), google_service_account.capture[name].email, null)
@@ -33,13 +33,13 @@ locals {
 # Rules of a misspelled source would hold for nothing, and columns would land as they are.
 check "rules_of_captures" {
   assert {
-    condition     = length(var.captures) == 0 || length(setsubtract(local.ruled_sources, local.capture_sources)) == 0
+    condition     = length(module.typed.captures) == 0 || length(setsubtract(local.ruled_sources, local.capture_sources)) == 0
     error_message = "onefold.yaml has rules of columns for ${join(", ", setsubtract(local.ruled_sources, local.capture_sources))}, and `captures` has no such source: it has ${join(", ", sort(local.capture_sources))}. Correct the name, unless another deployment captures that source."
   }
 }
 
 resource "google_service_account" "capture" {
-  for_each = { for name, capture in var.captures : name => capture if length(local.capture_faults) == 0 && capture.service_account == null }
+  for_each = { for name, capture in module.typed.captures : name => capture if length(local.capture_faults) == 0 && capture.service_account == null }
 
   account_id   = "${var.prefix}capture-${each.key}"
   display_name = "Onefold: capture of ${each.key}"

@@ -8,13 +8,13 @@ locals {
   capture_number  = "0*[1-9][0-9]*"
   capture_ranges  = "(?:(?::[A-Za-z_][A-Za-z0-9_]{0,31})*:${local.capture_number}(?:-${local.capture_number})?)+"
   capture_gtids   = "(?:[0-9]+-[0-9]+-[0-9]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}${local.capture_ranges})"
-  capture_sources = [for name, capture in var.captures : coalesce(capture.source, name)]
-  capture_numbers = [for capture in var.captures : capture.server_id if capture.server_id != null]
+  capture_sources = [for name, capture in module.typed.captures : coalesce(capture.source, name)]
+  capture_numbers = [for capture in module.typed.captures : capture.server_id if capture.server_id != null]
   capture_emails = concat(
     values(var.service_accounts),
-    [for capture in var.captures : capture.service_account if capture.service_account != null],
+    [for capture in module.typed.captures : capture.service_account if capture.service_account != null],
     [for id in values(local.account_ids) : "${id}@${var.project}.iam.gserviceaccount.com"],
-    [for name, capture in var.captures : "${var.prefix}capture-${name}@${var.project}.iam.gserviceaccount.com" if capture.service_account == null],
+    [for name, capture in module.typed.captures : "${var.prefix}capture-${name}@${var.project}.iam.gserviceaccount.com" if capture.service_account == null],
   )
 
   # The names that capture gives its tables. Names of groups are removed, since an expression can use a name only once.
@@ -27,7 +27,7 @@ locals {
   }
 
   capture_faults = flatten([
-    for name, capture in var.captures : [
+    for name, capture in module.typed.captures : [
       for fault, wrong in {
         "its name must have 2 to 17 lower-case letters, digits and hyphens, begin with a letter, and not be records"                                                         = !can(regex(local.capture_name, name)) || name == local.large_records_folder
         "source must be one line of text: it is part of the key of every row"                                                                                                = capture.source != null && !can(regex(local.capture_line, capture.source))

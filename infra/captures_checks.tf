@@ -15,7 +15,7 @@ locals {
   }
   has_checks = length(local.capture_checks) > 0
   # Batches that read a source need a bucket for their files, and libraries.
-  reads_sources = local.has_pulls || length([for capture in values(var.captures) : capture if capture.checks != null]) > 0
+  reads_sources = local.has_pulls || length([for capture in values(module.typed.captures) : capture if capture.checks != null]) > 0
 
   capture_check_shards = merge([
     for name, check in local.capture_checks : {
@@ -56,7 +56,7 @@ locals {
 }
 
 resource "google_service_account" "check" {
-  for_each = { for name, capture in var.captures : name => capture if length(local.capture_faults) == 0 && capture.checks != null }
+  for_each = { for name, capture in module.typed.captures : name => capture if length(local.capture_faults) == 0 && capture.checks != null }
 
   account_id   = "${var.prefix}check-${each.key}"
   display_name = "Onefold: checks captured tables of ${each.key}"

@@ -1,6 +1,6 @@
 # A daily job that finds out who reads each column. Its account sees metadata and the texts of queries, and reads no row.
 locals {
-  column_readers = { for name in var.column_readers == null ? [] : ["readers"] : name => var.column_readers }
+  column_readers = { for name in var.column_readers == null ? [] : ["readers"] : name => module.typed.column_readers }
 }
 
 resource "google_service_account" "readers" {

@@ -1,9 +1,11 @@
 # Pulled tables: for each entry of `pulls` an account that reads the secret of this source and no other, its files, its
 # schedules and alerts, and for each of its datasets one of full views, which may read it on behalf of their readers.
 locals {
-  pulls = { for name, pull in var.pulls : name => merge(pull, { account = google_service_account.pull[name].email }) }
+  # If an entry is invalid, nothing is planned of pulls: the output `pulls` reports the problems of all entries.
+  pull_entries = { for name, pull in module.typed.pulls : name => pull if length(local.pull_faults) == 0 }
+  pulls        = { for name, pull in local.pull_entries : name => merge(pull, { account = google_service_account.pull[name].email }) }
   pulled = merge([
-    for name, pull in var.pulls : {
+    for name, pull in local.pull_entries : {
       for database in pull.databases : "${name} ${database}" => {
         source   = name
         database = database
@@ -12,7 +14,7 @@ locals {
       }
     }
   ]...)
-  has_pulls = length(var.pulls) > 0
+  has_pulls = length(local.pull_entries) > 0
   # The databases of each source of onefold.yaml: a batch refuses any other.
   source_databases = try({ for name, source in local.tables_settings.sources : name => source.databases }, {})
   checked          = var.check_schedule == null ? {} : local.pulled
@@ -39,7 +41,7 @@ locals {
 
   # A bucket's name has 63 characters at most ("About Cloud Storage buckets", https://cloud.google.com/storage/docs/buckets, read
   # 2026), and that of a project up to 30.
-  pull_staging_names = { for name in keys(var.pulls) : name => "${local.bucket_prefix}-pull-${name}" }
+  pull_staging_names = { for name in keys(local.pull_entries) : name => "${local.bucket_prefix}-pull-${name}" }
   pull_staging = {
     for name, full in local.pull_staging_names :
     name => length(full) <= 63 ? full : "${substr(full, 0, 54)}-${substr(sha256(full), 0, 8)}"
@@ -49,7 +51,7 @@ locals {
   # One batch pulls all tables of several databases: the message names no table. The order of the databases is kept, so that one
   # more at the end changes the last message only.
   pull_shards = merge([
-    for name, pull in var.pulls : {
+    for name, pull in local.pull_entries : {
       for number, databases in chunklist(pull.databases, pull.databases_per_batch) : "${name} ${number + 1}" => {
         of = length(databases) == 1 ? "${name}/${databases[0]}" : "${length(databases)} databases of ${name}"
         arguments = merge(
@@ -85,7 +87,7 @@ locals {
 }
 
 resource "google_service_account" "pull" {
-  for_each = var.pulls
+  for_each = local.pull_entries
 
   account_id   = "${var.prefix}pull-${each.key}"
   display_name = "Onefold: pulls tables of ${each.key}"
@@ -127,7 +129,7 @@ resource "google_service_account_iam_member" "launch_pull" {
 
 # A person creates the secret and its versions, so that no password gets into Terraform and its state.
 data "google_secret_manager_secret" "pull" {
-  for_each = var.pulls
+  for_each = local.pull_entries
 
   project   = var.project
   secret_id = each.value.secret
@@ -422,14 +424,4 @@ resource "google_monitoring_alert_policy" "late_pulls" {
   }
 
   depends_on = [google_project_service.api]
-}
-
-output "pulls" {
-  description = "The pulled sources: the account of each, and for each database its dataset and that of its full views."
-  value = {
-    for name, pull in local.pulls : name => {
-      service_account = pull.account
-      datasets        = { for pulled in values(local.pulled) : pulled.dataset => pulled.views if pulled.source == name }
-    }
-  }
 }

@@ -3,12 +3,12 @@
 locals {
   has_registry = var.schema_registry != null
   registry = {
-    keys       = try(var.schema_registry.keys, null)
-    public     = try(var.schema_registry.public, [])
-    order      = try(var.schema_registry.order, "by-addition")
-    patches    = try(var.schema_registry.patches, false)
-    warehouses = try(var.schema_registry.warehouses, [])
-    callers    = try(var.schema_registry.callers, [])
+    keys       = try(module.typed.schema_registry.keys, null)
+    public     = try(module.typed.schema_registry.public, [])
+    order      = try(module.typed.schema_registry.order, "by-addition")
+    patches    = try(module.typed.schema_registry.patches, false)
+    warehouses = try(module.typed.schema_registry.warehouses, [])
+    callers    = try(module.typed.schema_registry.callers, [])
   }
   registry_keys     = local.has_registry && local.registry.keys != null ? toset([local.registry.keys]) : toset([])
   registry_name     = "${local.bucket_prefix}-registry"

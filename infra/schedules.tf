@@ -23,7 +23,7 @@ locals {
   merge_named     = { for name, value in { parallel = var.merge_parallel, late-hours = var.merge_late_hours } : name => value if value != null }
   merge_arguments = { for name in ["arguments"] : name => local.merge_named if length(local.merge_named) > 0 }
   batch_schedules = {
-    for key, request in { for request in var.reconcile_schedules : "${request.job} ${request.dataset}.${request.table}" => request } : key => {
+    for key, request in { for request in module.typed.reconcile_schedules : "${request.job} ${request.dataset}.${request.table}" => request } : key => {
       # A table name may contain characters that the name of a job may not.
       name        = "${var.prefix}onefold-${request.job}-${substr(sha256(key), 0, 12)}"
       description = "Batch: ${key}."

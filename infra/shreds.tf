@@ -1,13 +1,14 @@
 # Shredded events: for each entry of `shreds` a schedule, and the rights on its folders. The batch reads events and schemas,
 # and writes runs.
 locals {
+  # If an entry is invalid, nothing is planned of shreds: the output `shreds` reports the problems of all entries.
   shreds = {
-    for name, shred in var.shreds : name => merge(shred, {
+    for name, shred in module.typed.shreds : name => merge(shred, {
       output = trimsuffix(shred.output, "/")
       registries = length(shred.registries) > 0 ? [for place in shred.registries : trimsuffix(place, "/")] : [
         coalesce(shred.registry, local.has_registry ? local.registry_environment.ONEFOLD_REGISTRY : "")
       ]
-    })
+    }) if length(local.shred_faults) == 0
   }
   # A pattern reads below the folder before its first `*` or `?`.
   shred_events  = { for name, shred in local.shreds : name => [for place in shred.events : trimsuffix(replace(place, "//[^/]*[*?].*$/", ""), "/")] }

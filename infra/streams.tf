@@ -1,7 +1,7 @@
 # Streams of Datastream, for each entry of `streams`: what it reads, and how it gets there. Their datasets are in plain.tf.
 locals {
   # If an entry is invalid, no stream is planned: the output `streams` reports the problems of all entries.
-  streams = { for name, stream in var.streams : name => stream if length(local.stream_faults) == 0 }
+  streams = { for name, stream in module.typed.streams : name => stream if length(local.stream_faults) == 0 }
   streamed = merge([
     for name, stream in local.streams : {
       for schema, tables in stream.schemas : "${stream.dataset_prefix}${schema}" => { stream = name, schema = schema, tables = tables }

@@ -2,10 +2,10 @@
 # The error belongs to the output `streams`, since the validation of a variable cannot use computed values.
 locals {
   stream_datasets = flatten([
-    for stream in values(var.streams) : [for schema in keys(stream.schemas) : "${stream.dataset_prefix}${schema}"]
+    for stream in values(module.typed.streams) : [for schema in keys(stream.schemas) : "${stream.dataset_prefix}${schema}"]
   ])
   stream_faults = flatten([
-    for name, stream in var.streams : [
+    for name, stream in module.typed.streams : [
       for fault, wrong in {
         "its name must have 2 to 30 lower-case letters, digits and hyphens, begin with a letter, and not be onefold-bigquery" = !can(regex("^[a-z][a-z0-9-]{0,28}[a-z0-9]$", name)) || name == "onefold-bigquery"
         "source must be mysql, postgresql or oracle"                                                                          = !contains(["mysql", "postgresql", "oracle"], stream.source)

@@ -102,11 +102,11 @@ variable "plain_dataset" {
 
 variable "column_readers" {
   description = "A daily job that finds out who reads each column, from views, scheduled queries and the log of jobs; it keeps kinds and numbers. `schedule` in the five fields of cron. Default: none, since its account may see the texts of all queries of the project."
-  type        = object({ schedule = optional(string, "15 3 * * *") })
+  type        = any
   default     = null
 
   validation {
-    condition     = var.column_readers == null || can(regex(local.cron, var.column_readers.schedule))
+    condition     = try(var.column_readers.schedule, null) == null || can(regex(local.cron, var.column_readers.schedule))
     error_message = "column_readers: schedule must have the five fields of cron with possible values, as in 15 3 * * *."
   }
   validation {
@@ -261,45 +261,9 @@ variable "settings_folder" {
 
 variable "captures" {
   description = "The captured databases by a short name: each gets an account with rights, and a worker pool of Cloud Run. docs/how-to/deploy-capture.md describes every field."
-  type = map(object({
-    source          = optional(string) # its name in the key of every row, for ever; default: the short name
-    host            = string
-    port            = optional(number, 3306)
-    user            = string
-    secret          = string # the id of a secret of the project, made by a person, whose versions are the password
-    secret_version  = optional(string, "latest")
-    dataset         = string
-    include         = optional(list(string), [])
-    exclude         = optional(list(string), [])
-    snapshot        = optional(bool, true)
-    start           = optional(string)
-    gtid            = optional(string)
-    epoch           = optional(number)
-    gtid_failover   = optional(bool, false)
-    copy_rate       = optional(number) # rows per second that copies read at most
-    copy_window     = optional(string) # the hours at which copies read, in UTC or with a zone behind them
-    server_id       = optional(number)
-    tls             = optional(map(string), {}) # ids of secrets that hold the files ca, cert and key
-    tls_any_name    = optional(bool, false)
-    network         = optional(string) # with either of the two, private addresses are reached through it
-    subnetwork      = optional(string)
-    egress          = optional(string, "PRIVATE_RANGES_ONLY")
-    cpu             = optional(string, "1")
-    memory          = optional(string, "1Gi")
-    flush_seconds   = optional(number)     # rows wait so long at most for others to share a message
-    metrics_port    = optional(number)     # answers /healthz, which Cloud Run then asks, and /metrics
-    service_account = optional(string)     # the e-mail of an account that exists; default: one is made
-    worker_pool     = optional(bool, true) # false: account and rights alone, for a process that runs elsewhere
-    checks = optional(object({             # check_schedule compares the tables of these databases with their views
-      databases           = list(string)
-      secret              = optional(string) # the password of the user who reads for checks; default: that of the capture
-      fix                 = optional(bool, false)
-      settle_seconds      = optional(number, 600) # a difference has to last longer than a change is under way
-      databases_per_batch = optional(number, 100)
-    }))
-  }))
-  default  = {}
-  nullable = false
+  type        = any
+  default     = {}
+  nullable    = false
 }
 
 variable "writers" {
@@ -332,13 +296,8 @@ variable "writers" {
 
 variable "access_trigger" {
   description = "The trigger of Cloud Build that applies access.yaml: a repository that Cloud Build is connected to, and the bucket of Terraform's state; default: none."
-  type = object({
-    repository   = string # projects/P/locations/R/connections/C/repositories/N
-    state_bucket = string # PROJECT-onefold-terraform
-    branch       = optional(string, "main")
-    file         = optional(string, "access.yaml")
-  })
-  default = null
+  type        = any
+  default     = null
 
   validation {
     condition     = var.access_trigger == null || can(regex("^projects/[a-z0-9:.-]+/locations/${var.region}/connections/[A-Za-z0-9_-]+/repositories/[A-Za-z0-9._-]+$", var.access_trigger.repository))
@@ -349,8 +308,9 @@ variable "access_trigger" {
     error_message = "access_trigger.state_bucket must be the name of a bucket, without gs://."
   }
   validation {
-    condition = var.access_trigger == null || try(
-      can(regex("^[A-Za-z0-9][A-Za-z0-9/_-]*$", var.access_trigger.branch)) && can(regex("^[A-Za-z0-9][A-Za-z0-9/._-]*$", var.access_trigger.file)), false
+    condition = (
+      (try(var.access_trigger.branch, null) == null || can(regex("^[A-Za-z0-9][A-Za-z0-9/_-]*$", var.access_trigger.branch))) &&
+      (try(var.access_trigger.file, null) == null || can(regex("^[A-Za-z0-9][A-Za-z0-9/._-]*$", var.access_trigger.file)))
     )
     error_message = "access_trigger.branch must be the name of one branch, and access_trigger.file a path in the repository."
   }
@@ -358,85 +318,16 @@ variable "access_trigger" {
 
 variable "pulls" {
   description = "The pulled sources by their name in onefold.yaml: the databases that are pulled, and the id of the secret with the password. The dataset of each database, SOURCE_DATABASE, must be among `datasets`. `parallel`: how many tables a batch pulls at the same time, 4 by default; `gzip`: compress their files; `databases_per_batch`: how many databases a batch pulls, 100 by default; `stream_below`: files of at most so many bytes are appended by the Storage Write API, 0 (the default) for load jobs alone."
-  type = map(object({
-    databases           = list(string)
-    secret              = string
-    parallel            = optional(number)
-    gzip                = optional(bool, false)
-    databases_per_batch = optional(number, 100)
-    stream_below        = optional(number, 0)
-  }))
-  default  = {}
-  nullable = false
-
-  validation {
-    condition     = alltrue([for pull in values(var.pulls) : pull.parallel == null || try(pull.parallel >= 1 && pull.parallel <= 64 && floor(pull.parallel) == pull.parallel, false)])
-    error_message = "pulls: parallel must be a whole number from 1 to 64."
-  }
-  validation {
-    # A message of launch_batch has 50,000 bytes at most, and the name of a database 64 characters.
-    condition     = alltrue([for pull in values(var.pulls) : pull.databases_per_batch >= 1 && pull.databases_per_batch <= 200 && floor(pull.databases_per_batch) == pull.databases_per_batch])
-    error_message = "pulls: databases_per_batch must be a whole number from 1 to 200."
-  }
-  validation {
-    condition     = alltrue([for pull in values(var.pulls) : pull.stream_below >= 0 && pull.stream_below <= 5000000 && floor(pull.stream_below) == pull.stream_below])
-    error_message = "pulls: stream_below must be a whole number of bytes from 0 to 5,000,000."
-  }
-  validation {
-    condition     = alltrue([for name in keys(var.pulls) : can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", name))])
-    error_message = "pulls: a name must have 2 to 20 lower-case letters, digits and hyphens, and begin with a letter."
-  }
-  validation {
-    condition = alltrue([
-      for name, pull in var.pulls : contains(keys(local.source_databases), name) && alltrue([
-        for database in pull.databases : contains(lookup(local.source_databases, name, []), database)
-      ])
-    ])
-    error_message = "pulls: each source and each of its databases must be among `sources` of onefold.yaml, which has ${join(", ", [for name, databases in local.source_databases : "${name} (${join(", ", databases)})"])}."
-  }
-  validation {
-    condition     = alltrue([for pull in values(var.pulls) : can(regex("^[A-Za-z0-9_-]{1,255}$", pull.secret))])
-    error_message = "pulls: secret must be the id of a secret of the project, which holds the password."
-  }
-  validation {
-    condition = alltrue(flatten([
-      for name, pull in var.pulls : [for database in pull.databases : contains(var.datasets, replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_"))]
-    ]))
-    error_message = "pulls: the dataset of each database, SOURCE_DATABASE with _ for other characters, must be among datasets."
-  }
-  validation {
-    condition = length(distinct(flatten([
-      for name, pull in var.pulls : [for database in pull.databases : replace("${name}_${database}", "/[^A-Za-z0-9_]/", "_")]
-    ]))) == length(flatten([for pull in values(var.pulls) : pull.databases]))
-    error_message = "pulls: two databases would be pulled into one dataset, as a-b with c and a with b_c would."
-  }
-  validation {
-    condition = length(var.pulls) == 0 || alltrue([
-      for name in ["pymysql.zip", "compiled_libraries.zip"] : fileexists("${local.package}/${name}")
-    ])
-    error_message = "pulls: pymysql.zip or compiled_libraries.zip is not in the folder of packages: run `make package` where they can be downloaded."
-  }
+  type        = any
+  default     = {}
+  nullable    = false
 }
 
 variable "streams" {
   description = "Streams of Datastream in append-only mode, by a name of their own: `source` is mysql, postgresql or oracle; `secret` is the id of the secret with the password; `database` is the database of postgresql or the service of oracle; `schemas` has for each schema (of mysql: database) its tables, none for all of them. Terraform makes a dataset for each schema, `dataset_prefix` and its name, and one beside it. Tables that are named are partitioned by the time at which rows come. `backfill`: copy the rows that are there; `running`: false pauses the stream."
-  type = map(object({
-    source           = string
-    host             = string
-    port             = optional(number)
-    user             = string
-    secret           = string
-    secret_version   = optional(string, "latest")
-    database         = optional(string)
-    publication      = optional(string)
-    replication_slot = optional(string)
-    schemas          = map(list(string))
-    dataset_prefix   = optional(string, "")
-    backfill         = optional(bool, true)
-    running          = optional(bool, true)
-  }))
-  default  = {}
-  nullable = false
+  type        = any
+  default     = {}
+  nullable    = false
 }
 
 variable "stream_network" {
@@ -459,89 +350,9 @@ variable "stream_network" {
 
 variable "shreds" {
   description = "Folders of events that are shredded, by a name of their own: `events` are folders or patterns, `output` is the folder of the runs, `warehouse` is bigquery or redshift, `format` parquet, or for Redshift csv (the default) or parquet, `input` self-describing, enriched-tsv or enriched-json. `registries`: the folders of registries, or a resolver's file, in the order in which they are asked; `registry`: one alone, that of `schema_registry` by default; `unknown`: what becomes of an entity whose schema is unknown, bad_event (the default), bad_entity or keep_json; `layout`: tables (the default), or wide for wide columns of events; `duplicates_window`: the days in which each event is taken once, 0 (the default) for all events; `bad_percent`: the share of bad events that is an alarm; `schedule`: when (cron), every hour by default."
-  type = map(object({
-    events            = list(string)
-    output            = string
-    input             = string
-    warehouse         = optional(string)
-    format            = optional(string)
-    registry          = optional(string)
-    registries        = optional(list(string), [])
-    unknown           = optional(string, "bad_event")
-    layout            = optional(string, "tables")
-    duplicates_window = optional(number, 0)
-    bad_percent       = optional(number, 5)
-    schedule          = optional(string, "5 * * * *")
-  }))
-  default  = {}
-  nullable = false
-
-  validation {
-    condition     = alltrue([for name in keys(var.shreds) : can(regex("^[a-z][a-z0-9-]{0,18}[a-z0-9]$", name))])
-    error_message = "shreds: a name must have 2 to 20 lower-case letters, digits and hyphens, and begin with a letter."
-  }
-  validation {
-    condition     = alltrue([for shred in values(var.shreds) : length(shred.events) > 0 && alltrue([for place in shred.events : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~*?-]+)*/?$", place)) && !strcontains(place, "..")])])
-    error_message = "shreds: events must be folders such as gs://bucket/folder, in which * and ? may match names below the bucket, without `..`."
-  }
-  validation {
-    condition     = alltrue([for shred in values(var.shreds) : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)+/?$", shred.output)) && !strcontains(shred.output, "..")])
-    error_message = "shreds: output must be a folder such as gs://bucket/folder, without `..`."
-  }
-  validation {
-    condition     = alltrue(flatten([for shred in values(var.shreds) : [for place in concat(shred.events, [shred.output], shred.registries) : length(split("/", trimsuffix(place, "/"))) <= 13]]))
-    error_message = "shreds: folders must be at most ten levels deep: a right on a folder names each level."
-  }
-  validation {
-    condition     = alltrue([for shred in values(var.shreds) : contains(["self-describing", "enriched-tsv", "enriched-json"], shred.input)])
-    error_message = "shreds: input must be self-describing, enriched-tsv or enriched-json."
-  }
-  # A format without a warehouse names one, as it did before a warehouse was a choice of its own.
-  validation {
-    condition     = alltrue([for shred in values(var.shreds) : contains(["bigquery-", "bigquery-parquet", "redshift-", "redshift-csv", "redshift-parquet", "-csv", "-parquet"], "${shred.warehouse == null ? "" : shred.warehouse}-${shred.format == null ? "" : shred.format}")])
-    error_message = "shreds: warehouse must be bigquery or redshift, and format parquet, or for redshift csv or parquet."
-  }
-  validation {
-    condition     = alltrue([for shred in values(var.shreds) : contains(["bad_event", "bad_entity", "keep_json"], shred.unknown)])
-    error_message = "shreds: unknown must be bad_event, bad_entity or keep_json."
-  }
-  validation {
-    condition     = alltrue([for shred in values(var.shreds) : shred.layout == "tables" || (shred.layout == "wide" && (shred.warehouse == "bigquery" || (shred.warehouse == null && shred.format == "parquet")) && shred.input != "self-describing" && shred.unknown != "bad_entity")])
-    error_message = "shreds: layout must be tables or wide; wide goes with bigquery, enriched events, and unknown bad_event or keep_json."
-  }
-  validation {
-    condition     = alltrue([for shred in values(var.shreds) : shred.registry == null ? var.schema_registry != null || length(shred.registries) > 0 : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*$", shred.registry))])
-    error_message = "shreds: registry must be a folder such as gs://bucket/folder; it may be left out where schema_registry or registries is set."
-  }
-  validation {
-    condition = alltrue([
-      for shred in values(var.shreds) : (shred.registry == null || length(shred.registries) == 0) && alltrue([
-        for place in shred.registries : can(regex("^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[A-Za-z0-9_.=+@~-]+)*/?$", place)) && !strcontains(place, "..")
-      ])
-    ])
-    error_message = "shreds: registries must be folders such as gs://bucket/folder, without `..`; registry must not be given as well."
-  }
-  # What a job refuses at its start: one address with and without a slash is twice the same.
-  validation {
-    condition     = alltrue([for shred in values(var.shreds) : length(distinct([for place in shred.registries : trimsuffix(place, "/")])) == length(shred.registries)])
-    error_message = "shreds: registries must be named once each, with or without a slash at the end."
-  }
-  validation {
-    condition     = alltrue([for shred in values(var.shreds) : length(shred.registries) < 2 || !anytrue([for place in shred.registries : endswith(trimsuffix(place, "/"), ".json")])])
-    error_message = "shreds: registries must be either folders or one resolver's file, which is the whole list: name the others in the file."
-  }
-  validation {
-    condition     = alltrue([for shred in values(var.shreds) : can(regex(local.cron, shred.schedule))])
-    error_message = "shreds: schedule must have the five fields of cron with possible values, as in 5 * * * *."
-  }
-  validation {
-    condition     = alltrue([for shred in values(var.shreds) : contains(range(366), shred.duplicates_window) && contains(range(101), shred.bad_percent)])
-    error_message = "shreds: duplicates_window must be a whole number from 0 to 365, and bad_percent from 0 to 100."
-  }
-  validation {
-    condition     = length(var.shreds) == 0 || fileexists("${local.package}/compiled_libraries.zip")
-    error_message = "shreds: compiled_libraries.zip is not in the folder of packages: run `make package` where it can be downloaded."
-  }
+  type        = any
+  default     = {}
+  nullable    = false
 }
 
 variable "pull_schedule" {
@@ -663,30 +474,23 @@ variable "adopt_capture_bucket" {
 
 variable "schema_registry" {
   description = "The schema registry; null: none. `keys` is the id of a secret of the project with the file of keys, `public` are vendors whose schemas everybody may read, `callers` are members that may call the function, such as allUsers. docs/how-to/run-a-schema-registry.md describes every field."
-  type = object({
-    keys       = optional(string) # a person makes the secret; without it nothing can be added
-    public     = optional(list(string), [])
-    order      = optional(string, "by-addition")
-    patches    = optional(bool, false)
-    warehouses = optional(list(string), []) # none: both
-    callers    = optional(list(string), [])
-  })
-  default = null
+  type        = any
+  default     = null
 
   validation {
     condition     = try(var.schema_registry.keys, null) == null || can(regex("^[A-Za-z0-9_-]{1,255}$", var.schema_registry.keys))
     error_message = "schema_registry.keys must be the id of a secret of the project."
   }
   validation {
-    condition     = alltrue([for vendor in try(var.schema_registry.public, []) : can(regex("^(?:\\*|[A-Za-z0-9_-]+(?:\\.[A-Za-z0-9_-]+)*)$", vendor))])
+    condition     = alltrue(try([for vendor in var.schema_registry.public : can(regex("^(?:\\*|[A-Za-z0-9_-]+(?:\\.[A-Za-z0-9_-]+)*)$", vendor))], []))
     error_message = "schema_registry.public must be prefixes of vendors, such as com.acme, or *."
   }
   validation {
-    condition     = contains(["by-addition", "sequential"], try(var.schema_registry.order, "by-addition"))
+    condition     = try(var.schema_registry.order, null) == null || try(contains(["by-addition", "sequential"], var.schema_registry.order), false)
     error_message = "schema_registry.order must be by-addition or sequential."
   }
   validation {
-    condition     = length(setsubtract(try(var.schema_registry.warehouses, []), ["bigquery", "redshift"])) == 0
+    condition     = length(try(setsubtract(var.schema_registry.warehouses, ["bigquery", "redshift"]), [])) == 0
     error_message = "schema_registry.warehouses must be bigquery, redshift, or both."
   }
 }
@@ -951,14 +755,8 @@ variable "merge_late_hours" {
 
 variable "reconcile_schedules" {
   description = "Batches at fixed times: the table, the time (cron), and the arguments of the job, each a list of words."
-  type = list(object({
-    dataset   = string
-    table     = string
-    schedule  = string
-    job       = optional(string, "reconcile")
-    arguments = optional(map(list(string)), {})
-  }))
-  default = []
+  type        = any
+  default     = []
 
   validation {
     condition     = alltrue([for request in var.reconcile_schedules : can(regex(local.cron, request.schedule))])
@@ -969,7 +767,7 @@ variable "reconcile_schedules" {
     error_message = "reconcile_schedules has a dataset that is not among `datasets` and `plain_table_datasets`, and of no stream: its batch would be refused."
   }
   validation {
-    condition     = alltrue([for request in var.reconcile_schedules : contains(["reconcile", "compare"], request.job)])
+    condition     = alltrue([for request in var.reconcile_schedules : try(request.job, null) == null || try(contains(["reconcile", "compare"], request.job), false)])
     error_message = "reconcile_schedules: job must be reconcile or compare."
   }
   validation {
@@ -977,7 +775,7 @@ variable "reconcile_schedules" {
     error_message = "reconcile_schedules: table must be a base name, without dataset and version."
   }
   validation {
-    condition     = length(distinct([for r in var.reconcile_schedules : "${r.job} ${r.dataset}.${r.table}"])) == length(var.reconcile_schedules)
+    condition     = length(distinct([for r in var.reconcile_schedules : "${coalesce(try(r.job, null), "reconcile")} ${r.dataset}.${r.table}"])) == length(var.reconcile_schedules)
     error_message = "reconcile_schedules has a table twice for the same job: keep one of them."
   }
 }

@@ -1,7 +1,6 @@
 # Loads without a person: names, policies and the call that starts a job, as values. Nothing of it exists without `shred`.
 locals {
   automatic = var.shred == null ? 0 : 1
-  shred     = coalesce(var.shred, { events = [], registries = [], resolver_buckets = [], input = "", format = "", unknown = "", bad_percent = 0, duplicates_window = 0, schedule = "", minutes = 0, vcpus = 0, event_seconds = null })
 
   names = {
     shredder  = "onefold-shredder"

@@ -116,91 +116,9 @@ variable "since" {
 }
 
 variable "shred" {
-  description = "What the shredder reads on a schedule, and the registries of its schemas in their order; by default nothing runs by itself."
-  type = object({
-    events     = list(string)
-    registries = list(string)
-    # The buckets that a resolver's file names: the plan cannot read the file, and the job needs the right to read them.
-    resolver_buckets  = optional(list(string), [])
-    input             = optional(string, "enriched-tsv")
-    format            = optional(string, "csv")
-    unknown           = optional(string, "bad_event")
-    bad_percent       = optional(number, 5)
-    duplicates_window = optional(number, 0)
-    schedule          = optional(string, "rate(1 hour)")
-    minutes           = optional(number, 180)
-    vcpus             = optional(number, 32)
-    # S3's events start a job as well, so many seconds after the first new file.
-    event_seconds = optional(number)
-  })
-  default = null
-
-  validation {
-    condition     = var.shred == null || try(length(var.shred.events) > 0 && alltrue([for place in var.shred.events : can(regex("^s3://[a-z0-9][a-z0-9.-]+/\\S+$", place))]), false)
-    error_message = "shred.events must name files or folders of S3, such as s3://acme-collector/good."
-  }
-  validation {
-    condition     = var.shred == null || try(length(var.shred.registries) > 0 && alltrue([for place in var.shred.registries : can(regex("^(s3://[a-z0-9][a-z0-9.-]+|https?://\\S+)", place))]), false)
-    error_message = "shred.registries must name buckets, such as s3://acme-registry, https://HOST/PATH, or a resolver's file in a bucket."
-  }
-  # What the job refuses at its start: one address with and without a slash is twice the same.
-  validation {
-    condition     = var.shred == null || try(length(distinct([for place in var.shred.registries : replace(place, "/\\/+$/", "")])) == length(var.shred.registries), false)
-    error_message = "shred.registries must be named once each, with or without a slash at the end."
-  }
-  validation {
-    condition     = try(length(var.shred.registries) < 2, true) || !anytrue([for place in try(var.shred.registries, []) : endswith(trimsuffix(place, "/"), ".json")])
-    error_message = "shred.registries must be either registries or one resolver's file, which is the whole list: name the others in the file."
-  }
-  validation {
-    condition     = alltrue([for place in try(var.shred.resolver_buckets, []) : can(regex("^s3://[a-z0-9][a-z0-9.-]+(/[^\\s*?]+)?$", place))]) && (length(try(var.shred.resolver_buckets, [])) == 0 || anytrue([for place in try(var.shred.registries, []) : endswith(trimsuffix(place, "/"), ".json")]))
-    error_message = "shred.resolver_buckets must be the buckets or folders, such as s3://acme-registry, that the resolver's file of shred.registries names."
-  }
-  validation {
-    condition     = var.shred == null || contains(["self-describing", "enriched-tsv", "enriched-json"], try(var.shred.input, ""))
-    error_message = "shred.input must be self-describing, enriched-tsv or enriched-json."
-  }
-  validation {
-    condition     = var.shred == null || contains(["csv", "parquet"], try(var.shred.format, ""))
-    error_message = "shred.format must be csv or parquet."
-  }
-  validation {
-    condition     = var.shred == null || contains(["bad_event", "bad_entity", "keep_json"], try(var.shred.unknown, ""))
-    error_message = "shred.unknown must be bad_event, bad_entity or keep_json."
-  }
-  validation {
-    condition     = var.shred == null || contains(range(0, 101), try(var.shred.bad_percent, -1))
-    error_message = "shred.bad_percent must be a whole number from 0 to 100."
-  }
-  validation {
-    condition     = var.shred == null || contains(range(366), try(var.shred.duplicates_window, -1))
-    error_message = "shred.duplicates_window must be a whole number from 0 to 365."
-  }
-  # Events are compared with the files of the runs of the window, which have to be there.
-  validation {
-    condition     = var.days == 0 || var.days >= try(var.shred.duplicates_window, 0)
-    error_message = "shred.duplicates_window must be at most `days`, after which the files of the runs are deleted: raise days, or choose a shorter window."
-  }
-  validation {
-    condition     = var.shred == null || can(regex("^(rate|cron)\\(.+\\)$", try(var.shred.schedule, "")))
-    error_message = "shred.schedule must be rate(...) or cron(...), as EventBridge Scheduler has them."
-  }
-  validation {
-    condition     = var.shred == null || try(var.shred.minutes >= 5 && var.shred.vcpus >= 8, false)
-    error_message = "shred.minutes must be 5 or more, and shred.vcpus 8 or more."
-  }
-  validation {
-    condition     = contains(range(1, 301), coalesce(try(var.shred.event_seconds, null), 1))
-    error_message = "shred.event_seconds must be a whole number from 1 to 300, as a queue of a function has it."
-  }
-  # The function that starts jobs has the arguments in its environment, which holds 4 KB.
-  validation {
-    condition = try(var.shred.event_seconds, null) == null || try(
-      length(jsonencode(concat(var.shred.events, var.shred.registries))) <= 2500
-      && !alltrue([for place in var.shred.events : startswith(place, "s3://${var.bucket}/${var.folder}/")]), false
-    )
-    error_message = "shred.event_seconds must go with events outside of the runs, and with 2,500 characters of events and registries at most."
-  }
+  description = "What the shredder reads on a schedule, and the registries of its schemas in their order; by default nothing runs by itself. shred_checked.tf has its attributes and their defaults."
+  type        = any
+  default     = null
 }
 
 variable "catalog" {

@@ -346,7 +346,7 @@ run "pulls_of_a_database_without_a_dataset" {
 
     settings_folder = "./tests/settings"
   }
-  expect_failures = [var.pulls]
+  expect_failures = [output.pulls]
 }
 
 run "pulls_with_a_secret_that_is_no_id" {
@@ -357,7 +357,7 @@ run "pulls_with_a_secret_that_is_no_id" {
 
     settings_folder = "./tests/settings"
   }
-  expect_failures = [var.pulls]
+  expect_failures = [output.pulls]
 }
 
 run "pulls_of_a_source_with_a_name_in_capitals" {
@@ -368,7 +368,7 @@ run "pulls_of_a_source_with_a_name_in_capitals" {
 
     settings_folder = "./tests/settings/refused"
   }
-  expect_failures = [var.pulls]
+  expect_failures = [output.pulls]
 }
 
 run "pulls_of_two_databases_into_one_dataset" {
@@ -382,7 +382,7 @@ run "pulls_of_two_databases_into_one_dataset" {
 
     settings_folder = "./tests/settings/refused"
   }
-  expect_failures = [var.pulls]
+  expect_failures = [output.pulls]
 }
 
 run "pulls_of_too_many_tables_at_once" {
@@ -393,7 +393,7 @@ run "pulls_of_too_many_tables_at_once" {
 
     settings_folder = "./tests/settings"
   }
-  expect_failures = [var.pulls]
+  expect_failures = [output.pulls]
 }
 
 run "settings_that_were_not_checked" {
@@ -412,7 +412,7 @@ run "pulls_of_a_source_that_the_settings_do_not_have" {
 
     settings_folder = "./tests/settings"
   }
-  expect_failures = [var.pulls]
+  expect_failures = [output.pulls]
 }
 
 run "pulls_of_a_database_that_the_source_does_not_have" {
@@ -423,7 +423,7 @@ run "pulls_of_a_database_that_the_source_does_not_have" {
 
     settings_folder = "./tests/settings"
   }
-  expect_failures = [var.pulls]
+  expect_failures = [output.pulls]
 }
 
 run "pulls_without_a_file_of_settings" {
@@ -434,19 +434,7 @@ run "pulls_without_a_file_of_settings" {
 
     settings_folder = "./tests/mocks"
   }
-  expect_failures = [var.pulls]
-}
-
-run "pulls_without_what_their_batches_need" {
-  command = plan
-  variables {
-    datasets       = ["fraud_models"]
-    pulls          = { fraud = { databases = ["models"], secret = "s" } }
-    package_folder = "./tests/mocks"
-
-    settings_folder = "./tests/settings"
-  }
-  expect_failures = [var.pulls]
+  expect_failures = [output.pulls]
 }
 
 run "clean_views_of_an_unknown_dataset" {
@@ -468,7 +456,7 @@ run "a_shred_with_a_name_in_capitals" {
     shreds   = { Web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_with_a_window_of_part_of_a_day" {
@@ -479,7 +467,7 @@ run "a_shred_with_a_window_of_part_of_a_day" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas", duplicates_window = 0.5 } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_without_events" {
@@ -490,7 +478,7 @@ run "a_shred_without_events" {
     shreds   = { web = { events = [], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_whose_pattern_is_in_the_name_of_the_bucket" {
@@ -501,7 +489,7 @@ run "a_shred_whose_pattern_is_in_the_name_of_the_bucket" {
     shreds   = { web = { events = ["gs://lake*/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_that_leaves_its_folder" {
@@ -512,7 +500,7 @@ run "a_shred_that_leaves_its_folder" {
     shreds   = { web = { events = ["gs://lake/../other"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_into_a_whole_bucket" {
@@ -523,7 +511,7 @@ run "a_shred_into_a_whole_bucket" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_into_too_deep_a_folder" {
@@ -534,7 +522,7 @@ run "a_shred_into_too_deep_a_folder" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/1/2/3/4/5/6/7/8/9/10/11", format = "csv", input = "enriched-tsv", registry = "gs://schemas" } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_into_another_format" {
@@ -545,7 +533,7 @@ run "a_shred_into_another_format" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "avro", input = "enriched-tsv", registry = "gs://schemas" } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_of_another_input" {
@@ -556,7 +544,7 @@ run "a_shred_of_another_input" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "thrift", registry = "gs://schemas" } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_with_wide_columns_in_csv" {
@@ -567,7 +555,7 @@ run "a_shred_with_wide_columns_in_csv" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", layout = "wide", registry = "gs://schemas" } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_without_a_registry" {
@@ -578,7 +566,7 @@ run "a_shred_without_a_registry" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = null } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_at_an_impossible_time" {
@@ -589,7 +577,7 @@ run "a_shred_at_an_impossible_time" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas", schedule = "61 * * * *" } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_with_a_key_in_the_address_of_its_registry" {
@@ -600,7 +588,7 @@ run "a_shred_with_a_key_in_the_address_of_its_registry" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "https://registry.example.com/api?apikey=secret" } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_with_a_registry_and_registries" {
@@ -611,7 +599,7 @@ run "a_shred_with_a_registry_and_registries" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registry = "gs://schemas", registries = ["gs://central"] } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_whose_second_registry_is_no_folder_of_a_bucket" {
@@ -622,7 +610,7 @@ run "a_shred_whose_second_registry_is_no_folder_of_a_bucket" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registries = ["gs://schemas", "https://iglucentral.com"] } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_that_names_a_registry_twice" {
@@ -633,7 +621,7 @@ run "a_shred_that_names_a_registry_twice" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registries = ["gs://schemas", "gs://schemas"] } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_that_names_a_registry_with_and_without_a_slash" {
@@ -644,7 +632,7 @@ run "a_shred_that_names_a_registry_with_and_without_a_slash" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registries = ["gs://schemas", "gs://schemas/"] } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_with_a_resolvers_file_beside_a_folder" {
@@ -655,7 +643,7 @@ run "a_shred_with_a_resolvers_file_beside_a_folder" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registries = ["gs://schemas", "gs://pipeline/resolver.json"] } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_shred_with_two_resolvers_files" {
@@ -666,7 +654,7 @@ run "a_shred_with_two_resolvers_files" {
     shreds   = { web = { events = ["gs://lake/good"], output = "gs://shredded/web", format = "csv", input = "enriched-tsv", registries = ["gs://pipeline/a.json", "gs://pipeline/b.json"] } }
   }
 
-  expect_failures = [var.shreds]
+  expect_failures = [output.shreds]
 }
 
 run "a_registry_of_another_warehouse_and_too_deep_a_folder_of_batches" {

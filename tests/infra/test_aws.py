@@ -14,7 +14,7 @@ import pytest
 import requests
 from botocore.exceptions import ClientError
 from support.aws_arguments import problems
-from support.aws_values import ACCOUNT, AWS, BUCKET, GIVEN, REGION, copy_values, policies, run
+from support.aws_values import ACCOUNT, AWS, BUCKET, GIVEN, REGION, copy_values, only_checks, policies, refused_by, run
 from support.hcl_references import circle, references, unknown_names
 from support.hcl_text import expression, resources
 
@@ -107,44 +107,44 @@ def test_a_cluster_a_secret_and_a_key_change_what_they_have_to(values: Path) -> 
 
 
 def test_every_validation_refuses_what_it_says(values: Path) -> None:
-    for path in values.glob("*.tf"):
-        if path.name != "variables.tf":
-            path.unlink()
+    only_checks(values)
     wrong = {
         "account": "1234", "region": "europe", "partition": "azure", "bucket": "Acme.Events", "folder": "/x/",
         "db_users": "[]", "secret": "loader", "kms_key": "alias", "days": "1.5", "cluster": "main",
         "schema": "Atomic", "since": "last week", "budget": "-1", "catalog": "Acme",
-        "shred": '{ events = [], registries = [], input = "", schedule = "", minutes = 1, unknown = "", bad_percent = 101, '
-        "event_seconds = 0, duplicates_window = 366 }",
     }  # fmt: skip
     # Both a workgroup and a cluster are the mistake of `workgroup`.
     said = run(values, "plan", "-input=false", "-no-color", **{**GIVEN, **wrong}).stderr
-    # A rule of `shred` names the bucket, and is asked only where the bucket is right.
-    said += run(values, "plan", "-input=false", "-no-color", **{**GIVEN, "shred": wrong["shred"]}).stderr
     blocks = {
         block.split('"')[1]: "validation {" in block for block in (AWS / "variables.tf").read_text().split("variable ")[1:]
     }
     validated = {name for name, has in blocks.items() if has}
     assert validated == (set(wrong) - {"cluster"}) | {"workgroup"}
     assert {name for name in validated if re.search(rf"{name}(\.\w+| or cluster)? must", said)} == validated
-    parts = (
-        "events",
-        "registries",
-        "input",
-        "schedule",
-        "minutes",
-        "unknown",
-        "bad_percent",
-        "event_seconds",
-        "duplicates_window",
-    )
-    assert {name for name in parts if f"shred.{name} must" in said} == set(parts)
-    for events in (f"s3://{BUCKET}/shredded/run=*/bad", f"s3://acme/{'x' * 2500}"):
-        shred = f'{{ events = ["{events}"], registries = ["s3://acme-registry"], event_seconds = 60 }}'
-        said = run(values, "plan", "-input=false", "-no-color", **{**GIVEN, "shred": shred}).stderr
-        assert "shred.event_seconds must go with events outside of the runs" in said
     accepted = run(values, "plan", "-input=false", "-no-color", **GIVEN)
     assert not accepted.returncode, accepted.stderr
+
+
+WRONG_SHRED = """{
+  events = "s3://acme/good", registries = [], resolver_buckets = ["acme"], input = "", format = "avro", schedule = "",
+  minutes = "180", vcpus = 8.5, unknown = "", bad_percent = 101, event_seconds = 0, duplicates_window = "7",
+  bad_percents = 5, duplicate_window = 7, registry = "s3://acme", verbose = true }"""
+
+
+def test_a_plan_refuses_all_that_is_wrong_with_shred_at_once(values: Path) -> None:
+    only_checks(values)
+    refused = refused_by(values, WRONG_SHRED)
+    for name in ("bad_percents is", "duplicate_window is", "registry is", "verbose is"):
+        assert f"shred.{name} no attribute of shred: write " in refused
+    assert "no attribute of shred: write bad_percent. " in refused
+    assert "no attribute of shred: write duplicates_window. " in refused
+    assert "no attribute of shred: write bad_percent or duplicates_window or event_seconds or events or format" in refused
+    parts = ("events", "registries", "resolver_buckets", "input", "format", "schedule", "minutes", "vcpus", "unknown",
+             "bad_percent", "event_seconds", "duplicates_window")  # fmt: skip
+    assert {name for name in parts if f"shred.{name} must" in refused} == set(parts)
+    for events in (f"s3://{BUCKET}/shredded/run=*/bad", f"s3://acme/{'x' * 2500}"):
+        shred = f'{{ events = ["{events}"], registries = ["s3://acme-registry"], event_seconds = 60 }}'
+        assert "shred.event_seconds must go with events outside of the runs" in refused_by(values, shred)
 
 
 def test_the_lifecycle_deletes_runs_and_never_what_tells_which_files_were_read() -> None:

@@ -98,7 +98,12 @@ def test_the_account_may_write_and_the_sink_may_read_the_objects_of_the_process(
 
 
 def test_every_field_of_a_source_is_described() -> None:
-    block = (ROOT / "infra" / "variables.tf").read_text().partition('variable "captures" {')[2].partition("\n}")[0]
+    block = (
+        (ROOT / "infra" / "modules" / "typed" / "main.tf")
+        .read_text()
+        .partition('variable "captures" {')[2]
+        .partition("\n}")[0]
+    )
     fields = set(re.findall(r"^    (\w+) +=", block, re.MULTILINE))
     page = (ROOT / "docs" / "how-to" / "deploy-capture.md").read_text().partition("\n## Fields\n")[2].partition("\n## ")[0]
     described = {name for row in re.findall(r"^\| (`.+?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}

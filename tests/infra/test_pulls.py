@@ -6,13 +6,15 @@ import base64
 import json
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from infra.test_shreds import without_libraries
 from support.iam_conditions import BUCKET, OBJECT, admits
 from support.log_filters import matches, value_at
 from support.planned import permissions, rights
-from support.terraform import Outcome, Plan
+from support.terraform import Outcome, Plan, Terraform
 
 from onefold.batches.request import parse_batch_request
 from onefold.batches.source_arguments import (
@@ -278,3 +280,13 @@ def test_a_database_that_failed_opens_an_incident(pulls_plan: Plan, capsys: pyte
 def test_without_pulls_nothing_is_made(plain_plan: Plan) -> None:
     for type_ in plain_plan.types:
         assert not [name for name in plain_plan.of(type_) if name.startswith(("pull", "late_pull", "full", "check"))]
+
+
+def test_pulls_without_the_libraries_of_their_batches_are_refused(terraform: Terraform, tmp_path: Path) -> None:
+    given = {
+        "datasets": ["shop", "fraud_models"],
+        "pulls": {"fraud": {"databases": ["models"], "secret": "s"}},
+        "settings_folder": "./tests/settings",
+    }
+    outcome = without_libraries(terraform, tmp_path, "pulls", given)
+    assert outcome.status == {"round_0": "pass"}, outcome.said

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from infra.test_validation import written
@@ -121,14 +123,20 @@ def test_the_libraries_are_uploaded_with_the_jobs(shreds_plan: Plan) -> None:
 WEB = {"events": ["gs://lake/good"], "output": "gs://shredded/web", "format": "csv", "input": "enriched-tsv"}
 
 
-def test_shreds_without_the_libraries_of_their_batches_are_refused(terraform: Terraform, tmp_path: Path) -> None:
+def without_libraries(terraform: Terraform, folder: Path, setting: str, given: dict[str, Any]) -> Outcome:
+    """Plan a setting with the code of the functions and the jobs alone; the output of its name is expected to refuse it."""
     for name in ("functions.zip", "spark.zip"):
-        shutil.copy(terraform.folder.parent / "build" / name, tmp_path)
-    given = {"shreds": {"web": {**WEB, "registry": "gs://schemas"}}, "package_folder": str(tmp_path)}
+        shutil.copy(terraform.folder.parent / "build" / name, folder)
     path = terraform.folder / "tests" / "without_libraries.tftest.hcl"
-    path.write_text(written([(given, True)]).replace(", var.package_folder", ""))
+    text = written([({**given, "package_folder": str(folder)}, True)])
+    path.write_text(re.sub(r"expect_failures = .*", f"expect_failures = [output.{setting}]", text))
     try:
-        outcome = terraform.tested(path.name)
+        return terraform.tested(path.name)
     finally:
         path.unlink()
+
+
+def test_shreds_without_the_libraries_of_their_batches_are_refused(terraform: Terraform, tmp_path: Path) -> None:
+    given = {"shreds": {"web": {**WEB, "registry": "gs://schemas"}}}
+    outcome = without_libraries(terraform, tmp_path, "shreds", given)
     assert outcome.status == {"round_0": "pass"}, outcome.said

@@ -58,6 +58,19 @@ def copy_values(folder: Path) -> Path:
     return folder
 
 
+def only_checks(folder: Path) -> None:
+    """Leave the variables and what a plan refuses of them."""
+    for path in folder.glob("*.tf"):
+        if path.name not in ("variables.tf", "shred_checked.tf"):
+            path.unlink()
+
+
+def refused_by(folder: Path, shred: str, /, **variables: str) -> str:
+    """Return why a plan refuses a value of `shred`, on one line; an empty text where it does not."""
+    done = run(folder, "plan", "-input=false", "-no-color", **{**GIVEN, "shred": shred, **variables})
+    return " ".join(done.stderr.replace("│", " ").split()) if done.returncode else ""
+
+
 def value(folder: Path, expression: str, /, **variables: str) -> Any:
     """Return the value of an expression, with the variables that every test gives and others."""
     done = run(folder, "console", text=f"jsonencode({expression})\n", **{**GIVEN, **variables})
