@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from onefold.core.shred_options import InputForm
 from onefold.events.shred.bad_rows import original_of
 from onefold.events.shred.csv_values import TAB
 from onefold.events.shred.entities import read_text
+from onefold.events.shred.event import EventKey
 from onefold.events.shred.event_fields import EVENT_FIELDS, EVENT_ID, FORMER_FIELDS
 from onefold.events.shred.values import json_text
 
@@ -46,13 +47,6 @@ FIELDS_TO_ID = _NUMBERS[EVENT_ID] + 1
 """The fields of a line up to its id."""
 _AFTER_FINGERPRINT = len(EVENT_FIELDS) - _NUMBERS[FINGERPRINT]
 _own_texts = itemgetter(*(_NUMBERS[name] for name in _OWN))
-
-
-class EventKey(NamedTuple):
-    """What makes two records one event: its id, and a fingerprint of its content."""
-
-    id: str
-    fingerprint: str
 
 
 class Copy(NamedTuple):
@@ -107,9 +101,14 @@ def _key_of_fields(record: str) -> EventKey | None:
     fields = record.split(TAB)
     if len(fields) not in _FIELD_COUNTS or not fields[_NUMBERS[EVENT_ID]]:
         return None
-    fields += [""] * (len(EVENT_FIELDS) - len(fields))
-    given = fields[_NUMBERS[FINGERPRINT]]
-    return EventKey(fields[_NUMBERS[EVENT_ID]], _given(given) or _digest(TAB.join(_own_texts(fields))))
+    return key_of_texts(fields + [""] * (len(EVENT_FIELDS) - len(fields)))
+
+
+def key_of_texts(fields: Sequence[str]) -> EventKey:
+    """Return the key of an event of 131 texts, which has an id."""
+    return EventKey(
+        fields[_NUMBERS[EVENT_ID]], _given(fields[_NUMBERS[FINGERPRINT]]) or _digest(TAB.join(_own_texts(fields)))
+    )
 
 
 def _key_of_json(record: str) -> EventKey | None:

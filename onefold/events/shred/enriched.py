@@ -8,6 +8,7 @@ from typing import Any
 from onefold.core.text import shortened
 from onefold.events.shred.bad_rows import BadEvent, EventProblem
 from onefold.events.shred.csv_values import TAB
+from onefold.events.shred.duplicates import key_of_texts
 from onefold.events.shred.entities import check_characters, entities_of, read_text
 from onefold.events.shred.event import EntityData, Event, Root, check_id, root_maker
 from onefold.events.shred.event_fields import APP_ID, ENTITY_FIELDS, EVENT_FIELDS, EVENT_ID, EVENT_TIME, FORMER_FIELDS
@@ -25,13 +26,15 @@ _WITHOUT_VERSION = ("contexts_", "unstruct_event_")
 
 
 class _EnrichedReader:
-    def __init__(self, form: RowFormat, table: PlannedTable) -> None:
+    def __init__(self, form: RowFormat, table: PlannedTable, *, keyed: bool = False) -> None:
         """Prepare the rows of events.
 
         Args:
             form: how the rows are written.
             table: the table of the events.
+            keyed: whether events get their keys, where the fields are at hand that these are made of.
         """
+        self._keyed = keyed
         fields = [field for (field,) in table.paths]
         types = {field: type_ for field, (_, type_) in zip(fields, table.columns, strict=True)}
         required = [field for field, (name, _) in zip(fields, table.columns, strict=True) if name in table.required]
@@ -71,6 +74,7 @@ class EnrichedTsvReader(_EnrichedReader):
         check_characters(record)
         problems: list[EventProblem] = []
         entities: list[EntityData] = []
+        key = key_of_texts(fields) if self._keyed and fields[_ID] else None
         for name, number in _ENTITIES:
             if text := fields[number]:
                 entities += entities_of(name, text, problems)
@@ -81,7 +85,7 @@ class EnrichedTsvReader(_EnrichedReader):
             row = self._rows.of_texts(fields)
         except DoesNotFit:
             problems += self._rows.problems((number, text) for number, text in enumerate(fields) if text)
-        return Event(root, row, entities, "\\" not in record, problems, fields[_APP] or None)
+        return Event(root, row, entities, "\\" not in record, problems, fields[_APP] or None, key)
 
 
 def _missing_fields(count: int) -> list[str]:

@@ -14,6 +14,13 @@ from onefold.events.shred.parquet_values import micros
 from onefold.events.shred.values import shown
 
 
+class EventKey(NamedTuple):
+    """What makes two records one event: its id, and a fingerprint of its content."""
+
+    id: str
+    fingerprint: str
+
+
 class EntityData(NamedTuple):
     """Self-describing JSON in an event.
 
@@ -52,6 +59,7 @@ class Event(NamedTuple):
         plain: whether no text of the data has a character that makes quotes or an escape of CSV necessary.
         problems: why the event is bad.
         app_id: the app that it is from; None where it does not say so.
+        key: what makes it one event with others, where the reader was asked for it and has read it with the fields.
     """
 
     root: Root
@@ -60,6 +68,7 @@ class Event(NamedTuple):
     plain: bool
     problems: Sequence[EventProblem] = ()
     app_id: str | None = None
+    key: EventKey | None = None
 
 
 MakeRoot = Callable[[str, datetime], Root]

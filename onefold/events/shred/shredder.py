@@ -13,7 +13,7 @@ from onefold.events.shred.duplicates import DUPLICATE, with_id
 from onefold.events.shred.enriched import EnrichedJsonReader, EnrichedTsvReader
 from onefold.events.shred.entities import UNSTRUCT
 from onefold.events.shred.entity import Entity, Row
-from onefold.events.shred.event import EntityData, Event, root_maker
+from onefold.events.shred.event import EntityData, Event, EventKey, root_maker
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.self_describing import SelfDescribingReader
 from onefold.events.shred.unknown import UNKNOWN_KINDS, UNKNOWN_TABLE
@@ -30,6 +30,7 @@ class Shredded(NamedTuple):
         apart: the bad rows of entities; those of an event are loaded later, and the event now.
         is_event: False for an entity that an earlier run has set apart, whose event is loaded.
         kept: why the schemas of entities are unknown whose JSON is among the rows.
+        key: what makes the record one event with others, under its own id; None where it has to be read from the record.
     """
 
     rows: Sequence[tuple[int, Row]]
@@ -37,15 +38,17 @@ class Shredded(NamedTuple):
     apart: Sequence[BadEntity] = ()
     is_event: bool = True
     kept: Sequence[EventProblem] = ()
+    key: EventKey | None = None
 
 
 class Shredder:
     """Shreds records by a plan. One for each worker process: schemas are compiled when the first event has them."""
 
-    def __init__(self, plan: ShredPlan) -> None:
+    def __init__(self, plan: ShredPlan, *, keyed: bool = False) -> None:
+        """Prepare the readers and rows of a plan; with the keys of events, where a reader has their fields at hand."""
         self._plan = plan
         self._is_wide = plan.is_wide
-        self._read = reader_of(plan).read
+        self._read = reader_of(plan, keyed=keyed).read
         self._make_root = root_maker(plan.form.format)
         self._unknown_rows = UnknownRows(plan.form, plan.run)
         self._unknown_table = plan.unknown_table
@@ -76,9 +79,10 @@ class Shredder:
         Raises:
             BadEvent: the record is no event.
         """
-        context = EntityData(DUPLICATE, {"originalEventId": self._read(record).root.id}, "contexts[duplicate]")
+        original = self._read(record)
+        context = EntityData(DUPLICATE, {"originalEventId": original.root.id}, "contexts[duplicate]")
         event = self._read(with_id(record, self._plan.input, new_id))
-        return event._replace(entities=(*event.entities, context), plain=False)
+        return event._replace(entities=(*event.entities, context), plain=False, key=original.key)
 
     def _shred_entity(self, bad: BadEntity, *, plain: bool) -> Shredded:
         """Return the row of an entity whose event was loaded without it; it is set apart again where it has none."""
@@ -125,14 +129,15 @@ class Shredder:
             # An entity without a row has a reason in any case, so that no event loses an entity in silence.
             problems += list(entity.problems(one.data)) or [unexplained]
         if not problems:
-            return Shredded(rows, None)
+            return Shredded(rows, None, key=event.key)
         if self._plan.unknown == "bad_event" or any(problem.kind not in UNKNOWN_KINDS for problem in problems):
             raise BadEvent(problems)
         apart = [bad for one, problem in unknown if (bad := self._apart(event, one, problem, rows, keep=keep))]
         if apart and event.row is None:  # the entity is all that there is of the event
             raise BadEvent([EventProblem(bad.kind, reason) for bad in apart for reason in bad.reasons])
         places = {bad.entity.place for bad in apart}
-        return Shredded(rows, None, apart, kept=[problem for one, problem in unknown if one.place not in places])
+        kept = [problem for one, problem in unknown if one.place not in places]
+        return Shredded(rows, None, apart, kept=kept, key=event.key)
 
     def _place(self, entity: Entity, data: EntityData) -> int:
         """Return the place of the rows of an entity: with wide columns, that of contexts is the next one."""
@@ -208,9 +213,14 @@ class EventReader(Protocol):
         """Return the event of a record; raises BadEvent for what is not an event."""
 
 
-def reader_of(plan: ShredPlan) -> EventReader:
-    """Return the reader of a plan's input form."""
+def reader_of(plan: ShredPlan, *, keyed: bool = False) -> EventReader:
+    """Return the reader of a plan's input form.
+
+    Args:
+        plan: of the run.
+        keyed: whether the reader gives events their keys, if it can do so at little cost.
+    """
     if plan.input == "self-describing":
         return SelfDescribingReader(plan.form.format, plan.started_at)
     reader = EnrichedTsvReader if plan.input == "enriched-tsv" else EnrichedJsonReader
-    return reader(plan.form, plan.tables[0])
+    return reader(plan.form, plan.tables[0], keyed=keyed)

@@ -40,7 +40,7 @@ class BatchRows:
 
     def add(self, one: Shredded) -> None:
         """Add what a record has become."""
-        rows, bad, apart, is_event, kept = one
+        rows, bad, apart, is_event, kept, _ = one
         for table, row in rows:
             self._rows[table].append(row)
         if self.wide and rows:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
-from onefold.events.shred.duplicates import Copy, EventKey, digest_of, key_reader, new_ids
+from onefold.events.shred.duplicates import Copy, digest_of, key_reader, new_ids
+from onefold.events.shred.event import EventKey
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
 from onefold.spark.shred.files import check_no_ids_lost

@@ -16,9 +16,11 @@ import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector
 from pyspark.sql import SparkSession
 
-from onefold.events.shred.duplicates import EventKey, id_reader
+from onefold.events.shred.duplicates import id_reader
+from onefold.events.shred.event import EventKey
 from onefold.events.shred.event_ids import FINGERPRINT, HASH, ID, hash_of
 from onefold.events.shred.plan import ShredPlan
+from onefold.spark.shred.modules import keep_modules
 from onefold.spark.shred.records import DamagedContent, read_records
 from onefold.spark.shred.stores import Stores
 from onefold.spark.shred.tasks import ReadTask
@@ -120,6 +122,7 @@ class _Own:
     parts: int
 
     def run(self, task: ReadTask) -> Iterator[tuple[int, _Bits]]:
+        keep_modules()
         first, id_of = task.number << TASK_BITS, id_reader(self.plan.input)
         places, hashes = list[int](), list[int]()
         try:

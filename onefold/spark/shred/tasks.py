@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from onefold.core.errors import InvalidInput
 from onefold.events.shred.set_aside import StoredFile
+from onefold.spark.shred.modules import keep_modules
 from onefold.spark.shred.places import hadoop_address
 from onefold.spark.shred.quarantine import DamagedFiles
 from onefold.spark.shred.records import DamagedContent, FilePart, UnreadFile, is_packed
@@ -109,6 +110,7 @@ class _Attempt(Generic[Result]):
     work: Callable[[ReadTask], Result]
 
     def run(self, task: ReadTask) -> Result | _Damage:
+        keep_modules()
         try:
             return self.work(task)
         except DamagedContent as error:

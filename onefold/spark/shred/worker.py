@@ -46,7 +46,7 @@ class Worker:
         """Write the rows of the records of a task, and return the counts."""
         tally = Tally()
         files = self._files(task)
-        shred, key_of = Shredder(self.plan).shred, key_reader(self.plan.input)
+        shred, key_of = Shredder(self.plan, keyed=self.decided).shred, key_reader(self.plan.input)
         wide = WideRows(self.plan.tables) if self.plan.is_wide else None
         for records in self._taken(task, key_of, tally):
             found = BatchRows(self.plan.tables, wide)
@@ -55,7 +55,7 @@ class Worker:
                 found.add(one)
                 if self.decided and one.bad is None:
                     tally.renamed += new_id is not None
-                    found.ids += [(*key, hash_of(key.id))] if (key := key_of(record)) else []
+                    found.ids += [(*key, hash_of(key.id))] if (key := one.key or key_of(record)) else []
             found.count(tally)
             if files:
                 files.add(found.written())

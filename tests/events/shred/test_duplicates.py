@@ -19,12 +19,12 @@ from onefold.events.shred.duplicates import (
     DUPLICATE,
     LEFT_OUT,
     Copy,
-    EventKey,
     derived_id,
     key_reader,
     new_ids,
     with_id,
 )
+from onefold.events.shred.event import EventKey
 from onefold.events.shred.event_fields import EVENT_FIELDS
 from onefold.events.shred.manifest import FORMATS
 from onefold.events.shred.shredder import Shredder
@@ -106,6 +106,19 @@ def test_lines_of_earlier_releases_have_keys_too() -> None:
     fields = enriched("enriched-tsv").split("\t")
     assert key_reader("enriched-tsv")("\t".join(fields[:108])) == key_reader("enriched-tsv")("\t".join(fields))
     assert key_reader("enriched-tsv")("\t".join(fields[:109])) is None
+
+
+@pytest.mark.parametrize("new_id", [None, "e2"])
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"event_fingerprint": "f1"}, {"app_id": "shop", "contexts": contexts(entity(CLICK, id=1)), "geo_city": "x"}],
+)
+def test_the_shredder_gives_the_key_that_the_record_has(fields: dict[str, Any], new_id: str | None) -> None:
+    record, former = enriched("enriched-tsv", **fields), "\t".join(enriched("enriched-tsv").split("\t")[:108])
+    keyed, plain = (Shredder(plan(CLICK, CONTEXT, form="enriched-tsv"), keyed=one) for one in (True, False))
+    for line in (record, BadRow("invalid", ("x",), record).to_json(), former):
+        assert keyed.shred(line, new_id).key == key_reader("enriched-tsv")(line)
+        assert plain.shred(line, new_id) == keyed.shred(line, new_id)._replace(key=None)
 
 
 def test_a_bad_row_has_the_key_of_its_original() -> None:

@@ -19,7 +19,8 @@ from support.shred_scene import contexts, enriched
 from onefold.core.errors import InvalidInput
 from onefold.core.shred_options import InputForm
 from onefold.events.shred.bad_rows import BadRow
-from onefold.events.shred.duplicates import DUPLICATE, EventKey, derived_id, id_reader
+from onefold.events.shred.duplicates import DUPLICATE, derived_id, id_reader
+from onefold.events.shred.event import EventKey
 from onefold.events.shred.event_ids import hash_of
 from onefold.events.shred.manifest import MANIFEST, RunManifest
 from onefold.events.shred.runs import IDS
