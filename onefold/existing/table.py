@@ -72,6 +72,7 @@ class ExistingTable:
         order_by: the columns that say which row of a key is the latest, as onefold.yaml declares them.
         declared_rows: what the rows are, as onefold.yaml declares it; None where only the metadata tell.
         has_declared_key: whether the key is that of onefold.yaml, and not one that the table itself declares.
+        described: the descriptions of columns, by their names as they are spelled.
     """
 
     name: str
@@ -87,6 +88,7 @@ class ExistingTable:
     order_by: tuple[str, ...] = ()
     declared_rows: Rows | None = None
     has_declared_key: bool = False
+    described: Mapping[str, str] = field(default_factory=dict)
 
     def has(self, *names: str) -> bool:
         """Return whether the table has all of these columns, in any spelling."""

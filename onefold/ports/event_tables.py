@@ -43,6 +43,7 @@ class EventTable:
         base: what all models and recovery tables of the schema share, `com_acme_ad_click`.
         version: the model, `1`, or `1r` and a hash; empty for the events, which have no labels.
         is_adopted: whether another loader made the table: then it is never created.
+        descriptions: of columns that the loader adds, where a warehouse has such: of a wide column the model of its schema.
     """
 
     name: str
@@ -51,6 +52,12 @@ class EventTable:
     base: str = ""
     version: str = ""
     is_adopted: bool = False
+    descriptions: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_recovery(self) -> bool:
+        """Whether it has the data of one version that does not fit into the table of its model."""
+        return "r" in self.version
 
     @property
     def labels(self) -> tuple[str, str]:

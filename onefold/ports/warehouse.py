@@ -173,6 +173,8 @@ class StoredTable:
     """The key that the table declares, which the warehouse does not check."""
     ingestion_partition: str | None = None
     """How long a partition by the time of arrival is: HOUR, DAY, MONTH or YEAR; None without such partitions."""
+    descriptions: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """The names and the descriptions of columns that have one."""
 
 
 @dataclass(frozen=True)

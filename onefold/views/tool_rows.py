@@ -6,7 +6,7 @@ its columns mean.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onefold.changelog.key_columns import key_problems
@@ -100,7 +100,10 @@ def read_tool_table(
         SchemaConflict: no such tool is known, or it did not write the table.
     """
     stored, rules = warehouse.read_table(base), settings.rules_for(base)
-    return _recognised(base, stored.columns, rules, tuple(keys) or rules.keys or stored.primary_key) if stored else None
+    if stored is None:
+        return None
+    key = tuple(keys) or rules.keys or stored.primary_key
+    return _recognised(base, stored.columns, rules, key, dict(stored.descriptions))
 
 
 def tool_versions(warehouse: Warehouse, base: TableId, settings: Settings) -> tuple[Version, ...]:
@@ -118,12 +121,15 @@ def tool_versions(warehouse: Warehouse, base: TableId, settings: Settings) -> tu
     if columns is None:
         return ()
     try:
-        read = _recognised(base, columns, settings.rules_for(base), ())
+        read = _recognised(base, columns, settings.rules_for(base), (), {})
     except SchemaConflict:
         return (Version("", columns),)
     return landed_versions(read.table, read.found)
 
 
-def _recognised(base: TableId, columns: Sequence[Column], rules: TableRules, key: tuple[str, ...]) -> ToolTable:
-    table = ExistingTable(base.table, Schema(columns), key, order_by=rules.order_by, declared_rows=rules.rows)
+def _recognised(
+    base: TableId, columns: Sequence[Column], rules: TableRules, key: tuple[str, ...], described: Mapping[str, str]
+) -> ToolTable:
+    order, rows = rules.order_by, rules.rows
+    table = ExistingTable(base.table, Schema(columns), key, order_by=order, declared_rows=rows, described=described)
     return ToolTable(base, table, recognise_as(rules.tool or "", table, base), rules)

@@ -94,6 +94,24 @@ def test_a_context_has_its_version_from_its_column_or_from_itself(column: str, v
     assert "_schema_version" not in found
 
 
+@pytest.mark.parametrize("text", ["com.acme-shop/Cart/jsonschema/1", "iglu:com.acme-shop/Cart/jsonschema/1-0-2"])
+def test_a_context_has_its_schema_from_the_description_of_its_column(text: str) -> None:
+    column = "contexts_com_acme_cart_1"
+    found = recognise(ExistingTable("events", schema({**EVENT, **WIDE}), described={column: text})).parts["com_acme_cart"]
+    (cart,) = ({one.name: sql for one, sql in part.values} for part in found if part.column == column)
+    assert [cart[name] for name in ("schema_vendor", "schema_name", "schema_format", "schema_version")] == [
+        "'com.acme-shop'", "'Cart'", "'jsonschema'", "i.`_schema_version`",
+    ]  # fmt: skip
+    assert cart["ref_tree"] == """CONCAT('["events","', 'Cart', '"]')"""
+
+
+@pytest.mark.parametrize("text", ["", "Carts of the shop", "com.acme/cart/jsonschema", "com.acme/cart's/jsonschema/1"])
+def test_any_other_description_tells_no_schema(text: str) -> None:
+    column = "contexts_com_acme_cart_1"
+    found = recognise(ExistingTable("events", schema({**EVENT, **WIDE}), described={column: text})).parts["com_acme_cart"]
+    assert found == parts(WIDE)["com_acme_cart"]
+
+
 def test_a_context_of_a_release_that_noted_no_version_has_none() -> None:
     column = "contexts_com_acme_page_1"
     assert values({column: "ARRAY<STRUCT<a INT64>>"}, column)["schema_version"] == "CAST(NULL AS STRING)"

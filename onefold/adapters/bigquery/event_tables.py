@@ -98,7 +98,7 @@ class BigQueryEventTables:
         self._record(Step(run, "planned", table, registry_read_at) for table in tables)
 
     def create(self, table: EventTable) -> None:
-        new = bigquery.Table(str(self._id(table.name)), [_field(*column) for column in table.columns])
+        new = bigquery.Table(str(self._id(table.name)), _fields(table))
         names = {name for name, _ in table.columns}
         for day, key in _LAYOUTS:
             if {day, key} <= names:
@@ -185,13 +185,16 @@ def _labels(table: EventTable) -> dict[str, str]:
     return {LABEL_BASE: base, LABEL_VERSION: version} if version else {}
 
 
-def _field(name: str, type_: str) -> bigquery.SchemaField:
-    return rest_field(Column(name, parse_type(type_)))
+def _fields(table: EventTable) -> list[bigquery.SchemaField]:
+    described = dict(table.descriptions)
+    fields = [rest_field(Column(name, parse_type(type_))).to_api_repr() for name, type_ in table.columns]
+    texts = [{"description": described[name]} if name in described else {} for name, _ in table.columns]
+    return [bigquery.SchemaField.from_api_repr({**field, **text}) for field, text in zip(fields, texts, strict=True)]
 
 
 def _grown_schema(fields: Sequence[bigquery.SchemaField], after: EventTable) -> list[bigquery.SchemaField]:
     """Return the fields of a table with those that it lacks; what people added to fields stays, such as policy tags."""
-    expected = [_field(*column).to_api_repr() for column in after.columns]
+    expected = [field.to_api_repr() for field in _fields(after)]
     grown = _grown_fields([field.to_api_repr() for field in fields], expected)
     return [bigquery.SchemaField.from_api_repr(field) for field in grown]
 

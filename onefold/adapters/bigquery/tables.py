@@ -49,9 +49,9 @@ class BigQueryTables(BigQueryStatements):
         if table is None or table.table_type != "TABLE":
             return None
         clustering = tuple(table.clustering_fields or ())
-        return StoredTable(
-            columns_of(table.schema), table.created, clustering, _primary_key(table), _ingestion_partition(table)
-        )
+        described = tuple((column.name, column.description) for column in table.schema if column.description)
+        own = columns_of(table.schema), table.created, clustering, _primary_key(table)
+        return StoredTable(*own, _ingestion_partition(table), described)
 
     def time_travel(self, dataset: str) -> timedelta | None:
         with translated(f"dataset {dataset}"):

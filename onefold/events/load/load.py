@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from onefold.core.errors import InvalidInput, OnefoldError, TryAgain
 from onefold.core.text import counted
@@ -17,6 +17,8 @@ from onefold.events.load.plan import EventTablePlan, Wanted
 from onefold.events.load.report import EventTableReport, RunReport, TableState
 from onefold.events.load.runs import FolderRuns, file_address
 from onefold.events.load.tables import Planned, TableMigrations
+from onefold.events.load.wide_plan import models_of_columns
+from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.shred.manifest import RunManifest, ShreddedTable
 from onefold.ports.event_tables import EventFile, EventTable, EventTableLoad, EventWarehouse, LoadResult
 from onefold.schema.table_columns import grown_by_name
@@ -127,7 +129,12 @@ class Loader:
 
     def _wanted(self, manifest: RunManifest, tables: Sequence[ShreddedTable]) -> list[Wanted]:
         started = manifest.started_at
-        return [Wanted(self._event_table(table), started, table.columns, table.adopted) for table in tables]
+        models = {SchemaKey.parse(schema.uri).model_key for schema in manifest.schemas}
+        described = [(table, models_of_columns(table.columns, models)) for table in tables]
+        return [
+            Wanted(replace(self._event_table(table), descriptions=texts), started, table.columns, table.adopted)
+            for table, texts in described
+        ]
 
     def _event_table(self, table: ShreddedTable) -> EventTable:
         """Return a table with all columns that it has to have: of an adopted one also those that the files do not have."""

@@ -5,12 +5,15 @@ A run has the wide columns of its own events, so that two runs have them in othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from onefold.core.errors import SchemaConflict
 from onefold.events.load.plan import EventTablePlan, Facts, TableAltered, Wanted, action_for
+from onefold.events.registry.schema_key import ModelKey
 from onefold.events.shred.counts import EVENTS
+from onefold.existing.tools.snowplow import model_of
 from onefold.ports.event_tables import Columns, KnownColumns
 from onefold.schema.table_columns import Grown, holds
 
@@ -21,6 +24,38 @@ def is_wide(wanted: Wanted, facts: Facts) -> bool:
     """Return whether a table is one of events that has wide columns, or is about to get some."""
     states = [wanted.table.columns, *(one.columns for one in facts.after), facts.found.columns if facts.found else ()]
     return wanted.table.name == EVENTS and any(type_.startswith(_NESTED) for state in states for _, type_ in state)
+
+
+def models_of_columns(columns: Columns, models: Collection[ModelKey]) -> tuple[tuple[str, str], ...]:
+    """Return the wide columns of a run with the paths of the models whose data they have.
+
+    Args:
+        columns: those of the table of events, or of another one, which has none.
+        models: all models whose data a row of the run has.
+
+    Examples:
+        >>> models_of_columns((("contexts_com_acme_a_1", "ARRAY<STRUCT<b INT64>>"),), [ModelKey.parse("com.acme/a/j/1")])
+        (('contexts_com_acme_a_1', 'com.acme/a/j/1'),)
+    """
+    named = [(name, model_of(name)) for name, type_ in columns if type_.startswith(_NESTED)]
+    owners = {of: _owners(of, models) for _, of in named if of}
+    digested = {one for (base, _), found in owners.items() for one in found if one.base != base}
+    plain = {of: [one for one in found if of[0] != one.base or one not in digested] for of, found in owners.items()}
+    return tuple((name, plain[of][0].path) for name, of in named if of and len(plain[of]) == 1)
+
+
+def _owners(of: tuple[str, int], models: Collection[ModelKey]) -> list[ModelKey]:
+    """Return the models that a column may be of: their base is its own, or begins it before a digest of the schema."""
+    base, model = of
+    found = [one for one in models if one.model == model and base in (one.base, _with_digest(one, base))]
+    return [one for one in found if one.base != base] or found
+
+
+def _with_digest(model: ModelKey, base: str) -> str:
+    digest = base.removeprefix(f"{model.base}_")
+    return (
+        f"{model.base}_{digest}" if digest and hashlib.sha256(model.schema.encode()).hexdigest().startswith(digest) else ""
+    )
 
 
 def plan_wide_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePlan:

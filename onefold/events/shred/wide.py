@@ -7,19 +7,22 @@ with the version of each in `_schema_version`. A version that does not fit has c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from onefold.core.shred_options import InputForm, Unknown
 from onefold.events.registry.registry import Registry
-from onefold.events.shred.plan import PlannedTable, ShredPlan, plan_shred
+from onefold.events.shred.plan import PlannedSchema, PlannedTable, ShredPlan, plan_shred
+from onefold.existing.tools.snowplow import model_of
 from onefold.schema.redshift_ddl import ENVELOPE
 from onefold.schema.types import Array, Field, Struct, parse_type
 
 VERSION = "_schema_version"
 _UNSTRUCT, _CONTEXTS = "unstruct_event", "contexts"
+_LONGEST = 300
+"""Characters of the name of a column ("Quotas and limits", https://cloud.google.com/bigquery/quotas, read 2026-11)."""
 _VERSION_PLACE = [name for name, _, _ in ENVELOPE].index("schema_version")
 
 WideRow = tuple[tuple[Any, ...], Mapping[int, Any]]
@@ -34,6 +37,9 @@ def plan_wide(
 ) -> ShredPlan:
     """Return a plan in which each table of entities is two columns of events: for self-describing events, and for contexts.
 
+    A schema has no columns, and its entities are unknown with the reason, where BigQuery would refuse their names, or where
+    the view over the columns of another schema would show them.
+
     Args:
         registry: as for `plan_shred`. Tables of models that other loaders made get no rows, and that of the events does.
         form: a form of enriched events.
@@ -44,9 +50,31 @@ def plan_wide(
     plan = plan_shred(replace(registry, adopted=adopted), "parquet", form, started_at, unknown)
     end = len(plan.tables) if plan.unknown_table is None else plan.unknown_table
     columns = [replace(table, column=column) for table in plan.tables[1:end] for column in _columns(table)]
-    places = {uri: schema.table and 2 * schema.table - 1 for uri, schema in plan.schemas.items()}
-    schemas = {uri: replace(schema, table=places[uri]) for uri, schema in plan.schemas.items()}
+    problems = _problems(plan.tables[:end])
+    schemas = {uri: _placed(schema, problems) for uri, schema in plan.schemas.items()}
     return replace(plan, tables=(plan.tables[0], *columns, *plan.tables[end:]), schemas=schemas, is_wide=True)
+
+
+def _placed(schema: PlannedSchema, problems: Mapping[int, str]) -> PlannedSchema:
+    if problem := problems.get(schema.table or 0):
+        return replace(schema, table=None, problem=problem)
+    return replace(schema, table=schema.table and 2 * schema.table - 1)
+
+
+def _problems(tables: Sequence[PlannedTable]) -> dict[int, str]:
+    """Return why tables of entities cannot have columns, by their places; the schema that was added first has them."""
+    problems: dict[int, str] = {}
+    owners: dict[str, str] = {}
+    for place, table in enumerate(tables[1:], 1):
+        name = f"{_UNSTRUCT}_{_name(table)}"
+        owner = owners.setdefault((model_of(name) or (name, 0))[0], table.base)
+        if len(name) > _LONGEST:
+            problems[place] = f"{name} is longer than {_LONGEST} characters, the most that BigQuery allows for a column"
+        elif owner != table.base:
+            problems[place] = f"{name} would be read as a column of {owner}, whose view would show its data"
+        if place in problems:
+            problems[place] += ": shred it with the layout tables, or give the schema another name"
+    return problems
 
 
 def _columns(table: PlannedTable) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -60,9 +88,10 @@ def _columns(table: PlannedTable) -> tuple[tuple[str, str], tuple[str, str]]:
 
 
 def _name(table: PlannedTable) -> str:
+    """Return what the names of the two columns end with: the base, which no other schema has, and the model."""
     model, _, digest = table.version.partition("r")
     if not digest:
-        return table.name
+        return f"{table.base}_{model}"
     version = table.uri.rpartition("/")[2].replace("-", "_")
     return f"{table.base}_{model}_recovered_{version}_{digest}"
 

@@ -30,6 +30,10 @@ _NAME = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 """A name that ends in three numbers has a whole version: no schema's own name should end in two."""
+_DESCRIBED = re.compile(
+    r"(?:iglu:)?(?P<vendor>[\w.-]+)/(?P<name>[\w-]+)/(?P<format>[\w-]+)/[1-9][0-9]*(?:-[0-9]+-[0-9]+)?", re.ASCII
+)
+"""The description of a column that names its schema, with the model or the whole version, as our loader writes it."""
 _VERSION = "_schema_version"
 _TIMES = ("load_tstamp",)
 """The column by which release 2 partitions the table: a query of a schema that names it reads the days that it asks for."""
@@ -70,6 +74,17 @@ def _parts(table: ExistingTable) -> dict[str, tuple[NestedRows, ...]]:
     return found
 
 
+def model_of(column: str) -> tuple[str, int] | None:
+    """Return the base name and the model of the schema whose data a column has by its name; None for another column.
+
+    Examples:
+        >>> model_of("contexts_com_acme_cart_2"), model_of("contexts_com_acme_form_1_0_1"), model_of("app_id")
+        (('com_acme_cart', 2), ('com_acme_form', 1), None)
+    """
+    match = _NAME.fullmatch(column)
+    return (match["base"].lower(), int(match["model"])) if match else None
+
+
 def _order(match: re.Match[str]) -> tuple[str, int, int, list[int]]:
     """Return what sorts the columns of a schema: by model, those of whole versions first, and recovery columns last."""
     numbers = (match["recovered"] or match["full"] or "").strip("_")
@@ -98,19 +113,21 @@ def _envelope(
 ) -> Iterator[tuple[Column, str]]:
     """Yield the columns with which each table of a schema begins.
 
-    The name of a column does not tell where the vendor ends and the name of the schema begins, so that of a context both are
-    NULL. Of a self-describing event its own columns tell the schema.
+    The name of a column does not tell where the vendor ends and the name of the schema begins. Of a context the description
+    of the column tells it, or both are NULL. Of a self-describing event its own columns tell the schema.
     """
+    described = _DESCRIBED.fullmatch(table.described.get(match.string, ""))
     of_event = {} if is_context else {name: column(own) for name, own in _EVENT.items() if table.has(own)}
     noted = f"{ITEM}.{quote(_VERSION)}" if is_context and struct.get(_VERSION) else _NULL
     full = match["recovered"] or (f"{match['model']}{match['full']}" if match["full"] else "")
     of_context = {
         "schema_format": quote_text("jsonschema"),
+        **({f"schema_{name}": quote_text(text) for name, text in described.groupdict().items()} if described else {}),
         "schema_version": quote_text(full.replace("_", "-")) if full else noted,
     }
     for schema in _EVENT:
         yield Column(schema, STRING), of_event.get(schema, of_context.get(schema, _NULL))
-    name = of_event.get("schema_name")
+    name = of_event.get("schema_name", of_context.get("schema_name"))
     tree = f"""CONCAT('["events","', {name}, '"]')""" if name else _NULL
     yield Column("root_id", STRING), column("event_id")
     yield Column("root_tstamp", Scalar("TIMESTAMP")), column("collector_tstamp")

@@ -12,7 +12,9 @@ from support.memory_events import MemoryTables, MemoryWarehouse
 from onefold.core.errors import OnefoldError, SchemaConflict
 from onefold.events.load.plan import EventTablePlan, Facts, TableAltered, Wanted
 from onefold.events.load.tables import TableMigrations
-from onefold.events.load.wide_plan import is_wide, plan_wide_table
+from onefold.events.load.wide_plan import is_wide, models_of_columns, plan_wide_table
+from onefold.events.registry.schema_key import ModelKey
+from onefold.events.registry.table_names import table_names
 from onefold.ports.event_tables import Columns, EventTable, FoundTable, KnownColumns
 from onefold.schema.growth import grown
 
@@ -43,6 +45,17 @@ def test_a_table_is_wide_where_a_run_or_the_table_or_a_former_run_has_wide_colum
     assert is_wide(plain, facts((ID, CART)))
     assert is_wide(plain, facts((ID,), (ID, CART)))
     assert not is_wide(Wanted(EventTable("com_acme_cart_1", (ID, CART)), NOON), facts(None))
+
+
+def test_columns_of_two_schemas_with_one_base_name_are_described_by_their_own() -> None:
+    first, twin = (ModelKey.parse(f"{path}/jsonschema/1") for path in ("com.acme/ad_click", "com.acme.ad/click"))
+    plain, digested = (name.base for name in table_names([first, twin]).values())
+    columns = [(f"contexts_{base}_1", "ARRAY<STRUCT<id INT64>>") for base in (plain, digested)]
+    recovered = (f"unstruct_event_{digested}_1_recovered_1_0_1_0f0b3ce0", "STRUCT<id STRING>")
+    assert models_of_columns((ID, *columns, recovered), {first, twin}) == (
+        (columns[0][0], first.path), (columns[1][0], twin.path), (recovered[0], twin.path),
+    )  # fmt: skip
+    assert models_of_columns((ID, columns[0], CART), {first}) == ((columns[0][0], first.path),)
 
 
 def test_a_column_that_the_table_lacks_comes_at_its_end_whatever_the_order_of_the_run() -> None:

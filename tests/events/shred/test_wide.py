@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import pytest
@@ -59,6 +60,36 @@ def test_a_version_that_does_not_fit_has_recovery_columns_with_its_version_and_d
         f"unstruct_event_com_acme_ad_click_1_recovered_1_0_1_{digest}",
         f"contexts_com_acme_ad_click_1_recovered_1_0_1_{digest}",
     ]
+
+
+def test_schemas_whose_names_differ_in_a_dot_have_columns_and_views_of_their_own() -> None:
+    twin = {"vendor": "com.acme.ad", "name": "click"}
+    made = plan(CLICK, *(parsed({"type": "object", "properties": {"id": TEXT}}, f"{model}-0-0", **twin) for model in (1, 2)))
+    found = recognise(ExistingTable("events", schema({**dict(made.tables[0].columns), **columns(made)}))).parts
+    digest = hashlib.sha256(b"com.acme.ad/click/jsonschema").hexdigest()[:8]
+    assert {name: len(parts) for name, parts in found.items()} == {
+        "com_acme_ad_click": 2, f"com_acme_ad_click_{digest}": 4,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "ad_click_2_0",
+            "unstruct_event_com_acme_ad_click_2_0_1 would be read as a column of com_acme_ad_click, whose view",
+        ),
+        ("aB" * 64, "is longer than 300 characters, the most that BigQuery allows for a column"),
+    ],
+)
+def test_a_schema_whose_columns_would_be_another_s_or_have_no_name_is_refused_by_name(name: str, told: str) -> None:
+    vendor = "com.acme" if name.startswith("ad") else "c" * 128
+    other = parsed({"type": "object", "properties": {"id": TEXT}}, name=name, vendor=vendor)
+    made = plan(CLICK, other, PAGE)
+    found = Shredder(made).shred(enriched("enriched-tsv", unstruct_event=unstruct(entity(other, id="x")))).bad
+    assert found
+    assert (found.kind, told in found.reasons[0]) == ("no_table", True)
+    assert named(made, row(made, contexts=contexts(entity(PAGE, url="a")))).keys() == {"contexts_com_acme_page_1"}
 
 
 def test_the_views_of_snowplow_s_tables_find_the_schemas_and_their_versions() -> None:

@@ -77,4 +77,10 @@ def test_rows_are_loaded_by_the_names_of_columns_and_read_by_the_views_of_their_
     assert dataset.run(f"SELECT root_id, id FROM {users} ORDER BY 1") == [("e2", 1), ("e3", 7)]
     clicks = dataset.quoted("com_acme_ad_click_unified")
     assert dataset.run(f"SELECT root_id, id FROM {clicks} ORDER BY 1") == [("e1", 0), ("e2", 0)]
+    for view, name in ((users, "user"), (clicks, "ad_click")):
+        schema = dataset.run(
+            f"SELECT schema_vendor, schema_name, schema_format, ref_tree FROM {view} "
+            f"WHERE root_id = 'e2' AND schema_version = '1-0-0'"
+        )
+        assert schema == [("com.acme", name, "jsonschema", f'["events","{name}"]')]
     assert len(dataset.run(f"SELECT event_id FROM {dataset.quoted('events_current')}")) == 3
