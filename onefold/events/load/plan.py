@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Literal
 
 from onefold.core.errors import SchemaConflict
+from onefold.core.text import shortened
 from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventTable, FoundTable, KnownColumns
 from onefold.schema.table_columns import Grown, after, contains, differences, gaps, union
 
@@ -108,10 +109,13 @@ def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePlan:
 
     Raises:
         TableAltered: the table has other columns than loaders gave it.
-        SchemaConflict: the run has columns that are no state of the table.
+        SchemaConflict: the run has columns that are no state of the table; or the name of a recovery table is that of
+            another one.
     """
     listed = _known(wanted.table, facts.after, grown)
     _union(wanted.table, [listed], grown)
+    if facts.found and not listed:
+        _check_recovery(wanted.table, facts.found)
     if facts.found is None:
         columns = _union(wanted.table, [one.columns for one in facts.after if one.is_loaded], grown)
     else:
@@ -143,6 +147,20 @@ def action_for(table: EventTable, found: FoundTable | None) -> Action:
     is_described = table.uri in ("", found.uri)
     is_labelled = found.labels is None or not table.version or found.labels == table.labels
     return "none" if found.columns == table.columns and is_described and is_labelled else "change"
+
+
+def _check_recovery(table: EventTable, found: FoundTable) -> None:
+    """Check a table that was there before any run, and has the name of a recovery table: its description names the version.
+
+    Raises:
+        SchemaConflict: it is another table.
+    """
+    if table.is_recovery and found.uri != table.uri:
+        described = f"its description is {shortened(found.uri)}" if found.uri else "it has no description"
+        raise SchemaConflict(
+            f"{table.name} exists, and is not the recovery table of {table.uri}: {described}; rename it, and the loader "
+            "makes its own, or describe it by that URI, if it holds data of that version alone"
+        )
 
 
 def _known(table: EventTable, listed: Sequence[KnownColumns], grown: Grown) -> Columns:

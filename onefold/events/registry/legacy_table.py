@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from onefold.core.text import shown_list
 from onefold.events.registry.adopted import AdoptedTable, Misfits, Missing
 from onefold.events.registry.bigquery_table import BigQueryTable
 from onefold.events.registry.column_mapping import MappedColumn, TableColumn, check_names, map_columns, match_names
-from onefold.events.registry.columns import ENVELOPE, ModelColumn, ModelTable
+from onefold.events.registry.columns import ENVELOPE, ModelColumn, ModelTable, recovery_of
 from onefold.events.registry.ddl import bigquery_columns, build_table, named_types
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.leaves import leaves
@@ -18,7 +19,7 @@ from onefold.events.registry.schema_key import ModelKey, snake
 from onefold.events.registry.table_names import table_names
 from onefold.schema.diff import Severity
 from onefold.schema.growth import grown as bigquery_grown
-from onefold.schema.redshift import FIXED_ENCODINGS, varchar
+from onefold.schema.redshift import FIXED_ENCODINGS, MAX_NAME_BYTES, varchar
 from onefold.schema.redshift_catalog import parse_type
 from onefold.schema.redshift_ddl import ENVELOPE as REDSHIFT_ENVELOPE
 from onefold.schema.redshift_fit import held_type
@@ -28,6 +29,7 @@ _OLD_ARRAY = varchar(5_000)
 """What loaders of before 2020 made of arrays."""
 _LONGEST_VERSION = "999-999-999"
 _EVENTS = "events"
+_RECOVERY = re.compile(r"\w+_[0-9]+_[0-9]+_recovered_[0-9a-f]+", re.ASCII | re.IGNORECASE)
 _RENAME = "rename it and adopt again: the loader adds a column of the right type"
 _WHERE: Mapping[Misfits, str] = {
     "bad_row": "an event with a value that does not fit is a bad row",
@@ -114,6 +116,7 @@ def adopt(
     rule = _in_bigquery if isinstance(table, BigQueryTable) else _in_redshift(table, legacy.misfits)
     differences = [
         *_of_another_model(table.key, legacy.name, models),
+        *_of_recovery(table, legacy, versions, models),
         *_of_envelope(table, legacy.columns),
         *(found for one in adopted.mapped(wanted) for found in _of_column(one, rule)),
         *_not_null(adopted, table, versions),
@@ -129,6 +132,27 @@ def _of_another_model(key: ModelKey, table: str, models: Iterable[ModelKey]) -> 
         if other != key and fold_case(names.table) == name:
             problem = f"{table} is the table of {other} by its name"
             yield ColumnDifference("", Severity.CRITICAL, problem, f"adopt it for {other}, or rename it")
+
+
+def _of_recovery(
+    table: ModelTable | BigQueryTable, legacy: LegacyTable, versions: Sequence[JsonSchema], models: Iterable[ModelKey]
+) -> Iterator[ColumnDifference]:
+    """Yield that a table is a recovery table by its name, or that those of its versions cannot have theirs.
+
+    These have the name of the table that the registry would make, so that an adoption, or another table, changes none.
+    """
+    if _RECOVERY.fullmatch(legacy.name.rpartition(".")[2]):
+        remedy = "adopt the table of the model: the loader goes on with this one by its name"
+        yield ColumnDifference("", Severity.CRITICAL, f"{legacy.name} is a recovery table by its name", remedy)
+    if legacy.misfits == "bad_row" or isinstance(table, BigQueryTable):
+        return
+    own = table_names(models).get(table.key)
+    for schema in versions:
+        name = (own.table if own else table.name) + recovery_of(schema, ()).name.removeprefix(table.key.table)
+        if (size := len(name.encode())) > MAX_NAME_BYTES:
+            problem = f"the recovery table of {schema.key.version}, {name}, would have a name of {size} bytes"
+            remedy = f"Redshift takes {MAX_NAME_BYTES}: adopt it with --misfits bad_row"
+            yield ColumnDifference("", Severity.CRITICAL, problem, remedy)
 
 
 _Rule = Callable[[str, TableColumn, str], ColumnDifference | None]

@@ -156,6 +156,7 @@ class _Planner:
         self._warehouse = warehouse
         self._registry = registry
         self._names = {EVENTS, UNKNOWN_TABLE, *names}
+        self._adopted = {fold_case(one.name) for one in registry.adopted.values() if one.warehouse == warehouse}
         self.unusable = dict(registry.unusable)
         self.tables = [events]
         self.schemas: dict[str, PlannedSchema] = {}
@@ -177,9 +178,8 @@ class _Planner:
             self._refuse(versions, problem)
             return
         version = str(table.key.model)
-        self._place(
-            versions, _planned(table, PlannedTable(table.name, base, version, table.uri, (), version), table.columns)
-        )
+        planned = PlannedTable(table.name, base, version, table.uri, (), version)
+        self._place(versions, _planned(table, planned, table.columns))
 
     def _add_adopted(
         self, table: ModelTable | BigQueryTable, base: str, versions: Sequence[JsonSchema], adopted: AdoptedTable
@@ -215,7 +215,9 @@ class _Planner:
     def _add_recovery(
         self, table: ModelTable | BigQueryTable, base: str, recovery: RecoveryTable | BigQueryRecovery, schema: JsonSchema
     ) -> None:
-        if problem := _problem(lambda: list(create_recovery(table, [recovery]))):
+        adopted = f"{recovery.name} was adopted, and is the recovery table of this version: adopt another table"
+        taken = adopted if recovery.name in self._adopted else ""
+        if problem := taken or _problem(lambda: list(create_recovery(table, [recovery]))):
             self._refuse([schema], problem)
             return
         version = f"{table.key.model}r{recovery.name.rpartition('_')[2]}"

@@ -53,6 +53,20 @@ def test_a_table_with_these_columns_needs_nothing() -> None:
     assert (made.action, made.is_listed, made.is_news) == ("none", True, False)
 
 
+OF_RECOVERY = EventTable("t_1_0_0_recovered_1a", (ID,), "iglu:com.acme/click/jsonschema/1-0-0", "com_acme_click", "1r1a")
+
+
+@pytest.mark.parametrize("uri", ["", "iglu:com.acme/click/jsonschema/1-0-1", "Clicks of the shop"])
+def test_a_table_with_the_name_of_a_recovery_table_and_of_another_description_is_left_alone(uri: str) -> None:
+    with pytest.raises(SchemaConflict, match="t_1_0_0_recovered_1a exists, and is not the recovery table of iglu:"):
+        plan(Wanted(OF_RECOVERY, NOON), FoundTable((ID,), uri))
+
+
+def test_a_recovery_table_that_another_loader_made_or_that_a_run_is_listed_for_gets_rows() -> None:
+    assert plan(Wanted(OF_RECOVERY, NOON), FoundTable((ID,), OF_RECOVERY.uri)).action == "none"
+    assert plan(Wanted(OF_RECOVERY, NOON), FoundTable((ID,), ""), listed(ID)).action == "change"
+
+
 def test_columns_of_the_run_are_added_and_nothing_further() -> None:
     # A run with geo is under way: its loader has listed geo, and not added it yet.
     made = plan(wanted(ID, ZIP, version="1-0-1"), found(ID), listed(ID), listed(ID, ZIP, GEO, minute=9, loaded=False))

@@ -64,6 +64,24 @@ def test_data_that_does_not_fit_goes_to_the_recovery_table_of_its_version_where_
     assert shred(made, click(id=10**30)).bad is not None
 
 
+def test_a_recovery_table_is_named_after_the_registry_s_table_and_is_adopted_for_no_model() -> None:
+    (name,) = [one.name for one in planned(adopted(misfits="recovery_table")).tables if "recovered" in one.name]
+    assert name.startswith("com_acme_click_1_0_0_recovered_")
+    taken = planned(replace(adopted(TableColumn("ID", "SMALLINT"), misfits="recovery_table"), table=name))
+    assert [one.name for one in taken.tables] == ["events", name, "com_acme_other_1"]
+    assert shred(taken, click(id=10**5)).bad is not None
+    found = adopt([CLICK], "redshift", LegacyTable(f"atomic.{name}", OWN, {}))
+    assert f"atomic.{name} is a recovery table by its name" in [one.problem for one in found.refused]
+
+
+@pytest.mark.parametrize(("length", "refused"), [(93, []), (94, ["1-0-0"])])
+def test_a_recovery_table_whose_name_redshift_does_not_take_is_refused_at_adoption(length: int, refused: list[str]) -> None:
+    long = parsed({"type": "object", "properties": {"id": INTEGER}}, name="n" * length)
+    found = adopt([long], "redshift", LegacyTable("atomic.short", OWN, {}, "recovery_table"))
+    assert [one.problem.split(",")[0].rpartition(" ")[2] for one in found.refused] == refused
+    assert not adopt([long], "redshift", LegacyTable("atomic.short", OWN, {}), [long.key.model_key]).refused
+
+
 def test_a_not_null_column_refuses_data_without_a_value() -> None:
     made = planned(adopted(TableColumn("id", "BIGINT", nullable=False)))
     assert shred(made, click(id=1)).bad is None
