@@ -14,7 +14,7 @@ from onefold.check.request import CheckedTable, ComparedColumn
 from onefold.core.names import quote
 from onefold.mysql.connection import quoted
 from onefold.mysql.grants import table_sql
-from onefold.mysql.snapshot.renderings import landed, rendering_of
+from onefold.mysql.snapshot.renderings import is_cut, landed, rendering_of
 from onefold.mysql.table import SourceColumn
 from onefold.pull.read.key_ranges import range_condition
 from onefold.pull.read.line_query import IS_DAY
@@ -124,6 +124,8 @@ def digest_queries(table: CheckedTable, part: KeyRange) -> DigestQueries | None:
         return None
     named = dict(zip(table.target.source_names, table.structure.columns, strict=True))
     pairs = [(named[one.landed.name], one) for one in table.columns]
+    if any(is_cut(column) for column, _ in pairs):
+        return None
     return DigestQueries(_source(table, part, pairs), _view(table, part))
 
 

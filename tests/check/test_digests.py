@@ -131,3 +131,18 @@ def test_numbers_without_a_common_text_and_types_without_one_are_read(scene: Che
     scene.pull()
     assert rows_if_same(scene, "small") is None
     assert scene.check_one("small").outcome == "same"
+
+
+def test_text_that_the_server_cuts_is_read(scene: CheckScene) -> None:
+    """A text that ended where half a surrogate pair is would have the digest of what is left of it."""
+    scene.source.run(
+        f"CREATE TABLE wide (id INT PRIMARY KEY, word TEXT CHARACTER SET ucs2, "
+        f"at TIMESTAMP NOT NULL DEFAULT {OLD}, KEY (at))",
+        "INSERT INTO wide (id, word) VALUES (1, x'0041D8000042'), (2, 'A')",
+    )
+    scene.tables = {"wide": by("at")}
+    scene.pull()
+    assert rows_if_same(scene, "wide") is None
+    assert scene.check_one("wide").outcome == "same"
+    scene.spoil("UPDATE {} SET word = 'A' WHERE id = 1", "wide")
+    assert scene.check_one("wide").outcome == "different"

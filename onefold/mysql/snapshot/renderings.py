@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from typing import Any, Literal
 
 from onefold.core.errors import InvalidInput
 from onefold.mysql.binlog.values import base64_text
+from onefold.mysql.charsets import decoder
 from onefold.mysql.connection import quoted
 from onefold.mysql.encodings import Unrepresentable, date_text, interval_text, wkt
 from onefold.mysql.table import BLOBS, GEOMETRIES, INTEGERS, TEXTS, SourceColumn
@@ -91,9 +93,26 @@ def rendering_of(column: SourceColumn) -> Rendering:
         return Rendering(convert=_decimal, landed=exact, form="quoted")
     if kind not in _RENDERINGS:
         raise InvalidInput(f"{column.name} is of the type {column.type}, which cannot be read; change its type, or drop it")
-    return _RENDERINGS[kind]
+    found = _RENDERINGS[kind]
+    return _unicode(column.charset or "") if found.form == "text" and column.charset in _UNICODE else found
 
 
+@cache
+def _unicode(charset: str) -> Rendering:
+    """Return how text is read that may have half a surrogate pair: as bytes, since servers send what is no UTF-8 for it."""
+    return Rendering("CAST({} AS BINARY)", decoder(charset), form="text")
+
+
+def is_cut(column: SourceColumn) -> bool:
+    """Return whether the server cuts text where half a surrogate pair is, wherever SQL converts it to UTF-8.
+
+    MySQL 8 and 9 end the text there without a warning; MariaDB keeps three bytes that are no UTF-8, of text in UTF-8, too.
+    """
+    return column.charset in ("ucs2", "utf32")
+
+
+_UNICODE = frozenset({"ucs2", "utf32", "utf8", "utf8mb3", "utf8mb4"})
+"""Character sets in which MySQL, or MariaDB, stores half a surrogate pair; in UTF-16 neither does."""
 _SIGNED, _UNSIGNED, _TEXT = "CAST({} AS SIGNED)", "CAST({} AS UNSIGNED)", "CAST({} AS CHAR)"
 _WIDE_NUMBER = Rendering(convert=str, landed=_UNSIGNED, form="quoted")
 """A number beyond INT64, which lands as text."""

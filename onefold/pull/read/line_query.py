@@ -8,7 +8,7 @@ longer than the server's max_allowed_packet, or where a value has no text.
 from __future__ import annotations
 
 from onefold.mysql.connection import quoted
-from onefold.mysql.snapshot.renderings import Form, landed, rendering_of
+from onefold.mysql.snapshot.renderings import Form, is_cut, landed, rendering_of
 from onefold.mysql.table import SourceColumn
 from onefold.pull.read.plan import KeyRange, TablePlan
 from onefold.pull.read.queries import added_columns, condition_of, select
@@ -27,14 +27,16 @@ IS_DAY = "YEAR({0}) > 0 AND MONTH({0}) > 0 AND DAY({0}) BETWEEN 1 AND DAY(LAST_D
 
 
 def line_query(plan: TablePlan, part: KeyRange) -> str | None:
-    """Return the query of a key range; None for a table with geometries, whose text only Python gives exactly.
+    """Return the query of a key range; None for a table with geometries, or with text that the server may cut.
+
+    Only Python gives these exactly.
 
     Args:
         plan: of the pull.
         part: the key range.
     """
     columns = plan.structure.columns
-    if any(rendering_of(column).form == "geometry" for column in columns):
+    if any(rendering_of(column).form == "geometry" or is_cut(column) for column in columns):
         return None
     pairs = list(zip(columns, plan.target.source_names, strict=True))
     plain = [

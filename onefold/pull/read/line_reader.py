@@ -22,11 +22,15 @@ from onefold.pull.read.rows import shared_fields, watermark_section
 
 _KIND = "date"
 """The kind of loss: of what the server writes, days alone may be lost."""
+_HALF_A_PAIR = re.compile(b"\xed[\xa0-\xbf]")
 _MARK, _BETWEEN, _LOST = LOST.encode(), BETWEEN.encode(), re.compile(f"{LOST}([0-9]+){LOST}".encode())
 
 
 class LineTooLong(Exception):
-    """The server cannot write the line of a row: it is longer than max_allowed_packet, or has a text without a form."""
+    """The server cannot write the line of a row: it is longer than max_allowed_packet, or has a text without a form.
+
+    MariaDB writes half a surrogate pair as three bytes that are no UTF-8.
+    """
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,6 @@ class _Lines:
 
 
 def _parts(row: bytes | None) -> list[bytes]:
-    if row is None:
+    if row is None or (b"\xed" in row and _HALF_A_PAIR.search(row)):
         raise LineTooLong
     return row.split(_BETWEEN)
