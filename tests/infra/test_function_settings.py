@@ -70,6 +70,7 @@ FIELDS = {
     if f"{start}{field.name.upper()}" in VARIABLES
 } | {"passed_on": set(PASSED_ON), "address": {"ONEFOLD_REGISTRY"}}
 FIELDS.pop("registry")  # the settings of the registry as a whole
+FIELDS.pop("owners")  # of the packaged file: the variable is for a container without one
 
 
 @functools.cache
