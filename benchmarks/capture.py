@@ -36,7 +36,7 @@ from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication.row_event import DeleteRowsEvent, UpdateRowsEvent, WriteRowsEvent
 from support.capture_receiver import Receiver, receiving
 from support.database_servers import DatabaseServer, MariaDb, new_server
-from support.source_database import end_of_log
+from support.source_database import end_of_log, numbers
 
 from benchmarks.chart import Bar, Chart
 from benchmarks.quiet import Rounds, described
@@ -211,7 +211,7 @@ def fill(connection: pymysql.Connection, values: str, rows: int, at_once: int) -
     """Run four insertions, then an update of the last inserted rows."""
     for number, first in enumerate(range(0, rows * 4 // 5, at_once), start=1):
         last = first + at_once - 1
-        query(connection, f"INSERT INTO t SELECT {values} FROM seq_{first}_to_{last}")
+        query(connection, f"INSERT INTO t SELECT {values} FROM {numbers(first, last)}")
         if number % 4 == 0:
             query(connection, f"UPDATE t SET n = -1 WHERE id BETWEEN {first} AND {last}")
 
