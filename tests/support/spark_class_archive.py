@@ -6,6 +6,7 @@ good for this checkout alone: Java leaves out one that was made for other paths.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -26,13 +27,14 @@ def quick_java() -> None:
 
 
 def make_archive(folder: Path) -> None:
-    """Create a missing archive by a small job in its own folder."""
-    if ARCHIVE.exists():
-        return
+    """Create a missing archive by a small job in its own folder; of several workers one does it, and the others wait."""
     ARCHIVE.parent.mkdir(exist_ok=True)
-    made = ARCHIVE.with_suffix(f".{os.getpid()}")  # in the same folder: a file of another disk could not be renamed
-    _run_job(folder, made)
-    made.rename(ARCHIVE)
+    with ARCHIVE.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not ARCHIVE.exists():
+            made = ARCHIVE.with_suffix(".new")  # in the same folder: a file of another disk could not be renamed
+            _run_job(folder, made)
+            made.rename(ARCHIVE)
 
 
 def _run_job(folder: Path, made: Path) -> None:
