@@ -21,13 +21,13 @@ def handler() -> PageHandler:
     Clients are made at the first request, whose answer tells why they cannot be made.
     """
     from onefold.adapters.connect import connect
-    from onefold.adapters.objects_at import writable_objects_at
+    from onefold.adapters.objects_at import objects_at, writable_objects_at
     from onefold.adapters.pubsub import PubSub
 
     settings = page_settings()
     folder = (settings.pages or "").removeprefix("file://")  # a folder of a laptop
     warehouse = connect(settings.project)
-    return PageHandler(settings, folder, writable_objects_at(folder), warehouse, PubSub(warehouse.project))
+    return PageHandler(settings, folder, writable_objects_at(folder), warehouse, PubSub(warehouse.project), objects_at)
 
 
 @functions_framework.http

@@ -75,6 +75,16 @@ locals {
     }
   }
 
+  # Jobs of Cloud Run that a schedule starts: the system logs an error when an execution has failed, also one that never began.
+  scheduled_jobs = concat(values(google_cloud_run_v2_job.notify)[*].name, values(google_cloud_run_v2_job.readers)[*].name)
+  job_alerts = length(local.notifying) + length(local.column_readers) == 0 ? {} : {
+    "scheduled job failed" = {
+      filter = "resource.type=\"cloud_run_job\" AND (${join(" OR ", [for name in local.scheduled_jobs : "resource.labels.job_name=\"${name}\""])}) AND severity>=ERROR"
+      labels = { job = "EXTRACT(resource.labels.job_name)" }
+      tell   = "A job failed that notifies owners of changes, or finds out who reads each column. Its log says why; the next run does it over without harm."
+    }
+  }
+
   channels = google_monitoring_notification_channel.email[*].name
 }
 
@@ -91,7 +101,7 @@ resource "google_monitoring_notification_channel" "email" {
 # The policies match log lines instead of log-based metrics: a policy is refused until its metric has a descriptor, which
 # takes minutes for a new metric.
 resource "google_monitoring_alert_policy" "log" {
-  for_each = merge(local.log_alerts, local.pull_alerts, local.check_alerts, local.shred_alerts, local.event_alerts)
+  for_each = merge(local.log_alerts, local.pull_alerts, local.check_alerts, local.shred_alerts, local.event_alerts, local.job_alerts)
 
   display_name          = "${var.prefix}Onefold: ${each.key}"
   combiner              = "OR"

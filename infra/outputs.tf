@@ -67,6 +67,7 @@ output "dataset_grants" {
         values(google_bigquery_dataset_iam_member.full_leaves),
         values(google_bigquery_dataset_iam_member.leaves),
         values(google_bigquery_dataset_iam_member.notify),
+        values(google_bigquery_dataset_iam_member.page_ledger),
         values(google_bigquery_dataset_iam_member.page_logs),
         values(google_bigquery_dataset_iam_member.pages),
         values(google_bigquery_dataset_iam_member.plain),

@@ -20,7 +20,9 @@ locals {
     }
   }
   page_environment = local.has_pages ? merge(local.view_environment, {
-    ONEFOLD_PAGES = "gs://${local.bucket_prefix}-pages/${local.pages_folder}"
+    ONEFOLD_PAGES            = "gs://${local.bucket_prefix}-pages/${local.pages_folder}"
+    ONEFOLD_CHANGES_DATASET  = var.changes_dataset == null ? "" : google_bigquery_dataset.changes[0].dataset_id
+    ONEFOLD_PAGE_CHECKPOINTS = join(",", [for name in sort(keys(local.captures)) : "gs://${module.buckets.names["capture"]}/${name}"])
   }) : {}
   page_schedules = {
     for dataset in local.has_pages ? local.served_datasets : [] : dataset => {
@@ -74,6 +76,39 @@ resource "google_bigquery_dataset_iam_member" "page_logs" {
     title       = "logs only"
     description = "The tables _loads and _checks."
     expression  = "${local.is_table} && (${join(" || ", [for log in ["_loads", "_checks"] : "resource.name == \"${local.tables_of[each.value]}/${log}\""])})"
+  }
+}
+
+# The ledger of changes, decisions and readers hold no value of a column. On the dataset, since BigQuery says of a table that is
+# missing, as that of readers may be, only there that it is missing.
+resource "google_project_iam_custom_role" "page_ledger" {
+  for_each = var.changes_dataset == null ? toset([]) : local.pages_only
+
+  role_id     = "${local.role_prefix}_page_ledger"
+  title       = "Onefold: reads the ledger of changes for pages"
+  permissions = ["bigquery.tables.get", "bigquery.tables.getData"]
+}
+
+resource "google_bigquery_dataset_iam_member" "page_ledger" {
+  for_each = var.changes_dataset == null ? toset([]) : local.pages_only
+
+  dataset_id = google_bigquery_dataset.changes[0].dataset_id
+  role       = google_project_iam_custom_role.page_ledger["pages"].name
+  member     = "serviceAccount:${local.accounts["write_pages"]}"
+}
+
+# A checkpoint tells how far its capture is behind the source, and holds structures of tables, but no value.
+resource "google_storage_bucket_iam_member" "page_checkpoints" {
+  for_each = local.has_pages ? local.captures : {}
+
+  bucket = module.buckets.names["capture"]
+  role   = "roles/storage.objectViewer"
+  member = "serviceAccount:${local.accounts["write_pages"]}"
+
+  condition {
+    title       = "checkpoint of ${each.key} only"
+    description = "The checkpoint of this source, and no record."
+    expression  = "resource.name == \"projects/_/buckets/${module.buckets.names["capture"]}/objects/${each.key}/checkpoint.json\""
   }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -27,14 +28,21 @@ if TYPE_CHECKING:
 @click.option(
     "--page", "folder", metavar="FOLDER", required=True, help="Where the pages are written: a folder, or gs://BUCKET/FOLDER."
 )
+@click.option(
+    "--checkpoint",
+    "checkpoints",
+    metavar="FOLDER",
+    multiple=True,
+    help="The folder of a capture's --checkpoint, by which the page says how far it is behind its source. May be repeated.",
+)
 @click.option(DATASET.word, metavar=DATASET.metavar, help=DATASET.help)
 @dry_run_option
 @project
 @as_json
 @click.pass_context
 def page(
-    context: click.Context, datasets: tuple[str, ...], folder: str, dataset: str | None, dry_run: bool, project: str | None,
-    as_json: bool,
+    context: click.Context, datasets: tuple[str, ...], folder: str, checkpoints: tuple[str, ...], dataset: str | None,
+    dry_run: bool, project: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Write one page for each dataset, and an index: its tables, versions, casts, changes, readers and checks.
 
@@ -46,6 +54,7 @@ def page(
     from onefold.changes.page.write import write_pages
 
     settings = read_settings(context)
+    settings = replace(settings, page_checkpoints=(*settings.page_checkpoints, *checkpoints))
     asked = _asked(datasets, dataset, settings)
     check_names([*(("dataset", name) for name in asked), *given(("project", project))])
     store = writable_objects_at(folder)
@@ -92,6 +101,8 @@ def _read(
     warehouse: Any, asked: Sequence[str], settings: Settings, now: datetime
 ) -> tuple[list[DatasetPage], list[str], list[str]]:
     """Return the pages, the datasets that do not exist, and the errors. One dataset never stops the others."""
+    from onefold.adapters.objects_at import objects_at
+    from onefold.inventory.capture_lag import read_lag
     from onefold.inventory.page_source import read_kept, read_page
 
     pages, gone, errors = [], [], []
@@ -99,7 +110,9 @@ def _read(
         for name in asked:
             show(f"reading {name}")
             try:
-                pages.append(read_page(warehouse, name, settings, read_kept(warehouse, name, settings), now=now))
+                lag = read_lag(name, settings.page_checkpoints, objects_at, now.timestamp())
+                kept = read_kept(warehouse, name, settings, lag)
+                pages.append(read_page(warehouse, name, settings, kept, now))
             except NotFound as error:
                 gone.append(name)
                 errors.append(str(error))

@@ -10,10 +10,11 @@ from typing import Any
 from onefold.changes.page.write import write_pages
 from onefold.core.errors import InvalidMessage, NotFound, Rejected
 from onefold.core.names import problems_of_name
-from onefold.inventory.page_source import read_page
+from onefold.inventory.capture_lag import read_lag
+from onefold.inventory.page_source import read_kept, read_page
 from onefold.messages.consumer import MessageLog, consume
 from onefold.messages.envelope import Delivery, json_object
-from onefold.ports.objects import ObjectWriter
+from onefold.ports.objects import ObjectFinder, ObjectWriter
 from onefold.ports.publisher import Publisher
 from onefold.settings.environment import Settings
 
@@ -28,6 +29,7 @@ class PageHandler:
         store: writes them.
         warehouse: what the pages show, and the number of calls.
         publisher: publishes dead letters.
+        objects_at: returns the store of the checkpoint in a folder.
         now: returns the present time.
     """
 
@@ -36,6 +38,7 @@ class PageHandler:
     store: ObjectWriter
     warehouse: Any
     publisher: Publisher
+    objects_at: Callable[[str], ObjectFinder]
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def handle(self, body: bytes) -> str | None:
@@ -53,7 +56,9 @@ class PageHandler:
             raise InvalidMessage(f"dataset {dataset} is not one of ONEFOLD_DATASETS: add it there")
         now = self.now()
         try:
-            page = read_page(self.warehouse, dataset, self.settings, now=now)
+            lag = read_lag(dataset, self.settings.page_checkpoints, self.objects_at, now.timestamp())
+            kept = read_kept(self.warehouse, dataset, self.settings, lag)
+            page = read_page(self.warehouse, dataset, self.settings, kept, now)
         except NotFound as error:
             write_pages(self.store, self.folder, [], [dataset], now)
             raise Rejected(f"{error}: its page says so; take it out of the datasets of the deployment") from error

@@ -26,6 +26,7 @@ from onefold.changes.reader_table import read_readers
 from onefold.changes.versions import version_entries
 from onefold.core.errors import AccessDenied, NotFound, OnefoldError, Rejected
 from onefold.core.names import TableId, fold_case
+from onefold.inventory.capture_lag import NO_LAG, CaptureLag
 from onefold.inventory.contents import Contents, read_contents
 from onefold.inventory.history import ordered
 from onefold.inventory.summary import TableSummary, summaries
@@ -48,31 +49,39 @@ class KeptElsewhere:
     Attributes:
         entries: the entries of the ledger by base name. A version without one is compared with the version before it.
         readers: who reads the columns of the views.
-        lag_seconds: how far captures are behind their sources, by base name.
+        lag: how far the captures into the dataset are behind their sources.
         warnings: what could not be read.
     """
 
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict)
     readers: KnownReaders = NOBODY
-    lag_seconds: Mapping[str, float] = field(default_factory=dict)
+    lag: CaptureLag = NO_LAG
     warnings: tuple[str, ...] = ()
 
 
 NOTHING_ELSE = KeptElsewhere()
 
 
-def read_kept(warehouse: Any, dataset: str, settings: Settings) -> KeptElsewhere:
-    """Return what the ledger and the newest run of readers tell of a dataset's tables; what cannot be read is a warning."""
+def read_kept(warehouse: Any, dataset: str, settings: Settings, lag: CaptureLag = NO_LAG) -> KeptElsewhere:
+    """Return what the ledger and the newest run of readers tell of a dataset's tables; what cannot be read is a warning.
+
+    Args:
+        warehouse: where the ledger is.
+        dataset: the dataset of the tables.
+        settings: those of the installation.
+        lag: how far the captures into the dataset are behind their sources.
+    """
     if not settings.changes_dataset:
-        return NOTHING_ELSE
+        return KeptElsewhere(lag=lag, warnings=lag.warnings)
     entries: dict[str, list[Entry]] = {}
     try:
         own = settings.contracts.verdicts
         for entry in read_entries(warehouse, settings.changes_dataset, own, of_dataset=dataset):
             entries.setdefault(entry.table, []).append(entry)
-        return KeptElsewhere(entries, read_readers(warehouse, settings.changes_dataset))
+        return KeptElsewhere(entries, read_readers(warehouse, settings.changes_dataset), lag, lag.warnings)
     except (AccessDenied, NotFound, Rejected) as error:
-        return KeptElsewhere(entries, warnings=(f"the page lacks what the ledger and readers tell: {error}",))
+        lacks = f"the page lacks what the ledger and readers tell: {error}"
+        return KeptElsewhere(entries, lag=lag, warnings=(lacks, *lag.warnings))
 
 
 def read_page(
@@ -132,7 +141,7 @@ class _Source:
             problems=tuple(hidden.without_hidden(text, f"a problem is not shown {HIDDEN_TEXT}") for text in texts),
             changes=page_changes(self._entries(base, found), hidden),
             readers=tuple(self._readers(base)),
-            lag_seconds=self.kept.lag_seconds.get(base.table),
+            lag_seconds=self.kept.lag.seconds if summary.kind == "captured" else None,
         )
 
     def _readers(self, base: TableId) -> Iterator[PageReader]:

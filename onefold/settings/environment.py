@@ -54,6 +54,7 @@ class Settings:
         dataset_names: the naming of versioned tables in single datasets.
         pulled_files: the folder of the files of pulled tables.
         pages: the folder of the pages of datasets.
+        page_checkpoints: the folders of captures' checkpoints, of which pages say the lag.
         sources: the servers whose tables are pulled, by name.
         keep_view_settings: True where a view must not be written with other settings than those with which it was written.
             No variable sets it: a person's command has it, and a deployment does not.
@@ -87,6 +88,7 @@ class Settings:
     dataset_names: Mapping[str, VersionedNames] = field(default_factory=dict)
     pulled_files: str | None = None
     pages: str | None = None
+    page_checkpoints: tuple[str, ...] = ()
     sources: Mapping[str, Source] = field(default_factory=dict)
     keep_view_settings: bool = False
     policies: ColumnPolicies | None = None
@@ -252,6 +254,9 @@ def _from_environment(environ: Mapping[str, str]) -> Settings:
         large_records=environ.get("ONEFOLD_LARGE_RECORDS", "").rstrip("/") or None,
         pulled_files=environ.get("ONEFOLD_PULLED_FILES", "").rstrip("/") or None,
         pages=environ.get("ONEFOLD_PAGES", "").rstrip("/") or None,
+        page_checkpoints=tuple(
+            filter(None, (word.strip() for word in environ.get("ONEFOLD_PAGE_CHECKPOINTS", "").split(",")))
+        ),
     )
 
 

@@ -49,7 +49,8 @@ def folder_problems(settings: Settings) -> Iterator[Problem]:
         "ONEFOLD_PULLED_FILES": settings.pulled_files,
         "ONEFOLD_PAGES": settings.pages,
     }
-    for variable, folder in folders.items():
+    named = [*folders.items(), *(("ONEFOLD_PAGE_CHECKPOINTS", folder) for folder in settings.page_checkpoints)]
+    for variable, folder in named:
         if folder and not folder.startswith("file:///") and (not FOLDER.fullmatch(folder) or ".." in folder.split("/")):
             advice = "write gs://bucket/folder, or file:///folder on a laptop"
             yield Problem(f"{variable} {folder!r} is not a folder: {advice}")

@@ -43,6 +43,7 @@ VARIABLES = {
     "ONEFOLD_DIFFERENCES": "`log`: a compare job that finds differences logs them and exits with 0; default: exits with 2",
     "ONEFOLD_LARGE_RECORDS": "the gs:// folder of captured rows that are too large for a message; default: none",
     "ONEFOLD_PULLED_FILES": "the folder of the files of pulled tables, gs://BUCKET or file:///FOLDER; default: none",
+    "ONEFOLD_PAGE_CHECKPOINTS": "the folders of captures' checkpoints, by commas, of which pages say the lag; default: none",
     "ONEFOLD_PAGES": "the folder of the pages of datasets, gs://BUCKET/FOLDER, which write_pages writes; default: none",
     "ONEFOLD_DATASET": "commands: the dataset of tables that are named without one; default: none",
     "ONEFOLD_SOURCE": "commands: the database that a command is about; default: none",

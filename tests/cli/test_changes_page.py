@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -44,6 +47,27 @@ def test_a_page_shows_the_tables_as_they_are_in_the_warehouse(run: Run, shop: Em
         "added email STRING",
     ]
     assert seen.said == []
+
+
+def test_freshness_says_how_far_the_capture_of_a_checkpoint_is_behind(
+    run: Run, shop: EmulatedDataset, visit: Visitor
+) -> None:
+    shop.land("address_v_1", {"id": "INT64", "datastream_metadata": "STRUCT<uuid STRING>"})
+    Path("shop-db").mkdir()
+    checkpoint = {"dataset": shop.name, "as_of": int(time.time()) - 2 * 86_400}
+    Path("shop-db", "checkpoint.json").write_text(json.dumps(checkpoint))
+    page = written(run, shop, "--checkpoint", "shop-db")
+    (lag,) = re.findall(r'"lag":(\d+)', page.read_text("utf-8"))  # of the captured table alone
+    assert int(lag) >= 2 * 86_400
+    seen = visit(page)
+    seen.find("#tables a", "address").click()
+    assert any("Capture behind the source" in text and "2 d" in text for text in seen.texts("#below"))
+
+
+def test_a_checkpoint_that_is_not_there_is_a_warning(run: Run, shop: EmulatedDataset) -> None:
+    done = run("changes", "page", shop.name, "--page", "pages", "--checkpoint", "nowhere")
+    assert done.code == 0
+    assert "there is no checkpoint in nowhere" in done.err
 
 
 def test_no_value_of_a_row_is_in_a_page(run: Run, shop: EmulatedDataset) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,12 @@ import pytest
 import write_pages
 from support.bigquery_emulator import EmulatedDataset
 from support.in_memory import ABC, DEF, push_body
+from support.ledgers import StoredLedger
 from werkzeug.test import Client, TestResponse
+
+from onefold.changes.table import row_of
+from onefold.changes.versions import ReportedChange, version_entries
+from onefold.core.names import TableId
 
 SOURCE = str(Path(__file__).parents[2] / "functions" / "main.py")
 
@@ -39,6 +47,30 @@ def test_a_message_writes_the_page_of_its_dataset_however_often_it_comes(
     files = {path.name for path in (tmp_path / "pages").glob("*.html")}
     assert files == {"index.html", f"dataset-{dataset.name}.html"}
     assert '"customer"' in (tmp_path / "pages" / f"dataset-{dataset.name}.html").read_text("utf-8")
+
+
+def test_the_page_has_the_ledger_and_says_how_far_capture_is_behind(
+    client: Client, dataset: EmulatedDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shop-db").mkdir()
+    checkpoint = {"dataset": dataset.name, "as_of": int(time.time()) - 3_600}
+    (tmp_path / "shop-db" / "checkpoint.json").write_text(json.dumps(checkpoint))
+    stored = StoredLedger(dataset)
+    reported = ReportedChange(
+        "capture", "shop_1", "ALTER TABLE customer ADD email text", datetime(2026, 1, 1, tzinfo=UTC), "d"
+    )
+    base = TableId(stored.warehouse.project, dataset.name, "customer")
+    versions = stored.warehouse.read_versions(base)
+    entries = version_entries(base, versions, {"def"}, (), datetime.now(UTC), ("def", reported))
+    stored.ledger.append([*map(row_of, entries)])
+    dataset.land("address_v_1", {"id": "INT64", "datastream_metadata": "STRUCT<uuid STRING>"})
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", stored.name)
+    monkeypatch.setenv("ONEFOLD_PAGE_CHECKPOINTS", (tmp_path / "shop-db").as_uri())
+    assert send(client, {"dataset": dataset.name}).status_code == 204
+    page = (tmp_path / "pages" / f"dataset-{dataset.name}.html").read_text("utf-8")
+    assert reported.statement in page
+    (lag,) = re.findall(r'"lag":(\d+)', page)  # of the captured table alone
+    assert 3_600 <= int(lag) < 7_200
 
 
 @pytest.mark.parametrize(

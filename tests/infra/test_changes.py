@@ -54,7 +54,10 @@ def test_the_table_is_partitioned_by_the_day_of_recording_and_protected(plan: Pl
 
 
 def test_one_account_appends_to_the_ledger_and_no_account_may_change_a_row(plan: Plan) -> None:
-    assert [one for one in datasets(plan) if one[0] == "onefold_changes"] == []
+    assert [one[1:] for one in datasets(plan) if one[0] == "onefold_changes"] == [
+        ("onefold_page_ledger", "onefold-write-pages")
+    ]
+    assert permissions(plan)['page_ledger["pages"]'] == {"bigquery.tables.get", "bigquery.tables.getData"}
     found = [(role, member) for table, role, member in tables(plan) if table == "schema_changes"]
     assert found == [("onefold_ledger", "onefold-refresh-view")]
     changing = {

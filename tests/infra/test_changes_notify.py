@@ -41,6 +41,16 @@ def test_the_account_has_exactly_the_rights_that_it_needs(planned: Plan) -> None
     assert planned.of("google_cloud_run_v2_job_iam_member")['notify["notify"]']["name"] == "onefold-notify"
 
 
+@pytest.mark.parametrize(
+    ("job", "severity", "alerted"),
+    [("onefold-notify", "ERROR", True), ("onefold-notify", "WARNING", False), ("somebody-elses", "ERROR", False)],
+)
+def test_a_job_that_failed_raises_an_alert(planned: Plan, job: str, severity: str, alerted: bool) -> None:
+    """The line is that of the system: "Execution onefold-notify-x has failed to complete, 0/1 tasks were a success."."""
+    entry = {"resource": {"type": "cloud_run_job", "labels": {"job_name": job}}, "severity": severity}
+    assert matches(filters(planned)['google_monitoring_alert_policy.log["scheduled job failed"]'], entry) is alerted
+
+
 def test_it_appends_to_the_table_of_notifications_alone(planned: Plan) -> None:
     (on_dataset,) = [one for one in planned.of("google_bigquery_dataset_iam_member").values() if one["member"] == MEMBER]
     assert on_dataset["role"].endswith("_notify_ledger")

@@ -23,6 +23,8 @@ GRANTS = {
     ("shop__views_clean", "onefold_pages"),
     ("shop", "onefold_page_logs"),
     ("crm", "onefold_page_logs"),
+    ("onefold_changes", "onefold_page_ledger"),
+    ("my-project-onefold-capture", "storage.objectViewer"),
     (BUCKET, "storage.objectUser"),
     (BUCKET, "storage.legacyBucketReader"),
     ("dead-letter", "pubsub.publisher"),
@@ -47,6 +49,15 @@ def test_the_account_reads_metadata_and_rows_of_the_logs_of_loads_and_checks_alo
     tables = "projects/my-project/datasets/shop/tables"
     assert {name for name in ("_loads", "_checks", "_loads_old", "customer_v_1", "hash_key") if
             admits(condition, TABLE, f"{tables}/{name}")} == {"_loads", "_checks"}  # fmt: skip
+
+
+def test_the_account_reads_the_ledger_and_of_each_capture_the_checkpoint_alone(pages_plan: Plan) -> None:
+    assert permissions(pages_plan)['page_ledger["pages"]'] == {"bigquery.tables.get", "bigquery.tables.getData"}
+    grant = pages_plan.of("google_storage_bucket_iam_member")['page_checkpoints["shop-db"]']
+    condition, objects = grant["condition"][0]["expression"], "projects/_/buckets/my-project-onefold-capture/objects"
+    names = ("shop-db/checkpoint.json", "shop-db/copies/1", "records/shop-db/1", "crm-db/checkpoint.json")
+    read = {name for name in names if admits(condition, "storage.googleapis.com/Object", f"{objects}/{name}")}
+    assert read == {"shop-db/checkpoint.json"}
 
 
 def test_the_account_writes_pages_and_nothing_else_into_the_bucket(pages_plan: Plan) -> None:
@@ -77,4 +88,6 @@ def test_the_function_writes_where_the_bucket_is_one_page_after_the_other(pages_
     config = pages_plan.of("google_cloudfunctions2_function")['function["write_pages"]']["service_config"][0]
     assert config["environment_variables"]["ONEFOLD_PAGES"] == f"gs://{BUCKET}/pages"
     assert config["environment_variables"]["ONEFOLD_CLEAN_DATASETS"] == "shop"
+    assert config["environment_variables"]["ONEFOLD_CHANGES_DATASET"] == "onefold_changes"
+    assert config["environment_variables"]["ONEFOLD_PAGE_CHECKPOINTS"] == "gs://my-project-onefold-capture/shop-db"
     assert (config["max_instance_count"], config["max_instance_request_concurrency"]) == (1, 1)

@@ -91,6 +91,7 @@ ELSEWHERE = {
     ("dataset crm", "onefold_events", account("load_shredded")),
     *((f"dataset {name}", "onefold_pages", PAGES) for name in ("shop", "crm", "shop_unified", "crm_unified")),
     *((f"dataset {name}, logs only", "onefold_page_logs", PAGES) for name in ("shop", "crm")),
+    ("dataset onefold_changes", "onefold_page_ledger", PAGES),
     ("dataset shop", "onefold_capture", "serviceAccount:capture-shop-db@my-project.iam.gserviceaccount.com"),
     ("dataset shop_unified, leaves only", "onefold_staging", REFRESH),
     ("dataset crm_unified, leaves only", "onefold_staging", REFRESH),

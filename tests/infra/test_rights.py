@@ -34,6 +34,7 @@ PERMISSIONS = {
         *(f"bigquery.{name}" for name in ("tables.get", "tables.list", "routines.get", "routines.list", "datasets.get"))
     },
     'page_logs["pages"]': {"bigquery.tables.getData"},
+    'page_ledger["pages"]': {"bigquery.tables.get", "bigquery.tables.getData"},
     "access[0]": {
         *(f"bigquery.datasets.{name}" for name in ("get", "update", "getIamPolicy", "setIamPolicy")),
         "bigquery.tables.getIamPolicy",

@@ -42,4 +42,4 @@ def test_an_error_that_may_pass_is_no_reason_for_a_page_without_it() -> None:
 
 
 def test_without_a_ledger_nothing_is_asked() -> None:
-    assert read_kept(Refusing(Rejected("no query may be sent")), "shop", Settings()) is NOTHING_ELSE
+    assert read_kept(Refusing(Rejected("no query may be sent")), "shop", Settings()) == NOTHING_ELSE

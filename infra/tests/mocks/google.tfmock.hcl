@@ -213,6 +213,11 @@ override_resource {
 }
 
 override_resource {
+  target = google_project_iam_custom_role.page_ledger
+  values = { name = "projects/my-project/roles/onefold_page_ledger" }
+}
+
+override_resource {
   target = google_project_iam_custom_role.page_logs
   values = { name = "projects/my-project/roles/onefold_page_logs" }
 }
