@@ -23,7 +23,7 @@ from onefold.settings.config_file import config_path, config_problems
 from onefold.settings.events import EventSettings, event_problems, read_event_settings
 from onefold.settings.key_variables import with_key_variables
 from onefold.settings.owners import NO_OWNERS, Owners
-from onefold.settings.places import dataset_problems, folder_problems, topic_problems
+from onefold.settings.places import dataset_problems, datasets_of, folder_problems, topic_problems
 from onefold.settings.registry import RegistrySettings, read_registry_settings, registry_problems
 from onefold.settings.sources import Mode, Source, TableLoad, full_view, pull_of
 from onefold.settings.variables import BIGQUERY_EMULATOR, LAB_PROJECT, unknown_variables
@@ -239,8 +239,8 @@ def _from_environment(environ: Mapping[str, str]) -> Settings:
     port = environ.get("ONEFOLD_METRICS_PORT", "")
     return Settings(
         project=environ.get("ONEFOLD_PROJECT") or environ.get("GOOGLE_CLOUD_PROJECT") or _lab_project(environ),
-        datasets=_datasets(environ, "ONEFOLD_DATASETS"),
-        clean_datasets=_datasets(environ, "ONEFOLD_CLEAN_DATASETS"),
+        datasets=datasets_of(environ, "ONEFOLD_DATASETS"),
+        clean_datasets=datasets_of(environ, "ONEFOLD_CLEAN_DATASETS"),
         view_dataset=environ.get("ONEFOLD_VIEW_DATASET") or Settings.view_dataset,
         view_name=environ.get("ONEFOLD_VIEW_NAME") or Settings.view_name,
         plain_dataset=environ.get("ONEFOLD_PLAIN_DATASET") or Settings.plain_dataset,
@@ -294,9 +294,3 @@ def _variable_problems(environ: Mapping[str, str], settings: Settings) -> Iterat
 
 def _is_port(text: str) -> bool:
     return text.isascii() and text.isdigit() and 1 <= int(text) <= _LAST_PORT
-
-
-def _datasets(environ: Mapping[str, str], variable: str) -> frozenset[str] | None:
-    if variable not in environ:
-        return None
-    return frozenset(name.strip() for name in environ[variable].split(",") if name.strip())

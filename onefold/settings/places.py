@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 _TOPIC = re.compile(r"(projects/[a-z0-9.:-]+/topics/)?(?!goog)[A-Za-z][A-Za-z0-9_.~+%-]{2,254}")
 
 
+def datasets_of(environ: Mapping[str, str], variable: str) -> frozenset[str] | None:
+    """Return the datasets that a variable names, separated by commas; None where it is not set."""
+    if variable not in environ:
+        return None
+    return frozenset(name.strip() for name in environ[variable].split(",") if name.strip())
+
+
 def dataset_problems(environ: Mapping[str, str], settings: Settings) -> Iterator[Problem]:
     """Yield the problems of the variables that name datasets."""
     if settings.changes_dataset:
