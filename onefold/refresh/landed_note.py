@@ -34,9 +34,9 @@ def all_landed(columns: Sequence[Column], versions: Sequence[Sequence[Column]], 
         >>> [str(type_) for type_ in all_landed([Column("a", parse_type("JSON"))], [], noted)["a"]]
         ['STRUCT<b INT64>']
     """
-    noted = _noted(query)
+    noted, types = _noted(query), landed_types(versions)
     names = [fold_case(column.name) for column in columns]
-    return {name: list(dict.fromkeys([*landed_types(name, versions), *noted.get(name, ())])) for name in names}
+    return {name: list(dict.fromkeys([*types.get(name, ()), *noted.get(name, ())])) for name in names}
 
 
 def landed_note(columns: Sequence[Column], landed: Landed) -> str:

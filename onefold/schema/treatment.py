@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from onefold.core.names import fold_case
@@ -123,7 +123,15 @@ def _field_types(landed: Sequence[Type], name: str) -> Iterator[Type]:
             yield element_of(field.type)
 
 
-def landed_types(name: str, versions: Sequence[Sequence[Column]]) -> list[Type]:
-    """Return the types of a column in all versions that have it, each once."""
-    found = (column.type for columns in versions for column in columns if fold_case(column.name) == fold_case(name))
-    return list(dict.fromkeys(found))
+def landed_types(versions: Iterable[Sequence[Column]]) -> Mapping[str, tuple[Type, ...]]:
+    """Return the types of each column in all versions that have it, each once, by the name as `fold_case` returns it.
+
+    Examples:
+        >>> found = landed_types([[Column("Id", JSON)], [Column("id", STRING)], [Column("ID", JSON)]])
+        >>> [str(type_) for type_ in found["id"]]
+        ['JSON', 'STRING']
+    """
+    found: dict[str, dict[Type, None]] = {}
+    for column in (column for columns in versions for column in columns):
+        found.setdefault(fold_case(column.name), {})[column.type] = None
+    return {name: tuple(types) for name, types in found.items()}

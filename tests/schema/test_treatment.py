@@ -84,4 +84,4 @@ def test_whole_value_below_a_struct() -> None:
 
 def test_landed_types_are_found_without_case() -> None:
     versions = [(Column("A", parse_type("INT64")),), (Column("a", parse_type("STRING")), Column("b", parse_type("DATE")))]
-    assert [str(type_) for type_ in landed_types("a", versions)] == ["INT64", "STRING"]
+    assert [str(type_) for type_ in landed_types(versions)["a"]] == ["INT64", "STRING"]

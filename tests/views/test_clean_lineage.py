@@ -14,7 +14,7 @@ from support.seeding import examples
 from support.strategies import FIELD_NAMES, above, types
 from support.zetasql_judge import Judge
 
-from onefold.core.names import TableId
+from onefold.core.names import TableId, fold_case
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
@@ -94,7 +94,8 @@ def test_no_output_reaches_a_hidden_value(judge: Judge, data: st.DataObject) -> 
     paths = sorted({*oracle.nodes(columns), *(path for version in versions for path in oracle.nodes(version.columns))})
     rules = [PolicyRule("*", data.draw(st.sampled_from(paths)), Action.CLEAR), *data.draw(oracle.rules(paths))]
     of_table = ColumnPolicies(tuple(rules)).of_table(BASE)
-    treatments = [treat(one, landed_types(one.name, [v.columns for v in versions]), of_table) for one in columns]
+    types = landed_types(version.columns for version in versions)
+    treatments = [treat(one, types[fold_case(one.name)], of_table) for one in columns]
     if not clean_columns(treatments):
         return
     query = clean_query(SOURCE, treatments, KEY)

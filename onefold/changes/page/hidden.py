@@ -7,7 +7,7 @@ no version has any more: the ledger remembers its types.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from onefold.changes.page.named_types import types_in
@@ -22,6 +22,8 @@ from onefold.schema.versions import Version
 UNDECIDED = "No policy names this column, so that the clean view masks it until somebody decides."
 _GONE = "No version has this column any more, and no policy shows it: only its name is shown here."
 _BY_SOURCE = "A policy hides this column by its name at the source: only its name is shown here."
+_Landed = Mapping[str, tuple[Type, ...]]
+"""The types of each column in the versions, as `landed_types` returns them."""
 _WORDS = re.compile(r"\w+")
 
 
@@ -141,13 +143,13 @@ def hidden_columns(
     if policies is None:
         return NOTHING_HIDDEN
     every = _with_others(columns, versions)
-    schemas = [version.columns for version in versions]
-    treated = [treat(column, landed_types(column.name, schemas) or [column.type], policies) for column in every]
+    types = landed_types(version.columns for version in versions)
+    treated = [treat(column, types.get(fold_case(column.name), (column.type,)), policies) for column in every]
     hidden = {fold_hidden(column.name): _BY_SOURCE for column in every if _is_named(column, policies, landed)}
     hidden |= {fold_hidden(one.path): _reason(one) for one in treated if one.action not in (None, Action.CLEAR)}
     shown = [column for column in every if fold_hidden(column.name) not in hidden]
-    fields = {path for column in shown for path in _hidden_fields(column, schemas, policies)}
-    known = {path for column in every for type_ in _types(column, schemas) for path in _paths(column.name, type_)}
+    fields = {path for column in shown for path in _hidden_fields(column, types, policies)}
+    known = {path for column in every for type_ in _types(column, types) for path in _paths(column.name, type_)}
     return HiddenColumns(hidden, frozenset(fields), frozenset(known), policies, landed)
 
 
@@ -179,15 +181,15 @@ def _reason(treatment: Treatment) -> str:
     return f"A policy {done} this column in the clean view: only its name is shown here."
 
 
-def _hidden_fields(column: Column, schemas: Collection[Sequence[Column]], policies: TablePolicies) -> Iterable[str]:
+def _hidden_fields(column: Column, types: _Landed, policies: TablePolicies) -> Iterable[str]:
     """Yield the paths of the fields of a column that the policies do not show, in any version."""
-    for type_ in _types(column, schemas):
+    for type_ in _types(column, types):
         yield from _fields(column.name, type_, policies)
 
 
-def _types(column: Column, schemas: Collection[Sequence[Column]]) -> Iterable[Type]:
+def _types(column: Column, types: _Landed) -> Iterable[Type]:
     """Return the types of a column in the view and in all versions, each once."""
-    return dict.fromkeys([column.type, *landed_types(column.name, list(schemas))])
+    return dict.fromkeys([column.type, *types.get(fold_case(column.name), ())])
 
 
 def _paths(path: str, type_: Type) -> Iterator[str]:

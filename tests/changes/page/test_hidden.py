@@ -187,3 +187,9 @@ def test_a_policy_may_name_a_column_as_the_source_or_as_it_lands(rule: str, stat
 def test_a_statement_with_a_name_that_no_policy_clears_is_not_shown(statement: str, is_shown: bool) -> None:
     hidden = hidden_columns(CUSTOMER.columns[::2], [Version("a", CUSTOMER.columns[::2])], ALL_BUT_SSN, column_name)
     assert (shown_statement(statement, hidden) == statement) is is_shown
+
+
+def test_300_columns_in_900_versions_are_decided_in_one_pass() -> None:
+    wide = columns(**{f"c{number}": "INT64" for number in range(300)})
+    found = hidden_columns(wide, [Version(str(number), wide) for number in range(900)], policies(c7=Action.CLEAR))
+    assert [column.name for column in wide if not found.hides(column.name)] == ["c7"]
