@@ -36,7 +36,7 @@ test: install  ## the tests, or a part of them (T=tests/merge): every module on 
 	$(PYTEST) -m "not long" $(OPTIONS)
 
 test-fast: install  ## the tests that start no server, no Spark and no other program, for the loop while one writes
-	TEST_PROFILE=fast $(BIN)/pytest -n 2 --dist loadfile -m "not (emulator or mysql or postgres or browser or spark or judge or terraform or process or slow or long)" $(OPTIONS)
+	$(BIN)/pytest -n 2 --dist loadfile -m "not (emulator or mysql or postgres or browser or spark or judge or terraform or process or slow or long)" $(OPTIONS)
 
 test-long: install  ## the long tests: kills, fuzzing, whole histories, property tests with more examples
 	$(PYTEST) -m long $(OPTIONS)
@@ -79,6 +79,7 @@ bench: install  ## the benchmarks: all figures of docs/benchmarks.md anew, in ab
 	$(BIN)/python -m benchmarks.fixed_cost $(FIGURES)
 	$(BIN)/python -m benchmarks.bigquery_path $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture $(FIGURES)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture_debezium $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.capture_start $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.sink $(FIGURES)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.visible $(FIGURES)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
+from support.debezium_engine import fetch_jars
 
 from benchmarks import (
     bigquery_path,
     capture,
+    capture_debezium,
     capture_start,
     checks,
     cold_start,
@@ -49,6 +51,7 @@ PAGE = (ROOT / "docs" / "benchmarks.md").read_text()
 PROGRAMS = (
     bigquery_path,
     capture,
+    capture_debezium,
     capture_start,
     checks,
     cold_start,
@@ -162,6 +165,19 @@ def test_a_start_of_capture_takes_memory_for_its_own_tables_only() -> None:
     assert (few.tables, every.tables) == (capture_start.FEW, 400)
     assert few.peak - few.before < 3
     assert every.peak - every.before < 5
+
+
+def test_debezium_reads_every_row_of_the_log_that_capture_reads() -> None:
+    if not fetch_jars():
+        pytest.skip("Debezium's engine cannot be downloaded from Maven Central")
+    with capture_debezium.mysql_server() as server, capture.remote_receiver() as receiver:
+        log = next(capture.make_logs(server, 1000))
+        rounds = Rounds[capture.Run](1)
+        capture_debezium.compete(log, receiver, rounds)
+    assert {name: [run.rows for run in runs] for name, runs in rounds.figures.items()} == {
+        "capture": [1000],
+        "Debezium": [1000],
+    }
 
 
 def test_the_function_has_memory_for_as_many_of_the_largest_views_as_it_serves_at_once() -> None:

@@ -18,7 +18,7 @@ from google.cloud import bigquery
 from support.bigquery_emulator import EmulatedDataset
 
 VERSION = "3.0.8.Final"
-_JARS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "onefold", f"debezium-{VERSION}")
+JARS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "onefold", f"debezium-{VERSION}")
 _DEPENDENCY = "<dependency><groupId>io.debezium</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
 _POM = (
     '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>onefold</groupId>'
@@ -37,48 +37,59 @@ _FLATTENED = {
 }
 
 
-def _settings(port: int, folder: Path, form: str) -> Mapping[str, object]:
-    common = {
-        "name": form, "topic.prefix": form, "connector.class": "io.debezium.connector.mysql.MySqlConnector",
+def engine_settings(name: str, port: int, folder: Path, database: str, server_id: int) -> dict[str, object]:
+    """Return the settings of an engine that follows a database of a local MySQL, and keeps its files in a folder."""
+    return {
+        "name": name, "topic.prefix": name, "connector.class": "io.debezium.connector.mysql.MySqlConnector",
         "offset.storage": "org.apache.kafka.connect.storage.MemoryOffsetBackingStore",
         "schema.history.internal": "io.debezium.storage.file.history.FileSchemaHistory",
-        "schema.history.internal.file.filename": folder / f"{form}.history",
+        "schema.history.internal.file.filename": folder / f"{name}.history",
         "database.hostname": "127.0.0.1", "database.port": port, "database.user": "root", "database.password": "",
-        "database.ssl.mode": "disabled", "database.server.id": 85_000 + FORMS.index(form), "database.include.list": "shop",
+        "database.ssl.mode": "disabled", "database.server.id": server_id, "database.include.list": database,
         "include.schema.changes": "false", "snapshot.locking.mode": "none",
     }  # fmt: skip
+
+
+def write_settings(path: Path, settings: Mapping[str, object]) -> None:
+    path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+
+
+def _settings(port: int, folder: Path, form: str) -> Mapping[str, object]:
+    common = engine_settings(form, port, folder, "shop", 85_000 + FORMS.index(form))
     return common if form == "envelope" else {**common, **_FLATTENED}
 
 
-def fetch_jars() -> None:
-    """Bring the engine and all that it depends on into the cache of this machine, once; skips the test if that fails.
+def fetch_jars() -> bool:
+    """Bring the engine and all that it depends on into the cache of this machine, once. Returns False if that fails.
 
     Spark's resolver, which brings other jars, cannot download a library of Kafka.
     """
-    _JARS.mkdir(parents=True, exist_ok=True)
-    with (_JARS / "lock").open("w") as lock:
+    JARS.mkdir(parents=True, exist_ok=True)
+    with (JARS / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if (_JARS / "complete").exists():
-            return
+        if (JARS / "complete").exists():
+            return True
         names = ("debezium-embedded", "debezium-connector-mysql")
-        (_JARS / "pom.xml").write_text(_POM.format("".join(_DEPENDENCY.format(name, VERSION) for name in names)))
-        words = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={_JARS}"]
-        if shutil.which("mvn") is None or subprocess.run(words, cwd=_JARS, capture_output=True, check=False).returncode:
-            pytest.skip("Debezium's engine cannot be downloaded from Maven Central")
-        (_JARS / "complete").touch()
+        (JARS / "pom.xml").write_text(_POM.format("".join(_DEPENDENCY.format(name, VERSION) for name in names)))
+        words = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={JARS}"]
+        if shutil.which("mvn") is None or subprocess.run(words, cwd=JARS, capture_output=True, check=False).returncode:
+            return False
+        (JARS / "complete").touch()
+        return True
 
 
 @contextmanager
 def recording(port: int, folder: Path) -> Iterator[dict[str, Path]]:
     """Run the engine in both forms while the block runs, and until it has the last row. Yields the files of the events."""
-    fetch_jars()
+    if not fetch_jars():
+        pytest.skip("Debezium's engine cannot be downloaded from Maven Central")
     files = {form: folder / f"{form}.jsonl" for form in FORMS}
     words: list[str | Path] = []
     for form in FORMS:
         properties = folder / f"{form}.properties"
-        properties.write_text("".join(f"{name}={value}\n" for name, value in _settings(port, folder, form).items()))
+        write_settings(properties, _settings(port, folder, form))
         words += [properties, files[form]]
-    java = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", f"{_JARS}/*"]
+    java = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", f"{JARS}/*"]
     with (folder / "engine.log").open("w") as log:
         program = Path(__file__).with_name("RecordDebezium.java")
         process = subprocess.Popen([*java, program, f'"id":{LAST}', *words], stdout=log, stderr=log)
