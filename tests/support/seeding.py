@@ -1,7 +1,7 @@
 """Random values of a test run: the seed, a new one in each run and repeated by TEST_SEED, and the number of examples.
 
-Property tests try 50 examples in `make test`, 25 in `make test-fast`, 10 against each of `make mutants`, and 500 in
-`make test-long`, which runs them again for that. A test whose examples are expensive takes a share of these numbers by
+Property tests try 25 examples in `make test` and `make test-fast`, 10 against each of `make mutants`, and 250 in
+`make test-long`, which runs them again for that: each run has other values. A test whose examples are expensive takes a share of these numbers by
 `examples`. Only tests that start a Spark job for each example set a number by hand: they run once, in `make test`.
 """
 
@@ -16,7 +16,7 @@ from hypothesis import is_hypothesis_test, settings
 
 SEED = "TEST_SEED"
 PROFILE = "TEST_PROFILE"
-EXAMPLES = {"mutants": 10, "fast": 25, "short": 50, "long": 500}
+EXAMPLES = {"mutants": 10, "short": 25, "long": 250}
 """The number of examples of a property test, by the profile of Hypothesis. TEST_PROFILE names one for a run."""
 
 
