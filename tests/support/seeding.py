@@ -1,8 +1,9 @@
 """Random values of a test run: the seed, a new one in each run and repeated by TEST_SEED, and the number of examples.
 
-Property tests try 25 examples in `make test` and `make test-fast`, 10 against each of `make mutants`, and 250 in
-`make test-long`, which runs them again for that: each run has other values. A test whose examples are expensive takes a share of these numbers by
-`examples`. Only tests that start a Spark job for each example set a number by hand: they run once, in `make test`.
+Property tests try 25 examples in `make test` and `make test-fast`, 10 against each of `make mutants`, and 250 in `make
+test-long`, which runs them again for that: each run has other values. A test whose examples are expensive takes a share of
+these numbers by `examples`. Only tests that start a Spark job for each example set a number by hand: they run once, in `make
+test`.
 """
 
 from __future__ import annotations
