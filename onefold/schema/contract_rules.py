@@ -97,11 +97,6 @@ class Contract:
         """Whether the contract can keep anything from being shown."""
         return self.new_columns != "show" or self.types != "widen"
 
-    @property
-    def reviews(self) -> bool:
-        """Whether changes can wait for a decision."""
-        return "review" in (self.new_columns, self.types)
-
 
 SHOW_ALL = Contract()
 
