@@ -26,7 +26,12 @@ _OTHERS = frozenset({
     "JSON", "LATIN1", "NATIONAL", "NO", "NONE", "ONLINE", "PERSISTENT", "POINT", "SERIAL", "SIGNED", "STORED", "TEXT",
     "TIME", "TIMESTAMP", "UTF8", "UTF8MB3", "UTF8MB4", "UUID", "VIRTUAL", "VISIBLE", "YEAR",
 })  # fmt: skip
-_BEFORE_NAMES = frozenset({"ADD", "AFTER", "CHANGE", "COLUMN", "DROP", "EXISTS", "MODIFY", "TO", "(", ",", "."})
+# What stands before a name: in the parts of ALTER, and in expressions. Behind = there may be the value of an option, too.
+_BEFORE_NAMES = frozenset({
+    "ADD", "AFTER", "ALTER", "CHANGE", "COLUMN", "DROP", "EXISTS", "MODIFY", "TO", "(", ",", ".",
+    "AND", "BETWEEN", "BY", "CASE", "DIV", "ELSE", "IN", "LIKE", "MOD", "NOT", "OR", "REGEXP", "RLIKE", "THEN", "WHEN",
+    "XOR", "+", "-", "*", "/", "%", "<", ">", "|", "&", "^", "!", "~",
+})  # fmt: skip
 
 
 def possible_columns(statement: str) -> Iterator[str]:
@@ -37,6 +42,8 @@ def possible_columns(statement: str) -> Iterator[str]:
     Examples:
         >>> list(possible_columns("ALTER TABLE shop.customer ADD `e-mail` VARCHAR(30), DROP date, ADD born DATE"))
         ['e-mail', 'date', 'born']
+        >>> list(possible_columns("ALTER TABLE customer CHANGE COLUMN born date DATE, ADD CHECK (id = text)"))
+        ['born', 'date', 'id', 'text']
     """
     for one in _statements(list(words(statement))):
         table, rest = altered_table(one, "")
@@ -50,16 +57,31 @@ def _statements(found: Sequence[Word]) -> Iterator[Sequence[Word]]:
 
 
 def _names(rest: Sequence[Word]) -> Iterator[str]:
-    before = ""
-    for word in rest:
-        if word.text and word.is_name and (word.kind != "word" or _may_be_name(word.key, before)):
+    new_names, keys = set(_new_names(rest)), ["", "", *(word.key for word in rest)]
+    for at, word in enumerate(rest):
+        is_name = word.kind != "word" or at in new_names or _may_be_name(word.key, *keys[at : at + 2])
+        if word.text and word.is_name and is_name:
             yield word.text
-        before = word.key
 
 
-def _may_be_name(key: str, before: str) -> bool:
+def _new_names(rest: Sequence[Word]) -> Iterator[int]:
+    """Yield the place of each second name of CHANGE [COLUMN] [IF EXISTS] old new."""
+    for at, word in enumerate(rest):
+        if word.key == "CHANGE":
+            old = at + 1
+            while old < len(rest) and rest[old].key in ("COLUMN", "IF", "EXISTS", "."):
+                old += 1
+            while old + 1 < len(rest) and rest[old + 1].key == ".":
+                old += 2
+            yield old + 1
+
+
+def _may_be_name(key: str, second: str, before: str) -> bool:
+    """Return whether a bare word may be a name, given the two keys before it."""
     if key.isdigit() or before == "COLLATE":
         return False
     if key in _RESERVED:
         return before == "."
+    if before == "=":
+        return key not in _OTHERS or second not in _RESERVED | _OTHERS
     return key not in _OTHERS or before in _BEFORE_NAMES

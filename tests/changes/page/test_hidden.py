@@ -182,6 +182,13 @@ def test_a_policy_may_name_a_column_as_the_source_or_as_it_lands(rule: str, stat
         ("ALTER TABLE customer ADD (note INT, pin CHAR(9))", False),
         ("ALTER TABLE customer ADD date DATE", False),
         ("ALTER TABLE customer ADD note INT;\nALTER TABLE customer ADD `key` INT", False),
+        ("ALTER TABLE customer CHANGE id note text COMMENT ?, ALGORITHM=INPLACE", True),
+        ("ALTER TABLE customer CHANGE note date VARCHAR(10)", False),
+        ("ALTER TABLE customer CHANGE COLUMN IF EXISTS customer.note comment VARCHAR(10)", False),
+        ("ALTER TABLE customer change `note` text text", False),
+        ("ALTER TABLE customer ALTER date SET DEFAULT ?", False),
+        ("ALTER TABLE customer ADD note INT AS (id + date)", False),
+        ("ALTER TABLE customer ADD CHECK (id = date)", False),
     ],
 )  # fmt: skip
 def test_a_statement_with_a_name_that_no_policy_clears_is_not_shown(statement: str, is_shown: bool) -> None:
