@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from onefold.changes.entry import Entry
-from onefold.changes.page.cells import HeldChange, Picture
+from onefold.changes.page.cells import Picture
 from onefold.changes.page.dataset import (
     HIDDEN_TEXT,
     DatasetPage,
@@ -19,6 +19,7 @@ from onefold.changes.page.dataset import (
     PageView,
 )
 from onefold.changes.page.from_ledger import page_changes
+from onefold.changes.page.held import HeldChange
 from onefold.changes.page.hidden import hidden_columns
 from onefold.changes.read import read_entries
 from onefold.changes.reader_counts import NOBODY, KnownReaders
@@ -36,6 +37,8 @@ from onefold.ports.listing import StoredSize
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.held_note import read_held_note
 from onefold.schema.column_policy import TablePolicies, UnitedPolicies
+from onefold.schema.columns import Column, Schema
+from onefold.schema.diff import compare
 from onefold.schema.versions import Version, active_versions, table_of
 from onefold.settings.environment import Settings
 from onefold.views.table_policies import table_policies
@@ -193,12 +196,17 @@ class _Source:
         return tuple(versions)
 
 
-def _held(view: BuiltView | None) -> dict[str, HeldChange]:
-    """Return what the contract of a table keeps out of its view, by the column."""
+def _held(view: BuiltView | None) -> tuple[HeldChange, ...]:
+    """Return what the contract of a table keeps out of its view: columns, fields, and types."""
     if view is None:
-        return {}
-    hidden = {fold_case(name): HeldChange(is_waiting=False) for name in read_held_note(view.query).hidden}
-    return hidden | {fold_case(one.path): HeldChange(is_waiting=True, id=one.change) for one in view.waiting}
+        return ()
+    note, shown = read_held_note(view.query), Schema(view.columns)
+    full = [Column(name, type_) for name, type_ in note.types.items()]
+    fields = compare(full, [column for name in note.types if (column := shown.get(name))])
+    paths = [*note.hidden, *(one.path for one in fields if one.kind == "removed")]
+    held = {fold_case(path): HeldChange(path, is_waiting=False) for path in paths}
+    held |= {fold_case(one.path): HeldChange(one.path, is_waiting=True, id=one.change) for one in view.waiting}
+    return tuple(held.values())
 
 
 def _has_rules(policies: TablePolicies) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from onefold.core.names import fold_case
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
-from onefold.schema.types import Array, Field, Scalar, Struct, Type
+from onefold.schema.types import Array, Field, Scalar, Struct, Type, element_of
 from onefold.schema.unix_time import UnixTime
 
 NUMBERS = frozenset(map(Scalar, ("INT64", "NUMERIC", "BIGNUMERIC", "FLOAT64")))
@@ -53,14 +53,17 @@ def type_at(column: Column, path: str) -> Type | None:
         >>> str(type_at(Column("items", Array(Struct((Field("price", Scalar("FLOAT64")),)))), "items.price"))
         'FLOAT64'
     """
-    found: list[Type] = []
-
-    def note(type_: Type) -> Type:
-        found.append(type_)
-        return type_
-
-    _changed(column.name, column.type, path, note)
-    return found[0] if found else None
+    first, *fields = path.split(".")
+    if fold_case(first) != fold_case(column.name):
+        return None
+    found = column.type
+    for name in fields:
+        element = element_of(found)
+        field = element.get(name) if isinstance(element, Struct) else None
+        if field is None:
+            return None
+        found = field.type
+    return found
 
 
 def _changed(name: str, type_: Type, path: str, change: _Change) -> Type:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from support.contract_views import contracts
+from support.views import version
+
+from onefold.changes.ids import version_change_id
 from onefold.changes.page.dataset import PageTable
+from onefold.changes.page.index import row_of
 from onefold.core.errors import AccessDenied, NotFound
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.inventory.page_source import read_page
 from onefold.ports.listing import ListedTable, StoredSize
+from onefold.ports.warehouse import StoredView
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.schema.columns import Column
 from onefold.schema.types import STRING, Scalar, Type
@@ -29,10 +35,14 @@ class ShopWarehouse:
 
     denied: a dataset that may not be read.
     broken: a table that may not be read.
+    versions: those of each table.
+    view: the unified view of each table.
     """
 
     denied: str = ""
     broken: str = ""
+    versions: Sequence[Version] = (CUSTOMER,)
+    view: StoredView | None = None
     project: str = "p"
     calls: int = field(default=0, init=False)
 
@@ -55,13 +65,13 @@ class ShopWarehouse:
     def read_versions(self, base: TableId, names: VersionedNames = DEFAULT_NAMES) -> tuple[Version, ...]:  # noqa: ARG002
         if base.table == self.broken:
             raise AccessDenied(f"{base}: no right")
-        return (CUSTOMER,)
+        return tuple(self.versions)
 
     def read_table(self, id_: TableId) -> None:  # noqa: ARG002
         return None
 
-    def get_view(self, id_: TableId) -> None:  # noqa: ARG002
-        return None
+    def get_view(self, id_: TableId) -> StoredView | None:
+        return self.view if id_.table.endswith("_unified") else None
 
 
 def tables(warehouse: ShopWarehouse, settings: Settings | None = None) -> dict[str, PageTable]:
@@ -96,3 +106,17 @@ def test_a_table_that_cannot_be_read_has_an_entry_that_says_why_and_stops_no_oth
     found = tables(ShopWarehouse(broken="orders"))
     assert types(found["customer"]) == {"id": "INT64", "ssn": "STRING"}
     assert (found["orders"].columns, found["orders"].problems[-1]) == ((), "it cannot be read: p.shop.orders: no right")
+
+
+def test_a_field_that_waits_is_a_cell_that_waits_and_is_hidden_once_it_is_rejected() -> None:
+    versions = [version("1", "s STRUCT<x INT64>"), version("2", "s STRUCT<x INT64, d STRUCT<y DATE>>")]
+    view = StoredView(TableId("p", "shop__views", "customer_unified"), is_view=True, columns=versions[0].columns)
+    change = version_change_id(TableId("p", "shop", "customer"), "1", "2")
+    kinds, waiting = [], []
+    for by in (contracts("review"), contracts("review", verdicts={(change, "s.d"): "reject"})):
+        page = read_page(ShopWarehouse(versions=versions, view=view), "shop", Settings(contracts=by), now=T0)
+        (column,) = page.tables[0].columns
+        kinds.append(column.kind(1))
+        waiting.append(row_of(replace(page, tables=page.tables[:1])).waiting)
+        assert (change in column.forms[1].rule) is (column.kind(1) == "waiting")
+    assert (kinds, waiting) == (["waiting", "hidden"], [1, 0])

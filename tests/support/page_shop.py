@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from onefold.changes.page.cells import HeldChange, Picture
+from onefold.changes.page.cells import Picture
 from onefold.changes.page.dataset import (
     DatasetPage,
     PageChange,
@@ -14,6 +14,7 @@ from onefold.changes.page.dataset import (
     PageVersion,
     PageView,
 )
+from onefold.changes.page.held import HeldChange
 from onefold.changes.page.hidden import hidden_columns
 from onefold.schema.column_policy import Action, PolicyRule, TablePolicies
 from onefold.schema.columns import Column
@@ -51,7 +52,7 @@ def customer() -> PageTable:
     shown = fold(active_versions(CUSTOMER, RULES), RULES)
     view = tuple(column for column in shown if column.name != "nickname")
     hidden = hidden_columns(view, CUSTOMER, POLICIES)
-    held = {"nickname": HeldChange(is_waiting=True, id="9d2c41f0a7b35e86")}
+    held = (HeldChange("nickname", is_waiting=True, id="9d2c41f0a7b35e86"),)
     versions = tuple(
         PageVersion(one.id, f"acme.shop.customer_v_{one.id}", one.created, 1000 * place + 7, 80_000 * place + 560,
                     one.id in RULES.retired)

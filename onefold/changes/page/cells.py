@@ -4,34 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
+from onefold.changes.page.held import HeldChange, by_column, held_in, without_fields
 from onefold.changes.page.hidden import NOTHING_HIDDEN, UNDECIDED, HiddenColumns
 from onefold.core.names import fold_case
-from onefold.core.text import cut
+from onefold.core.text import cut, shown_list
 from onefold.schema.casts import losses
 from onefold.schema.columns import Column, Schema
 from onefold.schema.table_rules import TableRules
-from onefold.schema.target_types import landed_type
+from onefold.schema.target_types import landed_type, type_at
 from onefold.schema.versions import Version
 from onefold.schema.view_items import null_item, shown_item, version_item
 
 CellKind = Literal["same", "cast", "lossy", "absent", "renamed", "default", "hidden", "waiting", "retired", "unknown"]
 _MOST_TEXT = 2_000
 """Characters of a type or of SQL: a struct may have thousands of fields, and a table hundreds of such columns."""
-
-
-@dataclass(frozen=True)
-class HeldChange:
-    """A change of a column that a contract keeps out of the views.
-
-    Attributes:
-        is_waiting: whether it waits for a person's decision, or stays out by the contract.
-        id: the change that a person may accept or reject; empty where there is none.
-    """
-
-    is_waiting: bool
-    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,14 +70,19 @@ class Picture:
         view: the columns of the unified view; None where it cannot be built.
         rules: the rules of the table.
         hidden: what policies hide.
-        held: changes that a contract holds, by the name of the column as `fold_case` returns it.
+        held: changes of columns and fields that a contract holds.
     """
 
     versions: Sequence[Version]
     view: Sequence[Column] | None
     rules: TableRules = field(default_factory=TableRules)
     hidden: HiddenColumns = NOTHING_HIDDEN
-    held: Mapping[str, HeldChange] = field(default_factory=dict)
+    held: Sequence[HeldChange] = ()
+
+    @cached_property
+    def held_by_column(self) -> Mapping[str, tuple[HeldChange, ...]]:
+        """The changes that a contract holds, by the name of their column as `fold_case` returns it."""
+        return by_column(self.held)
 
     def columns(self) -> tuple[PageColumn, ...]:
         """Return the columns in the order of the view, then those that it does not show, as they first came."""
@@ -163,26 +157,39 @@ class _Cells:
         return CellForm("absent", "", rule if self.is_shown else "This version has no such column.", cut(sql, _MOST_TEXT))
 
     def _not_shown(self, type_: str) -> CellForm:
-        held = self.picture.held.get(fold_case(self.target.name))
+        held = next((one for one in self._held if fold_case(one.path) == fold_case(self.target.name)), None)
         if held and held.is_waiting:
-            return CellForm("waiting", type_, f"A new column, which no view shows until somebody accepts {_change(held)}.")
+            return CellForm("waiting", type_, f"A new column, which no view shows until somebody accepts {held.change}.")
         why = "by the contract of the table" if held else "as it is now"
         return CellForm("hidden", type_, f"The unified view does not show this column, {why}.")
 
     def _shown(self, landed: Column, type_: str) -> CellForm:
         source, target = landed_type(landed, self.picture.rules), self.target.type
-        shown = self._text(self.target)
         sql = "" if self._has_hidden_field else cut(shown_item(landed, self.target, self.picture.rules), _MOST_TEXT)
         if source == target:
             return self._unchanged(landed, type_, sql)
-        held = self.picture.held.get(fold_case(self.target.name))
-        lost = losses(source, target, self.picture.rules.time_zone)
-        if held and held.is_waiting:
-            rule = f"{type_} here: the view keeps {shown}, and shows NULL for what does not fit, until somebody"
-            return CellForm("waiting", type_, f"{rule} accepts {_change(held)}.", sql)
-        if lost:
-            return CellForm("lossy", type_, f"{type_} becomes {shown}. {self._losses(lost)}", sql)
-        return CellForm("cast", type_, f"{type_} becomes {shown}: every value is kept.", sql)
+        read, zone = Column(self.target.name, source), self.picture.rules.time_zone
+        held = held_in(self._held, read, self.target, zone)
+        if waiting := [one for one in held if one.is_waiting]:
+            rule = " ".join(self._waiting(one, type_) for one in waiting)
+            return CellForm("waiting", type_, cut(rule, _MOST_TEXT), sql)
+        left_out = [one.path for one in held]
+        becomes = f"{type_} becomes {self._text(self.target)}"
+        if losses(without_fields(read, list(map(fold_case, left_out))), target, zone):
+            return CellForm("lossy", type_, f"{becomes}. {self._losses(losses(source, target, zone))}", sql)
+        if left_out:
+            rule = f"The unified view does not show {shown_list(left_out)}, by the contract of the table."
+            return CellForm("hidden", type_, rule, sql)
+        return CellForm("cast", type_, f"{becomes}: every value is kept.", sql)
+
+    def _waiting(self, held: HeldChange, type_: str) -> str:
+        if type_at(self.target, held.path) is None:
+            return f"{held.path} is a new field, which no view shows until somebody accepts {held.change}."
+        of_column = fold_case(held.path) == fold_case(self.target.name)
+        kept = f"{type_} here: the view keeps {self._text(self.target)}" if of_column else (
+            f"{held.path} has another type here: the view keeps its own"
+        )  # fmt: skip
+        return f"{kept}, and shows NULL for what does not fit, until somebody accepts {held.change}."
 
     def _unchanged(self, landed: Column, type_: str, sql: str) -> CellForm:
         if landed.name != self.target.name:
@@ -196,13 +203,13 @@ class _Cells:
         return " ".join(f"{one[0].upper()}{one[1:]}." for one in lost)
 
     @property
+    def _held(self) -> Sequence[HeldChange]:
+        return self.picture.held_by_column.get(fold_case(self.target.name), ())
+
+    @property
     def _has_hidden_field(self) -> bool:
         return self.picture.hidden.hides_within(self.target.name)
 
     def _text(self, column: Column) -> str:
         read = landed_type(column, self.picture.rules)
         return cut(self.picture.hidden.type_text(self.target.name, read), _MOST_TEXT)
-
-
-def _change(held: HeldChange) -> str:
-    return f"the change {held.id}" if held.id else "the change"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onefold.changes.page.cells import CellForm, HeldChange, PageColumn, Picture
+from onefold.changes.page.cells import CellForm, PageColumn, Picture
+from onefold.changes.page.held import HeldChange
 from onefold.changes.page.hidden import HiddenColumns
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
@@ -99,14 +100,14 @@ def test_columns_are_in_the_order_of_the_view_and_then_those_that_it_does_not_sh
 
 
 def test_a_new_column_that_waits_is_said_with_the_change_that_somebody_has_to_accept() -> None:
-    found = pictured(A, B, without="price", held={"price": HeldChange(is_waiting=True, id="9f")})["price"]
+    found = pictured(A, B, without="price", held=(HeldChange("price", is_waiting=True, id="9f"),))["price"]
     assert (found.type, cell(found, 0).kind, cell(found, 1).kind) == ("", "absent", "waiting")
     assert cell(found, 1).rule == "A new column, which no view shows until somebody accepts the change 9f."
 
 
 def test_a_type_that_waits_says_which_type_the_view_keeps() -> None:
     rules = TableRules(types=(("born", parse_type("DATE")),))
-    found = pictured(A, B, rules=rules, held={"born": HeldChange(is_waiting=True, id="9f")})["born"]
+    found = pictured(A, B, rules=rules, held=(HeldChange("born", is_waiting=True, id="9f"),))["born"]
     assert [cell(found, place).kind for place in (0, 1)] == ["same", "waiting"]
     assert cell(found, 1).rule == (
         "TIMESTAMP here: the view keeps DATE, and shows NULL for what does not fit, until somebody accepts the change 9f."
@@ -114,10 +115,36 @@ def test_a_type_that_waits_says_which_type_the_view_keeps() -> None:
 
 
 def test_a_column_that_a_contract_hides_waits_for_nobody() -> None:
-    found = pictured(A, B, without="price", held={"price": HeldChange(is_waiting=False)})["price"]
+    found = pictured(A, B, without="price", held=(HeldChange("price", is_waiting=False),))["price"]
     assert cell(found, 1) == CellForm(
         "hidden", "STRING", "The unified view does not show this column, by the contract of the table."
     )
+
+
+S = Version("a", columns(s="STRUCT<x INT64>"))
+NEW_FIELD = Version("b", columns(s="STRUCT<x INT64, y STRING>"))
+DEEP = Version("c", columns(s="STRUCT<x STRING, d STRUCT<z DATE, Q DATE>>"))
+SHOWN = columns(s="STRUCT<x INT64, d STRUCT<z DATE>>")
+
+
+@pytest.mark.parametrize(
+    ("held", "kinds", "rule"),
+    [
+        ([("s.y", "9f"), ("s.d.Q", "9f")], ["cast", "waiting", "waiting"],
+         "s.d.Q is a new field, which no view shows until somebody accepts the change 9f."),
+        ([("s.x", "9f")], ["cast", "lossy", "waiting"],
+         "s.x has another type here: the view keeps its own, and shows NULL for what does not fit, until somebody accepts "
+         "the change 9f."),
+        ([("s.y", ""), ("s.d.q", "")], ["cast", "hidden", "lossy"],
+         "STRUCT<x STRING, d STRUCT<z DATE, Q DATE>> becomes STRUCT<x INT64, d STRUCT<z DATE>>. "
+         "STRING to INT64: a value that does not fit becomes NULL or is rounded. Field Q is left out."),
+    ],
+)  # fmt: skip
+def test_a_field_that_a_contract_holds_is_no_loss(held: list[tuple[str, str]], kinds: list[str], rule: str) -> None:
+    changes = [HeldChange(path, bool(id_), id_) for path, id_ in held]
+    (found,) = Picture((S, NEW_FIELD, DEEP), SHOWN, held=changes).columns()
+    assert [found.kind(place) for place in range(3)] == kinds
+    assert cell(found, 2).rule == rule
 
 
 def test_without_a_view_nobody_knows_what_becomes_of_a_column() -> None:
