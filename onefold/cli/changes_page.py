@@ -53,8 +53,7 @@ def page(
     from onefold.changes.page.index import file_name
     from onefold.changes.page.write import write_pages
 
-    settings = read_settings(context)
-    settings = replace(settings, page_checkpoints=(*settings.page_checkpoints, *checkpoints))
+    settings = _with_checkpoints(read_settings(context), checkpoints)
     asked = _asked(datasets, dataset, settings)
     check_names([*(("dataset", name) for name in asked), *given(("project", project))])
     store = writable_objects_at(folder)
@@ -78,6 +77,17 @@ def page(
         place = f"{folder.rstrip('/')}/{file_name(one.dataset)}"
         click.echo(f"{place}: {'would be ' if dry_run else ''}written, with {counted(len(one.tables), 'table')}")
     return ERROR if errors else OK
+
+
+def _with_checkpoints(settings: Settings, checkpoints: tuple[str, ...]) -> Settings:
+    """Return the settings with the folders of more checkpoints.
+
+    Raises:
+        InvalidInput: a folder is an empty text.
+    """
+    if not all(one.strip() for one in checkpoints):
+        raise InvalidInput("--checkpoint is empty: name the folder of capture's --checkpoint, or leave --checkpoint out")
+    return replace(settings, page_checkpoints=(*settings.page_checkpoints, *checkpoints))
 
 
 def _asked(named: Sequence[str], dataset: str | None, settings: Settings) -> list[str]:

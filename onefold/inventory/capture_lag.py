@@ -48,7 +48,7 @@ def read_lag(dataset: str, checkpoints: Sequence[str], objects_at: Callable[[str
     warnings = []
     for folder in checkpoints:
         try:
-            place = folder.removeprefix("file://").rstrip("/")
+            place = _place(folder)
             written, as_of = _dataset_and_time(objects_at(place), place)
         except (AccessDenied, InvalidInput, Rejected) as error:
             warnings.append(f"the page does not say how far a capture is behind its source: {error}")
@@ -59,19 +59,33 @@ def read_lag(dataset: str, checkpoints: Sequence[str], objects_at: Callable[[str
     return CaptureLag(max(known) if known and len(known) == len(found) and not warnings else None, tuple(warnings))
 
 
+def _place(folder: str) -> str:
+    """Return the address of the folder of a checkpoint, as captures take it.
+
+    Raises:
+        InvalidInput: no capture has a checkpoint there.
+    """
+    path = folder.removeprefix("file://")
+    if not path.strip() or ("://" in path and not path.startswith("gs://")):
+        raise InvalidInput(
+            f"{folder!r} is no folder of a checkpoint: expected gs://BUCKET/FOLDER or a folder of this machine"
+        )
+    return path.rstrip("/") or "/"
+
+
 def _dataset_and_time(objects: ObjectFinder, folder: str) -> tuple[str, int | None]:
     """Return the dataset that a capture writes, and the time up to which it has read; None while that is not known.
 
     Raises:
         InvalidInput: there is no checkpoint, or it cannot be read.
     """
-    stored = objects.find(f"{folder}/{CHECKPOINT}")
+    stored = objects.find(f"{folder.rstrip('/')}/{CHECKPOINT}")
     if stored is None:
         raise InvalidInput(f"there is no checkpoint in {folder}: name the folder of capture's --checkpoint, or start it")
     try:
         body = json.loads(stored.data)
         dataset, as_of = body["dataset"], body.get("as_of")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInput(f"the checkpoint in {folder} cannot be read: see `onefold capture status`") from error
     if not isinstance(dataset, str) or not (as_of is None or type(as_of) is int):
         raise InvalidInput(f"the checkpoint in {folder} has no dataset or no time: see `onefold capture status`")

@@ -70,6 +70,12 @@ def test_a_checkpoint_that_is_not_there_is_a_warning(run: Run, shop: EmulatedDat
     assert "there is no checkpoint in nowhere" in done.err
 
 
+def test_an_empty_checkpoint_is_refused_before_anything_is_read(run: Run) -> None:
+    done = run("changes", "page", "shop", "--page", "pages", "--checkpoint", "")
+    assert (done.code, Path("pages").exists()) == (1, False)
+    assert "--checkpoint is empty: name the folder" in done.err
+
+
 def test_no_value_of_a_row_is_in_a_page(run: Run, shop: EmulatedDataset) -> None:
     text = written(run, shop).read_text("utf-8")
     assert "word" in text

@@ -52,6 +52,7 @@ def test_a_capture_that_does_not_know_its_lag_makes_that_of_the_dataset_unknown(
         (None, "there is no checkpoint"),
         (b"{", "cannot be read"),
         (b"[]", "cannot be read"),
+        (b"[" * 200_000, "cannot be read"),
         ({"as_of": 1}, "cannot be read"),
         ({"dataset": 1, "as_of": 1}, "has no dataset or no time"),
         ({"dataset": "shop", "as_of": "1"}, "has no dataset or no time"),
@@ -70,3 +71,11 @@ def test_a_checkpoint_that_cannot_be_read_is_named_and_the_lag_is_unknown(
     (warning,) = found.warnings
     assert reason in warning
     assert str(tmp_path / "bad") in warning
+
+
+@pytest.mark.parametrize("folder", ["http://127.0.0.1:9/shop", "s3://bucket/shop", "", "file://", "/"])
+def test_where_no_capture_has_a_checkpoint_nobody_looks_and_the_lag_is_unknown(folder: str, tmp_path: Path) -> None:
+    found = lag_of(checkpoint(tmp_path / "good", "shop", int(NOW) - 7), folder)
+    (warning,) = found.warnings
+    expected = "there is no checkpoint in /:" if folder == "/" else f"{folder!r} is no folder of a checkpoint"
+    assert (found.seconds, expected in warning) == (None, True)
