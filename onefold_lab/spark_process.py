@@ -19,14 +19,13 @@ import onefold
 from onefold.core.errors import Rejected
 from onefold.core.sources import source_folder
 from onefold.ports.batches import DRIVER_ENVIRONMENT
+from onefold.spark.java_options import SHORT_LIVED
 from onefold_lab.processes import end_process
 
 LIBRARY = Path(onefold.__file__).resolve().parents[1]
 JOBS = source_folder("spark_jobs")
 MASTER = "local[2]"
 
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options for a Java process that runs for seconds: optimizing its code would take a fifth of the time."""
 _POLL_SECONDS = 0.1
 _MAX_LINES = 10
 # Lines that Java, Spark and Python print around those of the job: log records, frames of traces, hints, progress, and those

@@ -34,7 +34,8 @@ def run(argv: Sequence[str]) -> int:
     arguments = CompareArguments.parse(argv)
     settings = load_settings(os.environ)
     arguments = replace(arguments, left=_found(arguments.left, settings))
-    summary = compare(open_session("onefold compare"), arguments, lambda: connect(settings.project))
+    spark = open_session("onefold compare", reads=[str(uri) for uri in arguments.uris])
+    summary = compare(spark, arguments, lambda: connect(settings.project))
     sys.stdout.write(f"{json.dumps(summary.as_dict(), ensure_ascii=False)}\n")
     return ended(summary, arguments, settings)
 

@@ -51,7 +51,7 @@ def run_all(arguments: DatasetArguments) -> DatasetReport:
 
 def run(arguments: ReconcileArguments) -> JobReport:
     """Run the job; BigQuery is reached only where the arguments name a table."""
-    spark = open_session("onefold reconcile")
+    spark = open_session("onefold reconcile", reads=[str(uri) for uri in arguments.uris])
     if not any(uri.table for uri in arguments.uris):
         return reconcile(spark, arguments)
     # These imports are not needed by a job on files, which may run where there is no Google Cloud.

@@ -7,13 +7,14 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyspark import SparkContext
 from pyspark.conf import SparkConf
 from pyspark.sql import SparkSession
 
+from onefold.spark.java_options import java_options
 from onefold.spark.libraries import add_libraries
 
 QUIET = Path(__file__).with_name("log4j2.properties")
@@ -59,26 +60,36 @@ def submitted_conf(environ: Mapping[str, str]) -> SparkConf:
     return conf
 
 
-def open_session(name: str, settings: Mapping[str, str] | None = None) -> SparkSession:
+def open_session(name: str, settings: Mapping[str, str] | None = None, reads: Sequence[str] = ()) -> SparkSession:
     """Return the session of the cluster that runs the job; a local session without a cluster.
 
     Args:
         name: the name of the job.
         settings: further settings of the session; none by default.
+        reads: the folders that the job reads, where they are known: on this machine little of them is read sooner by a Java
+            that does not optimize its code.
     """
     conf = submitted_conf(os.environ).setAppName(name).setAll(list((settings or {}).items()))
     conf.setIfMissing("spark.master", "local[*]")
     conf.setIfMissing("spark.ui.showConsoleProgress", "false")
-    if conf.get("spark.master", "").startswith("local"):
-        # The workers use this Python, not the one that comes first on the path.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if str(conf.get("spark.master")).startswith("local") and QUIET.is_file():
-        # On a cluster Spark's log is needed to examine errors; in a terminal it would hide the job's own lines.
-        conf.setIfMissing("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}")
-        _keep_quiet()
+    if str(conf.get("spark.master")).startswith("local"):
+        _prepare_local(conf, reads)
     session = prepared(SparkSession.builder.config(conf=conf).getOrCreate())
     add_libraries()
     return session
+
+
+def _prepare_local(conf: SparkConf, reads: Sequence[str]) -> None:
+    """Add what a session on this machine needs and nobody has chosen."""
+    # The workers use this Python, not the one that comes first on the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf.setIfMissing("spark.ui.enabled", "false")
+    options = java_options(reads)
+    if QUIET.is_file():
+        # On a cluster Spark's log is needed to examine errors; in a terminal it would hide the job's own lines.
+        options += f" -Dlog4j2.configurationFile={QUIET.as_uri()}"
+        _keep_quiet()
+    conf.setIfMissing("spark.driver.extraJavaOptions", options.strip())
 
 
 def _keep_quiet() -> None:

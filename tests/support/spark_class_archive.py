@@ -14,7 +14,7 @@ from pathlib import Path
 
 from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.generator_files import write_workload
-from onefold_lab.spark_process import SHORT_LIVED
+from onefold.spark.java_options import SHORT_LIVED
 
 ROOT = Path(__file__).resolve().parents[2]
 ARCHIVE = ROOT / ".pytest_cache" / "spark.jsa"
