@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from onefold.changes.entry import Effect, Entry
+from onefold.changes.ids import version_id
 from onefold.changes.under_contract import NOT_SHOWN, held_effect, outcome_in, shown_effect
 from onefold.core.errors import InvalidType
-from onefold.core.names import fold_case
+from onefold.core.names import TableId, fold_case
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.contract_rules import Verdicts
 from onefold.schema.contracts import Outcome, foremost
@@ -46,6 +47,22 @@ def decided(entries: Sequence[Entry], verdicts: Verdicts) -> tuple[Entry, ...]:
     """
     shown = _shown_later(entries)
     return tuple(_Held(entry, verdicts, shown).now() if is_held(entry) else entry for entry in entries)
+
+
+def lasting_names(project: str, entries: Iterable[Entry]) -> dict[str, str]:
+    """Return the identifier of what a version brought, under which decisions are kept, too, by that of the change.
+
+    A change has another identifier than the one of its entry where the version before is gone.
+
+    Args:
+        project: the project of the tables.
+        entries: entries of the ledger.
+    """
+    return {
+        entry.change: version_id(TableId(project, entry.dataset, entry.table), entry.version_after)
+        for entry in entries
+        if is_held(entry)
+    }
 
 
 @dataclass(frozen=True)

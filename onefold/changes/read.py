@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from onefold.changes.decided import decided, is_held
+from onefold.changes.decided import decided, is_held, lasting_names
 from onefold.changes.decisions import read_verdicts
 from onefold.changes.entry import Entry
 from onefold.changes.ledger import ledger_view
 from onefold.changes.table import entry_of
-from onefold.core.errors import InvalidInput, NotFound
+from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.core.names import quote_text
+from onefold.core.text import shown_list
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.contract_rules import Verdicts
 
@@ -36,6 +38,7 @@ def read_entries(
 
     Raises:
         NotFound: there is no ledger.
+        Rejected: a row, which somebody else wrote, has no time.
         OnefoldError: as `read_verdicts`.
     """
     view = ledger_view(warehouse.project, dataset)
@@ -48,10 +51,15 @@ def read_entries(
         rows = warehouse.fetch(f"SELECT *\nFROM {view.quoted}\nWHERE {' AND '.join(conditions)}\nORDER BY recorded_at, id")
     except NotFound as error:
         raise NotFound(f"there is no ledger {view}: `onefold changes create` makes it ({error})") from error
+    if timeless := [row["id"] for row in rows if row["recorded_at"] is None]:
+        raise Rejected(
+            f"{view} has rows without recorded_at, of the id {shown_list(timeless)}: give them one, or delete them"
+        )
     entries = tuple(map(entry_of, rows))
     if not any(map(is_held, entries)):
         return entries
-    return decided(entries, own.over(read_verdicts(warehouse, dataset)))
+    verdicts = own.over(read_verdicts(warehouse, dataset))
+    return decided(entries, replace(verdicts, names=lasting_names(warehouse.project, entries)))
 
 
 def since_time(text: str, now: datetime) -> datetime:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from onefold.changes.deciding import ChangeToDecide, is_within
 from onefold.changes.decisions import decide
 from onefold.changes.entry import Entry
 from onefold.changes.read import read_entries
@@ -34,9 +35,12 @@ from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.core.names import check_names, fold_case
 from onefold.core.text import shown_list
 from onefold.refresh.kind import ViewKind
-from onefold.schema.contract_rules import DecisionKey, Verdict, Verdicts
-from onefold.schema.contracts import Waiting
+from onefold.schema.contract_rules import Verdict
+from onefold.schema.versions import active_versions
 from onefold.settings.environment import Settings
+
+if TYPE_CHECKING:
+    from onefold.refresh.plan import ViewPlan
 
 _WORDS: dict[Verdict, str] = {"accept": "accepted", "reject": "rejected"}
 
@@ -93,16 +97,22 @@ def _decide(
     settings = read_settings(context)
     place = ledger_dataset(settings)
     warehouse: Any = open_project(context, project or settings.project)
-    entries = read_entries(warehouse, place, settings.contracts.verdicts)
-    change, table = _found(entries, change, table)
+    change, table, entries = _found(read_entries(warehouse, place, settings.contracts.verdicts), change, table)
     (named,) = named_tables((table,), None, context.command_path)
-    open_, listed = _waiting(context, named, project), _listed(entries, named)
-    waiting = _by_change((one.change, one.path) for one in open_)
-    _check({one: waiting.get(one, set()) | listed.get(one, set()) for one in (*waiting, *listed)}, change, table, columns)
+    plans = _plans(context, named, project)
+    held = [one for plan in plans if plan.view for one in plan.view.waiting]
+    own = [entry for entry in entries if (entry.dataset, entry.table) == (named.dataset, named.table)]
+    decided = ChangeToDecide(change, columns, held, own)
+    _check(decided, table)
+    left = {version.id for plan in plans for version in active_versions(plan.versions, settings.rules_for(plan.base))}
+    is_gone = not decided.open and not decided.versions & left
+    if verdict == "accept" and not decided.open:
+        _check_effect(decided, table, is_gone=is_gone)
     if not dry_run:
-        decide(warehouse, place, list(_about(change, columns, open_)), verdict)
+        decide(warehouse, place, list(decided.keys()), verdict)
     what = f"{shown_list(columns)} of change {change}" if columns else f"change {change}"
-    for warning in _without_effect(settings, verdict, change, columns, is_shown=change not in waiting):
+    is_shown = not decided.open and not is_gone and not decided.first
+    for warning in _without_effect(settings, verdict, change, columns, is_shown=is_shown):
         say("yellow", f"Warning: {warning}")
     if not as_json:
         say("green", f"{table}: {what} {'would be' if dry_run else 'is'} {_WORDS[verdict]}")
@@ -118,33 +128,31 @@ def _decide(
     return ERROR if len(done) < len(results) else OK
 
 
-def _found(entries: Sequence[Entry], change: str, table: str | None) -> tuple[str, str]:
-    """Return the identifier of a change, which all tenants share, and the table that it is of.
+def _found(entries: Sequence[Entry], change: str, table: str | None) -> tuple[str, str, Sequence[Entry]]:
+    """Return the identifier of a change, which all tenants share, the table that it is of, and the entries.
 
     Raises:
         NotFound: the ledger does not list the change, and no table is named.
-        InvalidInput: no contract holds it.
+        InvalidInput: no contract holds it, or nothing is named.
     """
-    if table:
-        return change, table
-    entries = [entry for entry in entries if change in (entry.id, entry.change)]
-    if not entries:
+    if not change.strip():
+        raise InvalidInput("the ID is empty: `onefold plan` and `onefold changes` show those of changes")
+    listed = [entry for entry in entries if change in (entry.id, entry.change)]
+    if not listed and not table:
         raise NotFound(
             f"the ledger lists no change {change}: name its table, too, as in `onefold changes accept ID DATASET.TABLE`; "
             "`onefold plan DATASET.TABLE` shows what waits"
         )
-    if not entries[0].change:
-        what = "a change of settings" if entries[0].settings else "a change that the views show"
+    if not listed:
+        return change, table or "", entries
+    if not listed[0].change:
+        what = "a change of settings" if listed[0].settings else "a change that the views show"
         raise InvalidInput(f"{change} is {what}, which no contract holds: change onefold.yaml instead")
-    return entries[0].change, f"{entries[0].dataset}.{entries[0].table}"
+    return listed[0].change, table or f"{listed[0].dataset}.{listed[0].table}", entries
 
 
-Changes = dict[str, set[str]]
-"""Columns and fields in the form in which names are compared, by the identifier of the change that they are of."""
-
-
-def _waiting(context: click.Context, named: NamedTables, project: str | None) -> list[Waiting]:
-    """Return the changes of a table that its views do not show, whatever was decided about them.
+def _plans(context: click.Context, named: NamedTables, project: str | None) -> list[ViewPlan]:
+    """Return plans of the views of a table by which all that they do not show waits, whatever was decided about it.
 
     Raises:
         NotFound: there is no such table.
@@ -153,49 +161,43 @@ def _waiting(context: click.Context, named: NamedTables, project: str | None) ->
     from onefold.refresh.write import plan_refresh
 
     settings, warehouse = open_warehouse(context, project, named.dataset, named.table)
-    undecided = replace(settings, contracts=replace(settings.contracts, verdicts=Verdicts()), changes_dataset="")
+    undecided = replace(settings, contracts=settings.contracts.undecided(), changes_dataset="")
     plans = work_on(warehouse, check(warehouse, named, undecided), undecided, plan_refresh)
     if any(isinstance(one, Failure) for one in plans):
         raise Rejected(f"nothing was decided: the views of {named.dataset}.{named.table} cannot be written")
-    return [one for plan in plans if plan.view for one in plan.view.waiting]
+    return plans
 
 
-def _about(change: str, columns: Sequence[str], waiting: Iterable[Waiting]) -> Iterator[DecisionKey]:
-    """Yield what a decision is about: the change, and each column that waits as one of its version.
-
-    By these it is found where the version before is dropped or retired: then the version has another change, which may be
-    about more columns than somebody has decided about.
-    """
-    yield from ((change, path) for path in columns or ("",))
-    own = [one for one in waiting if one.change == change and one.by_version]
-    yield from dict.fromkeys((one.by_version, path) for one in own for path in columns or (one.path,))
-
-
-def _listed(entries: Sequence[Entry], named: NamedTables) -> Changes:
-    """Return the changes of a table that the ledger lists."""
-    own = [entry for entry in entries if (entry.dataset, entry.table) == (named.dataset, named.table)]
-    return _by_change((entry.change, operation.path) for entry in own for operation in entry.operations)
-
-
-def _by_change(pairs: Iterable[tuple[str, str]]) -> Changes:
-    found: Changes = {}
-    for change, path in pairs:
-        found.setdefault(change, set()).add(fold_case(path))
-    return found
-
-
-def _check(changes: Changes, change: str, table: str, columns: Sequence[str]) -> None:
+def _check(decided: ChangeToDecide, table: str) -> None:
     """Check that a change is one of a table, and that columns are its own, before anything is decided.
 
     Raises:
         NotFound: they are not.
     """
-    if not change or change not in changes:
-        raise NotFound(f"{table} has no change {change or repr(change)}: `onefold plan {table}` shows what waits")
-    wrong = [name for name in columns if not any(_is_within(fold_case(name), path) for path in changes[change])]
+    change, paths = decided.change, decided.paths
+    if not paths:
+        raise NotFound(f"{table} has no change {change}: `onefold plan {table}` shows what waits")
+    wrong = [name for name in decided.columns if not any(is_within(fold_case(name), path) for path in paths)]
     if wrong:
-        own = shown_list(sorted(changes[change]))
-        raise NotFound(f"change {change} of {table} is not about {shown_list(wrong)}, but about {own}")
+        raise NotFound(f"change {change} of {table} is not about {shown_list(wrong)}, but about {shown_list(sorted(paths))}")
+
+
+def _check_effect(decided: ChangeToDecide, table: str, *, is_gone: bool) -> None:
+    """Check that views show a change that is accepted, where nothing of it is held.
+
+    Raises:
+        Rejected: they would not show it.
+    """
+    if first := decided.first:
+        raise Rejected(
+            f"change {decided.change} was not accepted, since nothing would follow: {table} does not show {first.path} "
+            f"before change {first.change} is accepted: accept that one first"
+        )
+    if is_gone:
+        raise Rejected(
+            f"change {decided.change} was not accepted, since nothing would follow: {table} has version "
+            f"{shown_list(sorted(decided.versions))} no longer: `onefold changes reject` takes the change off the list"
+        )
 
 
 def _without_effect(
@@ -207,11 +209,6 @@ def _without_effect(
         yield f"onefold.yaml says `{other}` about it, and comes first: change the line there"
     if is_shown and verdict == "reject":
         yield "the views show this change already, and go on to show it"
-
-
-def _is_within(name: str, path: str) -> bool:
-    """Return whether a decision about a column decides about a path: it is the same, or one is a field of the other."""
-    return name == path or path.startswith(f"{name}.") or name.startswith(f"{path}.")
 
 
 def _refreshed(context: click.Context, named: NamedTables, project: str | None) -> list[Any]:

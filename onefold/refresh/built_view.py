@@ -11,8 +11,8 @@ from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
 from onefold.refresh.description import describe
 from onefold.refresh.tables_read import ids_read
 from onefold.schema.columns import Column
-from onefold.schema.contracts import Waiting
 from onefold.schema.versions import Cast
+from onefold.schema.waiting import Waiting
 
 RENDERER = 3
 """The number of the form of the text. Raise it with every change of the text, so that deployed views are written again."""

@@ -35,9 +35,9 @@ from onefold.refresh.leaves import LeafRemoved, has_its_leaves, remove_view, wri
 from onefold.refresh.plan import Announce, TakeOver, ViewPlan
 from onefold.refresh.stored_settings import check_settings
 from onefold.refresh.tables_read import covered_versions
-from onefold.schema.contracts import Waiting
 from onefold.schema.diff import change_id, compare, view_created, view_removed
 from onefold.schema.versions import Version, active_versions, mixed_number_columns, unused_rules
+from onefold.schema.waiting import Waiting
 
 
 def _now() -> datetime:
@@ -128,7 +128,7 @@ def _plan_view(
             *unused_order(found, rules),
             *kind.warnings(view.query),
             *view.warnings,
-            *map(_waits, view.waiting),
+            *(_waits(one, kind.base) for one in view.waiting),
         ),
         versions=tuple(found),
         advice=tuple(mixed_number_columns(versions, rules)),
@@ -137,8 +137,8 @@ def _plan_view(
     return _identified(plan, kind.id, _first_created(versions))
 
 
-def _waits(waiting: Waiting) -> str:
-    return f"waits for a decision: {waiting}: onefold changes accept {waiting.change}"
+def _waits(waiting: Waiting, base: TableId) -> str:
+    return f"waits for a decision: {waiting}: onefold changes accept {waiting.change} {base.dataset}.{base.table}"
 
 
 def refresh(

@@ -160,6 +160,12 @@ class Contracts:
         closest = most_specific([rule.full_pattern for rule in rules], fold_hidden(name))
         return max((one for one in rules if one.full_pattern in closest), key=lambda rule: rule.strictness, default=None)
 
+    def undecided(self) -> Contracts:
+        """Return contracts by which all that is held waits for a decision, and nothing was decided."""
+        holding = {"new_columns": "hide", "types": "keep"}
+        rules = (replace(one, value="review") if holding.get(one.key) == one.value else one for one in self.rules)
+        return Contracts(tuple(rules))
+
     def _of(self, name: str, *, is_schema: bool) -> Contract:
         found = {key: rule.value for key in _STRICTNESS if (rule := self.deciding(name, key, is_schema=is_schema))}
         contract = Contract(**found)  # type: ignore[arg-type]  # the schema of the file has checked the values

@@ -20,6 +20,7 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.types import Array, Field, Struct, Type, element_of
 from onefold.schema.versions import Version, join_types
+from onefold.schema.waiting import Waiting
 
 Outcome = Literal["shown", "hidden", "waiting", "accepted", "rejected", "kept"]
 """What became of a change: one of the decisions that the ledger keeps."""
@@ -27,34 +28,6 @@ _PRECEDENCE: tuple[Outcome, ...] = ("waiting", "rejected", "hidden", "kept", "ac
 
 _Landed = Sequence[tuple[str, Type]]
 """Versions that have a column or field, each with its type there, in the order of the versions."""
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """A change that the view does not show until somebody decides.
-
-    Attributes:
-        change: the identifier of the change.
-        version: the version that brought it.
-        path: a new column or field, or one with another type.
-        old: the type that the view keeps; None for a new column.
-        new: the type that the column has in the version.
-        by_version: the identifier of what the version brought, whatever version came before it; empty where there is none.
-    """
-
-    change: str
-    version: str
-    path: str
-    old: str | None
-    new: str
-    by_version: str = ""
-
-    def __str__(self) -> str:
-        what = f"new column {self.path} {self.new}" if self.old is None else f"type of {self.path} {self.old} -> {self.new}"
-        return f"{what} of version {self.version}" if self.version else what
-
-    def as_dict(self) -> dict[str, str | None]:
-        return {"id": self.change, "version": self.version, "path": self.path, "old": self.old, "new": self.new}
 
 
 @dataclass(frozen=True)
@@ -225,9 +198,13 @@ class _Review:
         if former is None:
             if self._contract.new_columns == "show":
                 return full
-            if not self._takes_new(path, full, landed[0]):
+            if not self._takes_new(path, full, landed):
                 return None
             former = landed[0][1]  # which is what was accepted: later types are changes of their own
+        return self._beyond(path, former, full, landed)
+
+    def _beyond(self, path: str, former: Type, full: Type, landed: _Landed) -> Type | None:
+        """Return the type in which a column or field is shown that the view has in another type."""
         if isinstance(former, Array) and isinstance(full, Array):
             return self._array(path, former, full, landed)
         if isinstance(former, Struct) and isinstance(full, Struct):
@@ -237,9 +214,8 @@ class _Review:
     def _array(self, path: str, former: Array, full: Array, landed: _Landed) -> Array | None:
         first = len(self.waiting)
         element = self.shown(path, former.element, full.element, [(id_, element_of(type_)) for id_, type_ in landed])
-        types = dict(landed)  # what waits names the types that the column has, and not those of its elements
-        self.waiting[first:] = [
-            replace(one, old=str(former), new=str(types[one.version])) if one.path == path else one
+        self.waiting[first:] = [  # what waits names the types of the column, and not those of its elements
+            replace(one, old=str(former), new=f"ARRAY<{one.new}>") if one.path == path else one
             for one in self.waiting[first:]
         ]
         return Array(element) if element else None  # type: ignore[arg-type]  # an element is no array
@@ -255,10 +231,14 @@ class _Review:
                 fields.append(Field(field.name, type_))
         return Struct(tuple(fields))
 
-    def _takes_new(self, path: str, full: Type, first: tuple[str, Type]) -> bool:
-        verdict = self._verdict(path, first[0])
+    def _takes_new(self, path: str, full: Type, landed: _Landed) -> bool:
+        version, type_ = landed[0]
+        verdict = self._verdict(path, version)
         if not verdict and self._contract.new_columns == "review":
-            self._wait(path, None, first[0], full)
+            first = len(self.waiting)
+            shown = self._beyond(path, type_, full, landed) or full
+            self.waiting[first:] = []  # later changes wait once this one is accepted
+            self._wait(path, None, version, shown)
         return verdict == "accept"
 
     def _type(self, path: str, former: Type, full: Type, landed: _Landed) -> Type:
@@ -275,15 +255,20 @@ class _Review:
         if self._contract.types == "review":
             for id_, type_ in wider:
                 if not self._verdict(path, id_) and not self._is_held_by(type_, kept):
-                    self._wait(path, former, id_, type_)
+                    self._wait(path, former, id_, self._joined(kept, type_) or type_)
         return kept
 
     def _is_held_by(self, type_: Type, other: Type) -> bool:
         """Return whether values of a type leave another type as it is."""
+        joined = self._joined(other, type_)
+        return joined is not None and canonical(joined) == canonical(other)
+
+    def _joined(self, *types: Type) -> Type | None:
+        """Return the least common type; None where there is none."""
         try:
-            return canonical(join_types([other, type_], self._rules)) == canonical(other)
+            return join_types(types, self._rules)
         except SchemaConflict:
-            return False
+            return None
 
     def _is_target(self, path: str) -> bool:
         """Return whether the settings name a type for a column or field, or for a struct that holds it."""

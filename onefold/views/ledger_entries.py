@@ -20,10 +20,10 @@ from onefold.refresh.kind import ViewKind
 from onefold.refresh.labels import LABEL
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.tables_read import covered_versions
-from onefold.schema.contracts import Waiting
 from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, active_versions
+from onefold.schema.waiting import Waiting
 from onefold.views.table_policies import table_policies
 from onefold.views.under_contract import UnderContract, change_ids, protected_columns
 
@@ -104,7 +104,8 @@ def _that_wait(plan: ViewPlan, now: datetime) -> Iterator[Entry]:
     if not plan.stored or not plan.view or plan.action != "update":
         return
     former, present = read_held_note(plan.stored.query), read_held_note(plan.view.query)
-    names = {*present.hidden} - {*former.hidden} | dict(present.types.items() - former.types.items()).keys()
+    # A column that was hidden keeps a type once it is accepted; the version that brought the other type has its entry.
+    names = ({*present.hidden} | dict(present.types.items() - former.types.items()).keys()) - {*former.hidden}
     new = {fold_case(name) for name in names}
     waiting = [one for one in plan.view.waiting if fold_case(one.path.partition(".")[0]) in new]
     for change in dict.fromkeys(one.change for one in waiting):

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from onefold.changes.decided import decided
+from onefold.changes.decided import decided, lasting_names
 from onefold.changes.entry import Effect, EffectKind, Entry, SettingChange
+from onefold.changes.ids import version_id
+from onefold.core.names import TableId
 from onefold.schema.contract_rules import Verdict, Verdicts
 from onefold.schema.diff import SchemaChange, Severity
 
@@ -53,6 +55,13 @@ def test_an_entry_says_what_was_decided_and_when(
     found = now(WAITING, verdicts)
     assert (found.decision, found.decided_at) == (decision, None if day is None else T0 + timedelta(days=day))
     assert replace(found, decision="waiting", decided_at=None, effects=WAITING.effects) == WAITING
+
+
+def test_what_was_decided_about_a_version_settles_its_entry_where_the_change_has_another_identifier_by_now() -> None:
+    name = version_id(TableId("p", "shop", "order"), "b2")
+    names = lasting_names("p", [WAITING, replace(WAITING, change="c2", decision="shown")])
+    verdicts = Verdicts({("c9", ""): "reject", (name, "email"): "reject", (name, "amount"): "reject"}, {}, names)
+    assert (names, decided((WAITING,), verdicts)[0].decision) == ({"c1": name}, "rejected")
 
 
 def test_effects_of_what_was_accepted_are_those_of_a_change_that_is_shown() -> None:

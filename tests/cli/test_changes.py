@@ -71,6 +71,14 @@ def test_tables_and_times_that_are_not_asked_for_are_left_out(run: Run, stored: 
     }
 
 
+def test_a_row_without_a_time_is_an_error_that_names_it(run: Run, stored: StoredLedger) -> None:
+    append(stored, entry(1), entry(2))
+    stored.dataset.run(f"UPDATE `{stored.name}.schema_changes` SET recorded_at = NULL WHERE tenant = 'shop_2'")
+    listed = run("changes")
+    assert (listed.code, listed.out) == (1, "")
+    assert f"{stored.name}.schema_changes_latest has rows without recorded_at, of the id {entry(2).id}: " in listed.err
+
+
 def test_the_worst_effect_and_a_decision_are_shown(run: Run, stored: StoredLedger) -> None:
     append(stored, entry(1, effects=(NEW, LOSSY), decision="waiting"))
     printed = run("changes").out

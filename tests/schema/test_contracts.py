@@ -194,6 +194,23 @@ def test_of_several_wider_types_each_is_accepted_by_itself() -> None:
     assert (shown(found), found.waiting) == ({"n": "STRING"}, ())
 
 
+@pytest.mark.parametrize("types", ["widen", "review"])
+def test_what_waits_names_the_type_that_accepting_it_gives(types: Types) -> None:
+    """A version that was rejected decides no type. The least common type of INT64 and FLOAT64 is STRING."""
+    pairs = {"a": {"id": "INT64"}, "b": {"n": "INT64"}, "c": {"n": "STRING"}, "d": {"n": "FLOAT64"}, "e": {"n": "NUMERIC"}}
+    versions = [version(id_, fields) for id_, fields in pairs.items()]
+    former, verdicts = pairs["a"], dict[tuple[str, str], Verdict]()
+    told = []
+    while waiting := hold(former, versions, rules("review", types, verdicts)).waiting:
+        chosen = next(one for one in waiting if one.version != "c" or len(waiting) == 1)
+        verdicts[f"change of {chosen.version}", ""] = "accept"
+        former = shown(hold(former, versions, rules("review", types, verdicts)))
+        told.append((chosen.version, chosen.new))
+        assert former["n"] == chosen.new
+        verdicts["change of c", ""] = "reject"
+    assert told == ([("b", "STRING")] if types == "widen" else [("b", "INT64"), ("d", "STRING")])
+
+
 @pytest.mark.parametrize("later", [None, "reject", "accept"])
 def test_a_later_type_is_not_accepted_with_the_column_that_came_before_it(later: Verdict | None) -> None:
     versions = [version("a", {"id": "INT64"}), version("b", {"n": "INT64"}), version("c", {"n": "STRING"})]
@@ -249,13 +266,13 @@ def test_the_order_of_versions_with_equal_columns_makes_no_difference_to_what_is
     assert found == {(("n", "INT64"),)}
 
 
-def test_what_waits_names_the_types_that_the_column_has_and_not_those_of_its_elements() -> None:
+def test_what_waits_names_the_types_of_the_column_and_not_those_of_its_elements() -> None:
     array = "ARRAY<STRUCT<a INT64>>"
     found = hold(
         {"items": array}, [version("a", {"items": array}), version("b", {"items": "STRING"})], rules(types="review")
     )
     (waits,) = found.waiting
-    assert (waits.path, waits.version, waits.old, waits.new) == ("items", "b", array, "STRING")
+    assert (waits.path, waits.version, waits.old, waits.new) == ("items", "b", array, "ARRAY<STRING>")
     assert shown(found) == {"items": array}
 
 
