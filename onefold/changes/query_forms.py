@@ -1,21 +1,43 @@
 """Forms of a query that its reading needs.
 
 A CTE that nothing uses is taken out, a long chain of operators is made flat, and what a table function is given is a query
-of its own.
+of its own. DISTINCT of pipe syntax is kept apart from the columns that are chosen behind it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
-from sqlglot import exp
+import sqlglot
+from sqlglot import TokenType, exp
 
 from onefold.core.names import fold_case
 
 _LONG = 50
 """Parts of one chain of operators: sqlglot nests them, one level for each, and needs a minute for thousands of levels."""
 _CHAINED = (exp.Connector, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.DPipe)
+
+
+def with_distinct_apart(text: str) -> str:
+    """Return a text with `|> SELECT *` behind `|> DISTINCT`: sqlglot applies it to the columns of a SELECT right behind it.
+
+    Raises:
+        TokenError: the text has no end, as that of a literal.
+
+    Examples:
+        >>> with_distinct_apart("FROM d.t |> DISTINCT |> SELECT 'ü |> DISTINCT'")
+        "FROM d.t |> DISTINCT |> SELECT * |> SELECT 'ü |> DISTINCT'"
+    """
+    if "|>" not in text:
+        return text
+    kinds = (TokenType.PIPE_GT, TokenType.DISTINCT)
+    pairs = pairwise(sqlglot.tokenize(text, read="bigquery"))
+    found = [after for before, after in pairs if (before.token_type, after.token_type) == kinds]
+    for token in reversed(found):
+        text = f"{text[: token.end + 1]} |> SELECT *{text[token.end + 1 :]}"
+    return text
 
 
 def queries_within(query: exp.Expr) -> Iterator[exp.Expr]:

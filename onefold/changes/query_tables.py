@@ -63,6 +63,8 @@ def queries_of(statement: exp.Expr) -> tuple[list[exp.Expr], bool]:
     inner = statement.args.get("expression")
     if isinstance(statement, exp.Create | exp.Insert) and isinstance(inner, exp.Query):
         return [inner], True
+    if isinstance(statement, exp.Create) and (copied := statement.args.get("clone")):
+        return [_everything(copied)], True
     if isinstance(statement, exp.Command):
         return [], False
     if isinstance(statement, _WRITES) and not any(statement.find_all(exp.Query)):

@@ -100,6 +100,18 @@ def test_of_a_text_that_cannot_be_understood_every_column_of_its_tables_is_read_
         ("WITH C AS (SELECT id FROM shop.t), d AS (SELECT * FROM c) SELECT * FROM D", "t.id"),
         ("WITH RECURSIVE c AS (SELECT id FROM shop.t UNION ALL SELECT id + 1 FROM c) SELECT other FROM shop.u", "u.other"),
         ("CREATE TABLE x.y AS WITH c AS (SELECT id FROM shop.t) SELECT other FROM shop.u", "u.other"),
+        # PIVOT groups by the columns that it does not name, DISTINCT by all, and a copy has all.
+        ("SELECT id, a FROM shop.t PIVOT(MAX(doc) FOR Name IN ('a', 'b'))", "t.Name t.doc t.id t.items"),
+        ("SELECT * FROM shop.t AS x PIVOT(COUNT(*) FOR Name IN ('a'))", "t.Name t.doc t.id t.items"),
+        ("FROM shop.t |> PIVOT(MAX(doc) FOR Name IN ('a')) |> SELECT a", "t.Name t.doc t.id t.items"),
+        ("SELECT v FROM shop.u UNPIVOT(v FOR k IN (other))", "u.other"),
+        ("SELECT a FROM (SELECT id, Name FROM shop.t) PIVOT(MAX(id) FOR Name IN ('a'))", "t.Name t.id"),
+        ("FROM shop.u -- ü\n |> /* all */ distinct |> SELECT id", "u.id u.other"),
+        ("FROM shop.t |> SELECT id, Name |> DISTINCT |> SELECT id", "t.Name t.id"),
+        ("CREATE TABLE x.y CLONE shop.u", "u.id u.other"),
+        ("CREATE TABLE x.y COPY shop.u", "u.id u.other"),
+        ("CREATE TABLE x.y LIKE shop.u", ""),
+        ("CREATE SNAPSHOT TABLE x.y CLONE shop.u", "u.id? u.other?"),
         # Views of people.
         ("SELECT COUNT(*) FROM reports.w", "t.id"),
         ("SELECT m FROM reports.w", "v.n w.m t.Name t.id"),
@@ -107,6 +119,18 @@ def test_of_a_text_that_cannot_be_understood_every_column_of_its_tables_is_read_
 )  # fmt: skip
 def test_the_forms_of_names_and_statements(text: str, expected: str) -> None:
     assert words(columns_read(text, SHOP)) == expected
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        ("SELECT id AS a, x FROM shop.t PIVOT(MAX(doc) FOR Name IN ('x'))", "t.Name t.doc t.id t.items v.a"),
+        ("FROM shop.t |> SELECT id, Name AS a |> DISTINCT |> SELECT a", "t.Name t.id v.a"),
+    ],
+)
+def test_a_view_reads_the_columns_by_which_it_groups_whatever_is_chosen_of_it(view: str, expected: str) -> None:
+    catalog = Catalog("p", {**SHOP.columns, ("x", "v"): ("a",)}, {("x", "v"): view})
+    assert words(columns_read("SELECT a FROM x.v", catalog)) == expected
 
 
 def test_the_default_dataset_of_a_job_is_that_of_what_it_has_referenced() -> None:
