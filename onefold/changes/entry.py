@@ -112,6 +112,9 @@ class Entry:
 
     @property
     def severity(self) -> Severity:
-        """The highest of the effects, or of the operations where no view is known; with a setting at least WARNING."""
+        """The highest of the effects, or of the operations where no view is known.
+
+        With a setting at least WARNING: values may be others though no column is. One that retires versions changes none.
+        """
         found = [effect.severity for effect in self.effects] or [highest_severity(self.operations)]
-        return max([*found, Severity.WARNING] if self.settings else found)
+        return max([*found, Severity.WARNING] if any(one.name != "retire" for one in self.settings) else found)

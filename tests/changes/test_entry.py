@@ -49,3 +49,11 @@ def test_a_setting_is_a_warning_at_least() -> None:
     setting = SettingChange("types.id", None, "STRING")
     assert entry("nothing", operation=ADDED, settings=(setting,)).severity is Severity.WARNING
     assert entry("removed", operation=ADDED, settings=(setting,)).severity is Severity.CRITICAL
+
+
+def test_retiring_a_version_is_what_its_effects_are() -> None:
+    setting = SettingChange("retire", None, "01")
+    assert entry("nothing", operation=ADDED, settings=(setting,)).severity is Severity.INFO
+    assert entry("removed", operation=ADDED, settings=(setting,)).severity is Severity.CRITICAL
+    other = SettingChange("time_zone", None, "Europe/Berlin")
+    assert entry("nothing", operation=ADDED, settings=(setting, other)).severity is Severity.WARNING
