@@ -129,7 +129,8 @@ def unknown_tables(
 def unknown_patterns(settings: Settings, dataset: str, tables: Collection[str]) -> Iterator[str]:
     """Yield a warning for each owner and contract of onefold.yaml whose pattern names no table of the dataset.
 
-    A pattern without a dataset may be about another one, where ONEFOLD_DATASETS names several.
+    A pattern that names several datasets of ONEFOLD_DATASETS may be about another one. One that names none of them is
+    reported with the first of them alone, and so once in a check of all.
 
     Args:
         settings: those of the installation.
@@ -138,12 +139,24 @@ def unknown_patterns(settings: Settings, dataset: str, tables: Collection[str]) 
     """
     names = settings.names_in(dataset)
     known = {*tables, *bases_of(tables, names), *names.united}
-    others = len(settings.datasets or ()) > 1
+    every = sorted(settings.datasets or ())
     for at, pattern in _patterns(settings):
         of_dataset, _, table = pattern.rpartition(".")
-        is_asked = of_dataset == fold_hidden(dataset) or (of_dataset == "*" and not others)
-        if known and is_asked and not any(matches(pattern, fold_hidden(f"{dataset}.{name}")) for name in known):
-            yield f"{at} of onefold.yaml: {_lacking(dataset, table, known, spelled=of_dataset != '*')}"
+        named = [one for one in every if matches(of_dataset, fold_hidden(one))]
+        if of_dataset == fold_hidden(dataset) or named == [dataset] or (of_dataset == "*" and len(every) < 2):
+            if known and not any(matches(pattern, fold_hidden(f"{dataset}.{name}")) for name in known):
+                yield f"{at} of onefold.yaml: {_lacking(dataset, table, known, spelled=of_dataset != '*')}"
+        elif every[:1] == [dataset] and not named and not _is_elsewhere(settings, of_dataset):
+            advice = "correct the name, add the dataset there, or remove the entry"
+            yield f"{at} of onefold.yaml: ONEFOLD_DATASETS has no dataset {of_dataset}: {advice}"
+
+
+def _is_elsewhere(settings: Settings, of_dataset: str) -> bool:
+    """Return whether a pattern may name what is no dataset of ONEFOLD_DATASETS.
+
+    It may be a dataset of onefold.yaml, as that of united tables, or a vendor of events, as `com.acme`.
+    """
+    return "." in of_dataset or any(matches(of_dataset, fold_hidden(name)) for name in settings.dataset_names)
 
 
 def _patterns(settings: Settings) -> Iterator[tuple[str, str]]:

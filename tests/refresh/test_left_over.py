@@ -17,7 +17,7 @@ from onefold.core.names import TableId
 from onefold.core.versioned_names import VersionedNames
 from onefold.ports.warehouse import ViewDraft
 from onefold.refresh.labels import TABLE_LABEL, owner_digest
-from onefold.refresh.left_over import left_over_tables
+from onefold.refresh.left_over import left_over_tables, unknown_patterns
 from onefold.refresh.write import refresh
 from onefold.schema.contract_rules import ContractRule, Contracts
 from onefold.schema.table_rules import TableRules
@@ -148,6 +148,8 @@ def test_the_nightly_check_names_a_current_view_that_is_left_over_alone(
         ("custmer*", None, True),
         ("custmer*", frozenset({"shop"}), True),
         ("custmer*", frozenset({"shop", "crm"}), False),
+        ("sh*p.custmer*", frozenset({"shop", "crm"}), True),
+        ("*m*.custmer*", frozenset({"shop", "crm", "cms"}), False),
         ("crm.custmer", None, False),
         ("shop.customer", None, False),
         ("cust*", None, False),
@@ -168,3 +170,15 @@ def test_the_nightly_check_names_owners_and_contracts_of_no_table(
     names = [f"{key}.{pattern} of onefold.yaml" for key in ("owners", "contracts")] if is_named else []
     assert [one.partition(": ")[0] for one in found] == names
     assert all("has no table custmer*: did you mean customer? Correct the name" in one for one in found)
+
+
+def test_a_pattern_of_a_dataset_that_is_not_served_is_named_once() -> None:
+    patterns = ("nix*.customer", "*.customer", "crm.*", "eu.tenants", "com.acme.click")
+    owners = Owners(tuple(Owner(pattern, "env:HOOK", "json") for pattern in patterns))
+    rules = Contracts((ContractRule("nix*.*", "types", "keep"), ContractRule("com.acme/click", "types", "keep")))
+    datasets, names = frozenset({"shop", "crm"}), {"eu": VersionedNames()}
+    settings = Settings(owners=owners, contracts=rules, datasets=datasets, dataset_names=names)
+    advice = "of onefold.yaml: ONEFOLD_DATASETS has no dataset nix*: correct the name, add the dataset there, or remove"
+    found = [one for name in ("shop", "crm") for one in unknown_patterns(settings, name, ["customer"])]
+    assert found == [f"{at} {advice} the entry" for at in ("owners.nix*.customer", "contracts.nix*.*")]
+    assert list(unknown_patterns(replace(settings, datasets=None), "crm", ["customer"])) == []
