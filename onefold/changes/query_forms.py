@@ -7,8 +7,7 @@ of its own. DISTINCT of pipe syntax is kept apart from the columns that are chos
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 
 import sqlglot
 from sqlglot import TokenType, exp
@@ -21,23 +20,42 @@ _CHAINED = (exp.Connector, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.DPipe)
 
 
 def with_distinct_apart(text: str) -> str:
-    """Return a text with `|> SELECT *` behind `|> DISTINCT`: sqlglot applies it to the columns of a SELECT right behind it.
+    """Return a text with `|> DISTINCT |> SELECT *` behind each DISTINCT of pipe syntax.
+
+    sqlglot applies `|> DISTINCT` to the columns of a SELECT right behind it, and drops that of `|> SELECT DISTINCT`.
 
     Raises:
         TokenError: the text has no end, as that of a literal.
 
     Examples:
-        >>> with_distinct_apart("FROM d.t |> DISTINCT |> SELECT 'ü |> DISTINCT'")
-        "FROM d.t |> DISTINCT |> SELECT * |> SELECT 'ü |> DISTINCT'"
+        >>> with_distinct_apart("FROM d.t |> SELECT DISTINCT f(a), b |> SELECT 'ü |> DISTINCT'")
+        "FROM d.t |> SELECT DISTINCT f(a), b |> DISTINCT |> SELECT * |> SELECT 'ü |> DISTINCT'"
     """
     if "|>" not in text:
         return text
-    kinds = (TokenType.PIPE_GT, TokenType.DISTINCT)
-    pairs = pairwise(sqlglot.tokenize(text, read="bigquery"))
-    found = [after for before, after in pairs if (before.token_type, after.token_type) == kinds]
-    for token in reversed(found):
-        text = f"{text[: token.end + 1]} |> SELECT *{text[token.end + 1 :]}"
+    tokens = sqlglot.tokenize(text, read="bigquery")
+    for end in reversed(list(_ends_of_distinct([token.token_type for token in tokens]))):
+        at = tokens[end].end + 1
+        text = f"{text[:at]} |> DISTINCT |> SELECT *{text[at:]}"
     return text
+
+
+def _ends_of_distinct(kinds: Sequence[TokenType]) -> Iterator[int]:
+    """Yield the place of the last word of each part of pipe syntax that begins with DISTINCT, or SELECT DISTINCT."""
+    depth, open_at = 0, list[int]()
+    for at, kind in enumerate(kinds):
+        if open_at[-1:] == [depth] and kind in (TokenType.PIPE_GT, TokenType.R_PAREN, TokenType.SEMICOLON):
+            open_at.pop()
+            yield at - 1
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(kind, 0)
+        if kind is TokenType.PIPE_GT and _is_distinct(kinds[at + 1 : at + 3]):
+            open_at.append(depth)
+    if open_at:
+        yield len(kinds) - 1
+
+
+def _is_distinct(first: Sequence[TokenType]) -> bool:
+    return first[:1] == [TokenType.DISTINCT] or first == [TokenType.SELECT, TokenType.DISTINCT]
 
 
 def queries_within(query: exp.Expr) -> Iterator[exp.Expr]:

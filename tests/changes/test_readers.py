@@ -108,6 +108,7 @@ def test_of_a_text_that_cannot_be_understood_every_column_of_its_tables_is_read_
         ("SELECT a FROM (SELECT id, Name FROM shop.t) PIVOT(MAX(id) FOR Name IN ('a'))", "t.Name t.id"),
         ("FROM shop.u -- ü\n |> /* all */ distinct |> SELECT id", "u.id u.other"),
         ("FROM shop.t |> SELECT id, Name |> DISTINCT |> SELECT id", "t.Name t.id"),
+        ("SELECT 1)) |> DISTINCT FROM shop u", "u.id? u.other?"),
         ("CREATE TABLE x.y CLONE shop.u", "u.id u.other"),
         ("CREATE TABLE x.y COPY shop.u", "u.id u.other"),
         ("CREATE TABLE x.y LIKE shop.u", ""),
@@ -126,6 +127,8 @@ def test_the_forms_of_names_and_statements(text: str, expected: str) -> None:
     [
         ("SELECT id AS a, x FROM shop.t PIVOT(MAX(doc) FOR Name IN ('x'))", "t.Name t.doc t.id t.items v.a"),
         ("FROM shop.t |> SELECT id, Name AS a |> DISTINCT |> SELECT a", "t.Name t.id v.a"),
+        ("FROM (FROM shop.t |> SELECT DISTINCT (id), Name AS a) |> SELECT a", "t.Name t.id v.a"),
+        ("FROM shop.t |> SELECT DISTINCT (id), Name AS a |> SELECT a", "t.Name t.id v.a"),
     ],
 )
 def test_a_view_reads_the_columns_by_which_it_groups_whatever_is_chosen_of_it(view: str, expected: str) -> None:
