@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from onefold.changes.entry import Effect, Entry
-from onefold.changes.ids import version_id
+from onefold.changes.ids import version_change_id, version_id
 from onefold.changes.under_contract import NOT_SHOWN, held_effect, outcome_in, shown_effect
 from onefold.core.errors import InvalidType
 from onefold.core.names import TableId, fold_case
@@ -49,20 +49,27 @@ def decided(entries: Sequence[Entry], verdicts: Verdicts) -> tuple[Entry, ...]:
     return tuple(_Held(entry, verdicts, shown).now() if is_held(entry) else entry for entry in entries)
 
 
-def lasting_names(project: str, entries: Iterable[Entry]) -> dict[str, str]:
-    """Return the identifier of what a version brought, under which decisions are kept, too, by that of the change.
+def later_names(project: str, entries: Sequence[Entry], own: Verdicts) -> dict[str, str]:
+    """Return another identifier for each change, under which it may be decided where the version before is gone.
 
-    A change has another identifier than the one of its entry where the version before is gone.
+    It is that by which onefold.yaml names it, as the change from another version that is known; else that of what the
+    version brought, under which the table of decisions has it, too.
 
     Args:
         project: the project of the tables.
         entries: entries of the ledger.
+        own: the decisions of onefold.yaml.
     """
-    return {
-        entry.change: version_id(TableId(project, entry.dataset, entry.table), entry.version_after)
-        for entry in entries
-        if is_held(entry)
-    }
+    known: dict[tuple[str, str], set[str]] = {}
+    for one in entries:
+        known.setdefault((one.dataset, one.table), {""}).update((one.version_before, one.version_after))
+    named, found = {change for change, _ in own.by_change}, {}
+    for change, one in {entry.change: entry for entry in entries if is_held(entry)}.items():
+        base = TableId(project, one.dataset, one.table)
+        befores = known[one.dataset, one.table] if named else ()
+        others = {version_change_id(base, before, one.version_after) for before in befores}
+        found[change] = min(named & others - {change}, default=version_id(base, one.version_after))
+    return found
 
 
 @dataclass(frozen=True)

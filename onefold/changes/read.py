@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from onefold.changes.decided import decided, is_held, lasting_names
+from onefold.changes.decided import decided, is_held, later_names
 from onefold.changes.decisions import read_verdicts
 from onefold.changes.entry import Entry
 from onefold.changes.ledger import ledger_view
@@ -59,7 +59,7 @@ def read_entries(
     if not any(map(is_held, entries)):
         return entries
     verdicts = own.over(read_verdicts(warehouse, dataset))
-    return decided(entries, replace(verdicts, names=lasting_names(warehouse.project, entries)))
+    return decided(entries, replace(verdicts, names=later_names(warehouse.project, entries, own)))
 
 
 def since_time(text: str, now: datetime) -> datetime:

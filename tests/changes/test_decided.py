@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from onefold.changes.decided import decided, lasting_names
+from onefold.changes.decided import decided, later_names
 from onefold.changes.entry import Effect, EffectKind, Entry, SettingChange
 from onefold.changes.ids import version_id
 from onefold.core.names import TableId
@@ -59,7 +59,7 @@ def test_an_entry_says_what_was_decided_and_when(
 
 def test_what_was_decided_about_a_version_settles_its_entry_where_the_change_has_another_identifier_by_now() -> None:
     name = version_id(TableId("p", "shop", "order"), "b2")
-    names = lasting_names("p", [WAITING, replace(WAITING, change="c2", decision="shown")])
+    names = later_names("p", [WAITING, replace(WAITING, change="c2", decision="shown")], Verdicts())
     verdicts = Verdicts({("c9", ""): "reject", (name, "email"): "reject", (name, "amount"): "reject"}, {}, names)
     assert (names, decided((WAITING,), verdicts)[0].decision) == ({"c1": name}, "rejected")
 

@@ -69,6 +69,14 @@ def test_the_identifier_of_the_plan_settles_the_entry_of_the_list(run: Run, shop
     assert (listed(run, shop), shown(shop)[-1]) == ([(change, "accepted")], (2, 7))
 
 
+def test_a_line_of_onefold_yaml_settles_the_entry_of_the_list(run: Run, shop: EmulatedDataset) -> None:
+    ((change, _),) = listed(run, shop)
+    lose(run, shop, "1", "dropped")
+    ((other, _),) = planned(run, shop)
+    Path("onefold.yaml").write_text(REVIEW.replace("types", f'decisions: {{"{other}": reject}}, types'), "utf-8")
+    assert (listed(run, shop), planned(run, shop)) == ([(change, "rejected")], [])
+
+
 def test_what_nothing_follows_from_is_not_accepted(run: Run, shop: EmulatedDataset) -> None:
     ((change, _),) = listed(run, shop)
     lose(run, shop, "2", "dropped")
