@@ -118,6 +118,7 @@ def test_another_key_replaces_every_hash(flow: Flow) -> None:
     flow.rules = rules()
     flow.capture(snapshot=True)
     flow.rules = rules(OTHER)
+    flow.source.run("FLUSH BINARY LOGS")  # two copies of one second at one position of the log could not be told apart
     flow.capture()
     expected = [
         row(1, "ada@example.com", "1815-12-10 01:02:03.450", OTHER),

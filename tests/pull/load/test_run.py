@@ -249,7 +249,7 @@ def test_no_job_of_a_first_load_writes_more_than_a_thousand_days(scene: LoadScen
 def test_rows_of_many_days_are_blocks_of_a_thousand_days_at_most(scene: LoadScene) -> None:
     plan = scene.puller.plan(scene.process(), "15m", NOON)
     texts = [str(date(1, 1, 1) + timedelta(days=number * 700)) for number in range(20)] + ["9999-12-31"]
-    rows = [(number, "a", text, 0, text) for number, text in enumerate(texts)]
+    rows = [(number, b"a", text, 0, text) for number, text in enumerate(texts)]
     blocks = list(blocks_of(plan, rows, 0, 0))
     assert all((max(block.days) - min(block.days)).days < 1_000 for block in blocks)
     assert sorted(str(day) for block in blocks for day in block.days) == texts
