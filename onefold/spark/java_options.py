@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options for a Java process that runs for seconds: optimizing its code takes a third of the time of a small job."""
+"""Options for a Java process that runs for seconds: optimizing its code takes more than it gives."""
 _LITTLE = 64 * 1024 * 1024
 """Bytes of files; compressed columns of some million rows."""
 
