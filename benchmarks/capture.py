@@ -232,10 +232,10 @@ def bars(log: Log, rounds: Rounds[Run]) -> Iterator[Bar]:
         yield Bar(f"{log.title}, {name}", spread([run.rate / 1000 for run in runs]), name == "capture")
 
 
-def line(log: Log, rounds: Rounds[Run]) -> tuple[str, ...]:
-    bare, own = rounds.figures["bare"], rounds.figures["capture"]
-    rates = [[run.rate for run in kind] for kind in (bare, own)]
-    memory = [f"{max(run.megabytes for run in kind):.0f}" for kind in (bare, own)]
+def line(log: Log, rounds: Rounds[Run], peer: str) -> tuple[str, ...]:
+    other, own = rounds.figures[peer], rounds.figures["capture"]
+    rates = [[run.rate for run in kind] for kind in (other, own)]
+    memory = [f"{max(run.megabytes for run in kind):.0f}" for kind in (other, own)]
     texts = [f"{spread(kind).median:,.0f}" for kind in rates]
     return log.title, f"{own[0].rows:,}", *texts, ratio(rates[1], rates[0]).text(), *memory
 
@@ -283,7 +283,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     steady_line = f"{load}: a lag of {median:.0f} ms (median) and {late:.0f} ms (99 %), {megabytes:.0f} MB at most"
     named = versions(mysql_replication="mysql-replication")
     sizes, every = described(list(measured.values())), list(measured.values())
-    lines = [line(log, rounds) for log, rounds in measured.items()]
+    lines = [line(log, rounds, "bare") for log, rounds in measured.items()]
     chart = Chart("Thousands of rows a second", [bar for log in measured for bar in bars(log, measured[log])])
     publish(options, HEADING, machine(sizes, named), markdown(HEADER, lines), [steady_line], every, chart)
 

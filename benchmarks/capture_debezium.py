@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +21,10 @@ from pathlib import Path
 from support.database_servers import DatabaseServer, MySql, new_server
 from support.debezium_engine import JARS, VERSION, engine_settings, fetch_jars, write_settings
 
-from benchmarks.capture import Log, RemoteReceiver, Run, in_a_process, make_logs, remote_receiver, run_capture
-from benchmarks.chart import Bar, Chart
+from benchmarks.capture import Log, RemoteReceiver, Run, bars, in_a_process, line, make_logs, remote_receiver, run_capture
+from benchmarks.chart import Chart
 from benchmarks.quiet import Rounds, described
-from benchmarks.report import add_options, machine, markdown, publish, ratio, spread
+from benchmarks.report import add_options, machine, markdown, publish
 
 HEADING = "Capture and Debezium"
 HEADER = ("log", "rows", "Debezium, rows/s", "capture, rows/s", "ratio", "Debezium, MB", "capture, MB")
@@ -64,19 +64,6 @@ def compete(log: Log, receiver: RemoteReceiver, rounds: Rounds[Run]) -> None:
         rounds.note("Debezium", run_debezium(log, own.rows))
 
 
-def line(log: Log, rounds: Rounds[Run]) -> tuple[str, ...]:
-    peer, own = rounds.figures["Debezium"], rounds.figures["capture"]
-    rates = [[run.rate for run in kind] for kind in (peer, own)]
-    memory = [f"{max(run.megabytes for run in kind):.0f}" for kind in (peer, own)]
-    texts = [f"{spread(kind).median:,.0f}" for kind in rates]
-    return log.title, f"{own[0].rows:,}", *texts, ratio(rates[1], rates[0]).text(), *memory
-
-
-def bars(log: Log, rounds: Rounds[Run]) -> Iterator[Bar]:
-    for name, runs in rounds.figures.items():
-        yield Bar(f"{log.title}, {name}", spread([run.rate / 1000 for run in runs]), name == "capture")
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Capture and Debezium's embedded engine.")
     parser.add_argument("--rows", type=int, default=200_000)
@@ -92,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for log, rounds in measured.items():
             compete(log, receiver, rounds)
     every = list(measured.values())
-    lines = [line(log, rounds) for log, rounds in measured.items()]
+    lines = [line(log, rounds, "Debezium") for log, rounds in measured.items()]
     chart = Chart("Thousands of rows a second", [bar for log in measured for bar in bars(log, measured[log])])
     publish(options, HEADING, machine(described(every), {"Debezium": VERSION}), markdown(HEADER, lines), (), every, chart)
 

@@ -12,9 +12,8 @@ from onefold.capture.checkpoint import Checkpoint
 from onefold.capture.checkpoint_json import from_json, to_json
 from onefold.core.errors import Rejected
 from onefold.core.folders import local_folder_problems
-from onefold.ports.objects import NEW, ObjectChanged, ObjectStore, check_folder
+from onefold.ports.objects import CHECKPOINT_FILE, NEW, ObjectChanged, ObjectStore, check_folder
 
-_NAME = "checkpoint.json"
 _IN_USE = "each source needs one checkpoint and one process; end the other one, or name another checkpoint"
 
 
@@ -66,7 +65,7 @@ class FolderStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._path = folder / _NAME
+        self._path = folder / CHECKPOINT_FILE
         self._lock: IO[bytes] | None = None
 
     def load(self) -> Checkpoint | None:
@@ -101,7 +100,7 @@ class BucketStore:
 
     def __init__(self, address: str, objects: ObjectStore) -> None:
         self._folder = check_folder(address)
-        self._address = f"{self._folder}/{_NAME}"
+        self._address = f"{self._folder}/{CHECKPOINT_FILE}"
         self._objects = objects
         self._generation = NEW
         self._writer = f',"writer":"{uuid.uuid4().hex}"}}'.encode()

@@ -10,10 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from onefold.core.errors import AccessDenied, InvalidInput, Rejected
-from onefold.ports.objects import ObjectFinder
-
-CHECKPOINT = "checkpoint.json"
-"""The file of a checkpoint in its folder."""
+from onefold.ports.objects import CHECKPOINT_FILE, ObjectFinder
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ def _dataset_and_time(objects: ObjectFinder, folder: str) -> tuple[str, int | No
     Raises:
         InvalidInput: there is no checkpoint, or it cannot be read.
     """
-    stored = objects.find(f"{folder.rstrip('/')}/{CHECKPOINT}")
+    stored = objects.find(f"{folder.rstrip('/')}/{CHECKPOINT_FILE}")
     if stored is None:
         raise InvalidInput(f"there is no checkpoint in {folder}: name the folder of capture's --checkpoint, or start it")
     try:

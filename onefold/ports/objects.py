@@ -12,6 +12,8 @@ from onefold.core.errors import InvalidInput, Rejected
 
 NEW = 0
 """The generation of an object that does not exist."""
+CHECKPOINT_FILE = "checkpoint.json"
+"""The object of a capture's checkpoint in its folder."""
 _ADDRESS = re.compile(r"gs://(?P<bucket>[a-z0-9][a-z0-9._-]{1,220}[a-z0-9])/(?P<name>.+)", re.DOTALL)
 
 
