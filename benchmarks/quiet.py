@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from benchmarks.processor_time import TICKS, processor_seconds, stats
+from benchmarks.processor_time import TICKS, own_and_others
 from onefold.core.text import counted
 
 MOST = 0.05
@@ -19,8 +19,8 @@ LEAST = 3
 """Quiet rounds without which figures are not written into the page."""
 _TRIES = 3
 """So many times the rounds that are wanted are tried on a busy machine."""
-_BUSY = (0, 1, 2, 5, 6, 7)
-"""The fields of the line `cpu` of /proc/stat that are work: user, nice, system, irq, softirq, steal."""
+_STEAL = 7
+"""The field of the line `cpu` of /proc/stat with the time that other machines of the same host took."""
 _KERNEL = 2
 """The process from which the kernel's threads descend. They write files that belong to any process."""
 
@@ -29,27 +29,40 @@ Figure = TypeVar("Figure")
 
 @dataclass(frozen=True)
 class Reading:
-    """What had been used at a moment, in seconds: of the clock, by this process and its descendants, and by others."""
+    """What had been used at a moment, in seconds.
+
+    The time of others is that of each of them, and not what is left of the whole: a process of the benchmark that ended and
+    for which nobody waited, as Spark's Python workers, is in no sum of the system.
+
+    Attributes:
+        clock: of the clock.
+        stolen: by other machines of the same host.
+        others: by each process that does not descend from this one, with its children that have ended.
+    """
 
     clock: float
-    others: float
+    stolen: float
+    others: Mapping[int, float]
 
     def share_since(self, former: Reading) -> float:
         """Return the share of all processors that others used since a former reading; 0.0 to 1.0.
 
-        >>> round(Reading(20.0, 3.0).share_since(Reading(10.0, 2.0)) * (os.cpu_count() or 1), 2)
+        The whole time of a process that ended since then counts, because it has become that of its parent.
+
+        >>> round(Reading(20.0, 0.5, {7: 3.0}).share_since(Reading(10.0, 0.0, {7: 2.5, 8: 1.0})) * (os.cpu_count() or 1), 2)
         0.1
         """
         seconds = max(self.clock - former.clock, 1e-9)
-        return max(self.others - former.others, 0.0) / seconds / (os.cpu_count() or 1)
+        used = sum(max(now - former.others.get(number, 0.0), 0.0) for number, now in self.others.items())
+        return min((used + self.stolen - former.stolen) / seconds / (os.cpu_count() or 1), 1.0)
 
 
 def reading() -> Reading:
     """Return a reading of now."""
-    words = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
-    busy = sum(int(words[place]) for place in _BUSY) / TICKS
-    kernel = sum(one.own_ticks for one in stats() if _KERNEL in (one.number, one.parent)) / TICKS
-    return Reading(time.perf_counter(), busy - kernel - processor_seconds())
+    stolen = int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:][_STEAL]) / TICKS
+    _, others = own_and_others()
+    used = {one.number: one.ticks / TICKS for one in others if _KERNEL not in (one.number, one.parent)}
+    return Reading(time.perf_counter(), stolen, used)
 
 
 class Disturbed(SystemExit):

@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
+from benchmarks.processor_time import adopt_orphans
 from benchmarks.quiet import MOST, Disturbed, Rounds, reading
 
 
@@ -151,6 +152,8 @@ def replaced(page: str, heading: str, block: str) -> str:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--page`, and begin to measure what others use, to which no process counts that descends from this one."""
+    adopt_orphans()
     parser.add_argument(
         "--page", type=Path, help="the page whose table of figures is replaced, if nothing else uses the machine"
     )
