@@ -130,11 +130,20 @@ def name_tables(query: exp.Expr, catalog: Catalog, referenced: Collection[TableK
     return found
 
 
+def grouping_pivots(table: exp.Table) -> list[exp.Expr]:
+    """Return each PIVOT of a table: it groups by every column that it does not name. UNPIVOT does not."""
+    return [pivot for pivot in table.args.get("pivots") or () if not pivot.args.get("unpivot")]
+
+
 def _drop_unknown_stars(query: exp.Expr, found: QueryTables) -> None:
-    """Replace `t.*` of a table that nothing is known of, at which sqlglot ends in a TypeError."""
+    """Replace `t.*` of a table that nothing is known of, at which sqlglot ends in a TypeError.
+
+    It ends so at `x.*` of `t PIVOT(...) AS x`, too. That PIVOT reads every column of its table is told by the table.
+    """
     named = [table for table in query.find_all(exp.Table) if table.name in found.by_name]
     known = {table.alias for table in named if found.of(table).tables}
     unknown = {table.alias for table in named} - known
+    unknown |= {pivot.alias for table in named for pivot in grouping_pivots(table) if pivot.alias}
     for column in [*query.find_all(exp.Column)]:
         if column.is_star and column.table in unknown:
             column.replace(exp.null())

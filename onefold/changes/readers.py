@@ -21,7 +21,7 @@ from sqlglot.schema import MappingSchema
 
 from onefold.changes.catalog import Catalog, Named
 from onefold.changes.query_forms import queries_within, with_distinct_apart
-from onefold.changes.query_tables import QueryTables, name_tables, queries_of
+from onefold.changes.query_tables import QueryTables, grouping_pivots, name_tables, queries_of
 from onefold.ports.query_texts import TableKey
 
 DIALECT = "bigquery"
@@ -193,13 +193,10 @@ def _read_scope(
                 found.add_named(one, [column.name], certain=False)
     for node in scope.find_all(exp.TableColumn, exp.Star):
         _read_whole(found, node, sources)
-    for one in (named.of(table) for table in scope.sources.values() if isinstance(table, exp.Table) and _is_pivoted(table)):
+    for one in (
+        named.of(table) for table in scope.sources.values() if isinstance(table, exp.Table) and grouping_pivots(table)
+    ):
         found.add_all(one.tables, certain=one.certain)
-
-
-def _is_pivoted(table: exp.Table) -> bool:
-    """Return whether PIVOT groups by every column of a table that it does not name; UNPIVOT does not."""
-    return any(not pivot.args.get("unpivot") for pivot in table.args.get("pivots") or ())
 
 
 def _in_reach(scope: Scope | None, named: QueryTables) -> Iterator[Named]:
