@@ -10,7 +10,7 @@ from typing import Any
 from onefold.changes.entry import Entry
 from onefold.changes.groups import ChangeGroup, grouped
 from onefold.changes.ids import digest
-from onefold.changes.reader_counts import ColumnReaders, KnownReaders
+from onefold.changes.reader_counts import KnownReaders
 from onefold.core.text import counted, cut, shown_list
 from onefold.schema.diff import Severity
 from onefold.settings.owners import Owner, Owners
@@ -124,16 +124,8 @@ def _severe(changes: Iterable[ChangeGroup], least: Severity) -> tuple[ChangeGrou
 
 
 def _line(change: ChangeGroup, readers: KnownReaders) -> str:
-    places = dict.fromkeys((one.dataset, one.table, one.column) for one in _readers(change, readers))
-    read = [f"{dataset}.{table}.{column} by {readers.summary(dataset, table, column)}" for dataset, table, column in places]
-    facts = [shown_list(change.facts(), joint="; "), *([f"read: {shown_list(read, most=4)}"] if read else [])]
+    facts = [shown_list(change.facts(), joint="; "), *change.readers_text(readers)]
     return f"{change.severity} {change.title} {change.id}: {'; '.join(facts)}"
-
-
-def _readers(change: ChangeGroup, readers: KnownReaders) -> tuple[ColumnReaders, ...]:
-    """Return the readers of the columns of views that the change is about."""
-    views = dict.fromkeys((*effect.view.split(".")[-2:], effect.path) for effect in change.effects if effect.path)
-    return tuple(dict.fromkeys(one for dataset, view, path in views for one in readers.readers_of(dataset, view, path)))
 
 
 def _change(change: ChangeGroup, readers: KnownReaders) -> dict[str, Any]:
@@ -152,10 +144,7 @@ def _change(change: ChangeGroup, readers: KnownReaders) -> dict[str, Any]:
         "operations": [one.as_dict() for one in first.operations[:_MOST_IN_JSON]],
         "settings": [one.as_dict() for one in first.settings[:_MOST_IN_JSON]],
         "effects": [vars(one) for one in change.effects[:_MOST_IN_JSON]],
-        "readers": [
-            {name: getattr(one, name) for name in ("dataset", "table", "column", "kind", "readers", "certain")}
-            for one in _readers(change, readers)[:_MOST_IN_JSON]
-        ],
+        "readers": [one.as_count() for one in change.readers(readers)[:_MOST_IN_JSON]],
     }
 
 

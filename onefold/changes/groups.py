@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from onefold.changes.entry import Effect, Entry
+from onefold.changes.reader_counts import NOBODY, ColumnReaders, KnownReaders
 from onefold.core.text import counted, cut, shown_list
 
 _LONGEST = 300
 """Characters of a statement that a line shows."""
+_MOST_READ = 4
+"""Columns of which a line names the readers."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,28 @@ class ChangeGroup:
             time = self.first.decided_at
             yield f"decision: {self.first.decision}{f' on {time:%Y-%m-%d %H:%M} UTC' if time else ''}"
 
-    def lines(self) -> Iterator[str]:
-        """Yield the facts, and the statement."""
+    def readers(self, known: KnownReaders) -> tuple[ColumnReaders, ...]:
+        """Return who reads the columns of views that the change is about.
+
+        Args:
+            known: who reads columns, as far as it is known.
+        """
+        views = dict.fromkeys((*effect.view.split(".")[-2:], effect.path) for effect in self.effects if effect.path)
+        return tuple(dict.fromkeys(one for dataset, view, path in views for one in known.readers_of(dataset, view, path)))
+
+    def readers_text(self, known: KnownReaders) -> Iterator[str]:
+        """Yield who reads these columns, in words; nothing where nobody is known to read them."""
+        places = dict.fromkeys((one.dataset, one.table, one.column) for one in self.readers(known))
+        read = [
+            f"{dataset}.{table}.{column} by {known.summary(dataset, table, column)}" for dataset, table, column in places
+        ]
+        if read:
+            yield f"read: {shown_list(read, most=_MOST_READ)}"
+
+    def lines(self, known: KnownReaders = NOBODY) -> Iterator[str]:
+        """Yield the facts, who reads the columns, and the statement."""
         yield from self.facts()
+        yield from self.readers_text(known)
         if self.first.statement:
             yield cut(" ".join(self.first.statement.split()), _LONGEST)
 

@@ -62,6 +62,10 @@ class ColumnReaders:
         at = self.last_read_at.isoformat() if self.last_read_at else None
         return {**vars(self), "last_read_at": at}
 
+    def as_count(self) -> dict[str, Any]:
+        """Return how many readers there are, for JSON of a change."""
+        return {name: getattr(self, name) for name in ("dataset", "table", "column", "kind", "readers", "certain")}
+
 
 _PLURALS: Mapping[ReaderKind, str] = {
     "view": "views",

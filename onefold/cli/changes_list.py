@@ -14,6 +14,8 @@ from onefold.changes.groups import ChangeGroup, grouped
 from onefold.changes.ledger import create_ledger, ledger_table, ledger_view
 from onefold.changes.notifications import create_notifications
 from onefold.changes.read import read_entries, since_time
+from onefold.changes.reader_counts import NOBODY, KnownReaders
+from onefold.changes.reader_table import read_readers
 from onefold.changes.table import entry_as_dict
 from onefold.cli.common import OK, as_json, given, project, read_settings, say
 from onefold.cli.common_options import DATASET
@@ -59,28 +61,40 @@ def list_(
 ) -> int:
     """List the changes of tables, or of all tables, the oldest first. A change of many tenants is listed once.
 
-    With --json, each tenant has an entry of its own.
+    With --json, each tenant has an entry of its own. Of a column that a policy hides, only the name is shown.
     """
+    from onefold.views.hidden_entries import names_of_hidden
+
     check_names(given(("project", project), ("dataset", dataset)))
     settings = read_settings(context)
     named = named_tables(tables, dataset, "onefold changes", of_dataset=dataset is not None) if tables or dataset else ()
     start = since_time(since, datetime.now(UTC)) if since is not None else None
     place = ledger_dataset(settings)
-    entries = read_entries(open_project(context, project or settings.project), place, settings.contracts.verdicts, start)
-    shown = [entry for entry in entries if _is_named(entry, named)]
+    warehouse: Any = open_project(context, project or settings.project)
+    entries = [one for one in read_entries(warehouse, place, settings.contracts.verdicts, start) if _is_named(one, named)]
+    shown, known = names_of_hidden(entries, settings, warehouse.project), read_readers(warehouse, place)
     if as_json:
-        echo_json([entry_as_dict(entry) for entry in shown])
+        echo_json([_as_dict(entry, known) for entry in shown])
         return OK
-    show_changes(grouped(shown))
+    show_changes(grouped(shown), known)
     return OK
+
+
+def _as_dict(entry: Entry, known: KnownReaders) -> dict[str, Any]:
+    return {**entry_as_dict(entry), "readers": [one.as_count() for one in ChangeGroup((entry,)).readers(known)]}
 
 
 def _is_named(entry: Entry, named: Sequence[NamedTables]) -> bool:
     return not named or any(one.dataset == entry.dataset and one.holds(entry.table) for one in named)
 
 
-def show_changes(groups: Iterable[ChangeGroup]) -> None:
-    """Print changes for people."""
+def show_changes(groups: Iterable[ChangeGroup], known: KnownReaders = NOBODY) -> None:
+    """Print changes for people.
+
+    Args:
+        groups: the changes.
+        known: who reads columns, as far as it is known.
+    """
     console = output_console()
     found = tuple(groups)
     for group in found:
@@ -88,7 +102,7 @@ def show_changes(groups: Iterable[ChangeGroup]) -> None:
         color = _COLORS[group.severity]
         console.print(f"{time:%Y-%m-%d %H:%M} [{color}]{group.severity}[/{color}]", end=" ")
         console.print(f"{group.title}  {group.id}", markup=False)
-        for line in group.lines():
+        for line in group.lines(known):
             console.print(f"    {line}", markup=False)
     if not found:
         say("green", "No changes are recorded.")

@@ -40,6 +40,7 @@ def notify(context: click.Context, dry_run: bool, project: str | None, as_json: 
     """
     from onefold.adapters.pubsub_rest import RestPublisher
     from onefold.adapters.webhooks import Webhook
+    from onefold.views.hidden_entries import names_of_hidden
 
     check_names(given(("project", project)))
     settings = read_settings(context)
@@ -58,7 +59,8 @@ def notify(context: click.Context, dry_run: bool, project: str | None, as_json: 
         append_notified(warehouse, place, digest.owner.pattern, digest.ids)
 
     notified = read_notified(warehouse, place)
-    found = digests(read_entries(warehouse, place, settings.contracts.verdicts), notified, owners)
+    entries = names_of_hidden(read_entries(warehouse, place, settings.contracts.verdicts), settings, warehouse.project)
+    found = digests(entries, notified, owners)
     notifier = Notifier(channel_of, record, read_readers(warehouse, place))
     results = [notifier.notify(digest, dry_run=dry_run) for digest in found]
     _show(results, notifier.readers, dry_run=dry_run, as_json=as_json)

@@ -36,11 +36,12 @@ from onefold.merge.change_tables import read_change_versions
 from onefold.ports.listing import StoredSize
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.held_note import read_held_note
-from onefold.schema.column_policy import TablePolicies, UnitedPolicies
+from onefold.schema.column_policy import TablePolicies
 from onefold.schema.columns import Column, Schema
 from onefold.schema.diff import compare
 from onefold.schema.versions import Version, active_versions, table_of
 from onefold.settings.environment import Settings
+from onefold.views.hidden_entries import has_rules
 from onefold.views.table_policies import table_policies
 from onefold.views.unified_kind import UnifiedKind
 
@@ -174,7 +175,7 @@ class _Source:
         policies = table_policies(self.settings, summary.table, found)
         is_unknown = self.settings.clean_view_of(summary.table).dataset not in self.contents.read
         has_clean = is_unknown or any(view.kind == "clean" for view in summary.views)
-        return policies if has_clean or _has_rules(policies) else None
+        return policies if has_clean or has_rules(policies) else None
 
     def _entries(self, base: TableId, found: Sequence[Version]) -> list[Entry]:
         """Return the entries of the ledger, and those of versions that it lacks, as it would have them without a view."""
@@ -207,12 +208,6 @@ def _held(view: BuiltView | None) -> tuple[HeldChange, ...]:
     held = {fold_case(path): HeldChange(path, is_waiting=False) for path in paths}
     held |= {fold_case(one.path): HeldChange(one.path, is_waiting=True, id=one.change) for one in view.waiting}
     return tuple(held.values())
-
-
-def _has_rules(policies: TablePolicies) -> bool:
-    """Return whether any policy names the table, or one of the tables that it is united of."""
-    united = policies.tables if isinstance(policies, UnitedPolicies) else ()
-    return bool(policies.rules) or any(one.rules for one, _ in united)
 
 
 def _entry(summary: TableSummary, versions: tuple[PageVersion, ...], **more: Any) -> PageTable:

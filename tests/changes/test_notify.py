@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from support.rest import Answer, HttpRequest, serving
+from support.rest_topics import rest_topics
 from support.told_warehouse import ToldWarehouse
 
+from onefold.adapters.pubsub_rest import RestPublisher
 from onefold.adapters.webhooks import Webhook
 from onefold.changes.digest import Digest, digests
 from onefold.changes.entry import Effect, Entry
 from onefold.changes.notifications import append_notified, read_notified
-from onefold.changes.notify import NotifiedOwner, Notifier
+from onefold.changes.notify import NotifiedOwner, Notifier, Post
 from onefold.changes.reader_counts import NOBODY
+from onefold.changes.topic import DigestTopic
 from onefold.core.errors import NotFound, TryAgain
 from onefold.schema.diff import SchemaChange, Severity
 from onefold.settings.owners import Owner, Owners
@@ -71,6 +75,38 @@ def team() -> Iterator[Team]:
     with serving(found.answer) as address:
         found.address = address
         yield found
+
+
+def test_a_migration_of_3000_tenants_is_one_message_by_each_channel_as_severe_as_its_worst_effect(team: Team) -> None:
+    at_a_loss = replace(ENTRIES[0], id="f" * 32, tenant="shop_x", effects=(Effect(NEW.view, "lossy cast", "zip", "lost"),))
+    tenants = [replace(ENTRIES[0], id=f"{number:032x}", tenant=f"shop_{number}") for number in range(2_999)]
+    owners = (
+        Owner("*rders", "env:SLACK", "slack"), Owner("order*", "env:JSON", "json"),
+        Owner("o*s", "", "json", topic="projects/p/topics/changes"),
+    )  # fmt: skip
+    with rest_topics() as topics, pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PUBSUB_EMULATOR_HOST", topics.address)
+
+        def channel_of(owner: Owner) -> Post:
+            if owner.topic:
+                return DigestTopic(RestPublisher("p"), owner.topic).post
+            return Webhook.of(owner.webhook, team.environ).post
+
+        notifier = Notifier(channel_of, lambda _: None, NOBODY)
+        sent = [notifier.notify(one) for one in digests([*tenants, at_a_loss], frozenset(), Owners(owners))]
+        (message,) = map(json.loads, topics.contents("changes"))
+        ((_, published),) = topics.published
+    assert [(one.outcome, len(one.digest.ids)) for one in sent if one.digest.changes] == [("notified", 3_000)] * 3
+    assert sorted(path for path, _ in team.posted) == ["/json-secret", "/slack-secret"]
+    (slack,) = (values for path, values in team.posted if "slack" in path)
+    (plain,) = (values for path, values in team.posted if "json" in path)
+    title, line = (block["text"]["text"] for block in slack["blocks"])
+    assert title == "1 change of *rders: 1 CRITICAL"
+    assert line.startswith("CRITICAL shop.orders (capture: 3,000 tenants)")
+    for values in (plain, message):
+        ((severity, tenant_count),) = {(one["severity"], one["tenant_count"]) for one in values["changes"]}
+        assert (values["severity"], severity, tenant_count) == ("CRITICAL", "CRITICAL", 3_000)
+    assert published["attributes"]["severity"] == "CRITICAL"
 
 
 def test_300_tenants_are_one_message_to_each_owner_in_its_form_and_are_sent_once(team: Team) -> None:
