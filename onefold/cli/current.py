@@ -20,6 +20,7 @@ from onefold.cli.common import (
 from onefold.cli.merge import key_names, key_option
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json
+from onefold.cli.recording import recording
 from onefold.cli.table_arguments import all_option, dry_run_option, match_option, selected, table_argument
 from onefold.core.names import TableId
 from onefold.core.text import counted
@@ -65,14 +66,14 @@ def current(
     if table is None or named.among_others:
         refuse_for_many(keys=keys)
     settings, warehouse = open_warehouse(context, project, dataset, table)
-    announce = announcing(warehouse.project, settings)
+    announce, record = announcing(warehouse.project, settings), recording(warehouse, settings)
     settings = knowing_plain(warehouse, named.dataset, named.table, settings, key_names(keys))
 
     def work(target: TableId) -> CurrentView:
         if dry_run:
             return plan_current(warehouse, target, key_names(keys), settings)
         check_view_settings(warehouse, target, settings)
-        return refresh_current(warehouse, target, key_names(keys), settings, announce=announce)
+        return refresh_current(warehouse, target, key_names(keys), settings, announce=announce, record=record)
 
     if table is None:
         tables = [found.table for found in find_candidates(warehouse, dataset, settings, named.match)]

@@ -23,6 +23,7 @@ from onefold.cli.confirm import confirm, yes_option
 from onefold.cli.merge_result import lines_of, outcome_of
 from onefold.cli.named_tables import NamedTables
 from onefold.cli.output import echo_json
+from onefold.cli.recording import recording
 from onefold.cli.table_arguments import all_option, dry_run_option, match_option, selected, table_argument
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId, check_names
@@ -120,6 +121,7 @@ def merge(
         purge_after_days=purge_after_days,
         rebuild=rebuild,
         announce=announcing(warehouse.project, settings),
+        record=recording(warehouse, settings),
     )
     if as_json:
         echo_json([outcome_of(done).as_dict()])
@@ -206,7 +208,7 @@ def _merge_many(
     """Merge all tables of a dataset, or those that match, one after the other: the oldest merge first."""
     from onefold.views.reconcile import reconcile
 
-    announce = announcing(warehouse.project, settings)
+    tells: dict[str, Any] = {"announce": announcing(warehouse.project, settings), "record": recording(warehouse, settings)}
     needs = _needs(warehouse, settings, dataset, match)
     always = rebuild or purge_after_days is not None
 
@@ -214,7 +216,7 @@ def _merge_many(
         need = needs[table]
         if not always and need.state != "due":
             return _left(need, "" if need.state == "waiting" and not as_json else None)
-        done = reconcile(warehouse, table, settings, purge_after_days=purge_after_days, rebuild=rebuild, announce=announce)
+        done = reconcile(warehouse, table, settings, purge_after_days=purge_after_days, rebuild=rebuild, **tells)
         if not as_json:
             print_lines(*lines_of(done))
         return outcome_of(done)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from onefold.events.registry.json_schema import JsonSchema
     from onefold.events.registry.schema_key import ModelKey
     from onefold.events.registry.store import AdditionOutcome, RegistryStore
-    from onefold.refresh.kind import ViewKind
-    from onefold.refresh.plan import Announce
+    from onefold.refresh.kind import Record
 
 
-def recording(warehouse: Any, settings: Settings) -> Callable[[ViewKind], Announce | None]:
+def recording(warehouse: Any, settings: Settings) -> Record:
     """Return what records the changes of a view before it is written; nothing where no ledger is set.
 
     Who may not append to the ledger is told so, and the view is written: it keeps the rows for the next refresh.

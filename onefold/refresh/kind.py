@@ -6,13 +6,14 @@ kind says which view that is and what its text has to be.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Protocol
 
 from onefold.changes.entry import SettingChange
 from onefold.core.names import TableId
 from onefold.ports.warehouse import StoredView, Warehouse
 from onefold.refresh.built_view import BuiltView
+from onefold.refresh.plan import Announce
 from onefold.schema.diff import SchemaChange
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
@@ -84,3 +85,7 @@ class ViewKind(Protocol):
 
     def warnings(self, query: str) -> tuple[str, ...]:
         """Return the warnings about a view of this kind with such a text."""
+
+
+Record = Callable[[ViewKind], Announce | None]
+"""Returns what records the changes of a kind of view in the ledger, before it is written; None where nothing is recorded."""

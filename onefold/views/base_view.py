@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from onefold.merge.plan import MergePlan
 from onefold.merge.stored_base import copy_of
 from onefold.ports.warehouse import BaseWarehouse, StoredView
+from onefold.refresh.kind import Record
 from onefold.refresh.plan import Announce
 from onefold.settings.environment import Settings
 from onefold.views.current_kind import CurrentKind
@@ -29,11 +30,13 @@ class CurrentViewOverBase:
         warehouse: where the tables are.
         settings: those of the installation.
         announce: as for `onefold.refresh.write.refresh`.
+        record: as for `refresh_current`.
     """
 
     warehouse: BaseWarehouse
     settings: Settings
     announce: Announce | None = None
+    record: Record | None = None
 
     def before_base(self, plan: MergePlan) -> None:
         """Have the current view read something else than a base that is about to be replaced with other types or values.
@@ -78,7 +81,7 @@ class CurrentViewOverBase:
         Raises:
             OnefoldError: as `keep_current`.
         """
-        return keep_current(self.warehouse, plan, self.settings, self.announce)
+        return keep_current(self.warehouse, plan, self.settings, self.announce, self.record)
 
     def _is_left(self, plan: MergePlan) -> bool:
         """Return whether there is a copy of a merge that was killed, which the view does not read.

@@ -11,6 +11,7 @@ from onefold.merge.merge_state import MergeCounts
 from onefold.merge.migrate import prepare
 from onefold.merge.plan import BroughtUp, MergePlan
 from onefold.ports.warehouse import BaseWarehouse
+from onefold.refresh.kind import Record
 from onefold.refresh.plan import Announce
 from onefold.settings.environment import Settings
 from onefold.views.base_view import CurrentViewOverBase
@@ -43,6 +44,7 @@ def reconcile(
     purge_after_days: int | None = None,
     rebuild: bool = False,
     announce: Announce | None = None,
+    record: Record | None = None,
 ) -> MergeResult:
     """Bring `<table>_base` up to date, and `<table>_current` where Onefold made that view.
 
@@ -56,11 +58,12 @@ def reconcile(
         purge_after_days: delete tombstones that are at least this many days old by the source's clock; None for none.
         rebuild: write the base anew from the whole history first.
         announce: as for `refresh`, of the current view.
+        record: as for `refresh_current`.
 
     Raises:
         OnefoldError: as `prepare`, `merge_snapshot` and `refresh_current`; TryAgain for errors that may pass.
     """
-    view = CurrentViewOverBase(warehouse, settings, announce)
+    view = CurrentViewOverBase(warehouse, settings, announce, record)
     plan = prepare(warehouse, table, settings, view, keys, rebuild=rebuild)
     rebuilt = count_rebuilt(warehouse, plan)
     copied = merge_snapshot(warehouse, plan, snapshot, at) if snapshot else None

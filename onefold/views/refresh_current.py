@@ -15,7 +15,7 @@ from onefold.core.names import TableId
 from onefold.merge.base_table import base_table
 from onefold.merge.plan import MergePlan
 from onefold.ports.warehouse import BaseWarehouse
-from onefold.refresh.kind import ViewKind
+from onefold.refresh.kind import Record, ViewKind
 from onefold.refresh.plan import Announce, ViewPlan
 from onefold.refresh.write import plan_refresh, refresh
 from onefold.settings.environment import Settings
@@ -47,6 +47,7 @@ def refresh_current(
     settings: Settings,
     *,
     announce: Announce | None = None,
+    record: Record | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> CurrentView:
     """Bring the current view of a table up to date; running it twice gives the same view as running it once.
@@ -57,6 +58,7 @@ def refresh_current(
         keys: as for `plan_merge`.
         settings: those of the installation.
         announce: as for `onefold.refresh.write.refresh`.
+        record: records the changes of a view in the ledger; None where there is none.
         sleep: pauses for so many seconds between two tries.
 
     Raises:
@@ -72,7 +74,7 @@ def refresh_current(
         raise NoCurrentView(f"{table} has no current view: onefold.yaml sets `current: false` for it")
     kind = kind_of(warehouse, table, settings, tuple(keys))
     try:
-        return _brought_up_to_date(kind, announce, sleep)
+        return _brought_up_to_date(kind, announce, record, sleep)
     except (NoVersions, NothingToMerge) as error:
         bases = set(warehouse.list_bases(table.dataset or "", settings.names_in(table.dataset))) - {table.table}
         raise NoVersions(f"there is no change table {table}{near_name(table.table, bases)}, and {error}") from error
@@ -92,7 +94,11 @@ def plan_current(warehouse: BaseWarehouse, table: TableId, keys: Sequence[str], 
 
 
 def keep_current(
-    warehouse: BaseWarehouse, plan: MergePlan, settings: Settings, announce: Announce | None = None
+    warehouse: BaseWarehouse,
+    plan: MergePlan,
+    settings: Settings,
+    announce: Announce | None = None,
+    record: Record | None = None,
 ) -> CurrentView | None:
     """Bring the current view up to date for a merge; None where there is none, or Onefold did not make it.
 
@@ -101,6 +107,7 @@ def keep_current(
         plan: the plan of the merge, whose keys and whose kind of change table are those of the view.
         settings: those of the installation.
         announce: as for `onefold.refresh.write.refresh`.
+        record: as for `refresh_current`.
 
     Raises:
         OnefoldError: as `refresh_current`.
@@ -110,11 +117,11 @@ def keep_current(
     stored = warehouse.get_view(kind.id)
     if not settings.rules_for(table).current or stored is None or not kind.is_ours(stored):
         return None
-    return _brought_up_to_date(kind, announce)
+    return _brought_up_to_date(kind, announce, record)
 
 
 def _brought_up_to_date(
-    kind: CurrentKind, announce: Announce | None, sleep: Callable[[float], None] = time.sleep
+    kind: CurrentKind, announce: Announce | None, record: Record | None, sleep: Callable[[float], None] = time.sleep
 ) -> CurrentView:
     """Bring a current view up to date, and the clean view over it: a process that died may have left that closed.
 
@@ -125,7 +132,8 @@ def _brought_up_to_date(
     """
 
     def work(one: ViewKind, version: str | None) -> ViewPlan:
-        return refresh(one, version=version, announce=announce, sleep=sleep)
+        recorded = record(one) if record else None
+        return refresh(one, version=version, announce=announce, record=recorded, sleep=sleep)
 
     results = list(TableViews(kind.warehouse, kind.settings, work).bring_current_up_to_date(kind))
     for result in results:
