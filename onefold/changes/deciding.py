@@ -61,6 +61,8 @@ class ChangeToDecide:
 
     def _names(self, one: Waiting) -> Iterator[str]:
         yield from (one.change, one.by_version)
+        if not one.by_version:
+            return  # a column that came in place: another type of it is another change
         for entry in self.entries:
             paths = (fold_case(operation.path) for operation in entry.operations)
             if entry.version_after == one.version and any(is_within(path, fold_case(one.path)) for path in paths):
@@ -74,6 +76,8 @@ class ChangeToDecide:
                 yield from ((entry.version_after, fold_case(operation.path)) for operation in entry.operations)
 
     def _is_own(self, one: Waiting) -> bool:
+        if not one.by_version:
+            return one.change == self.change
         path = fold_case(one.path)
         return any(version == one.version and is_within(name, path) for version, name in self._brought())
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from datetime import datetime
 
-from onefold.core.names import TableId
+from onefold.core.names import TableId, fold_case
 
 
 def version_change_id(
@@ -47,6 +47,24 @@ def version_id(base: TableId, version: str) -> str:
         False
     """
     return digest("brought", base.project or "", base.dataset or "", base.table, version)
+
+
+def column_change_id(base: TableId, path: str, type_: str) -> str:
+    """Return the identifier of a column or field that came to a table in place: 32 hexadecimal digits.
+
+    It is the same whatever other columns the table gains, and whichever of the tables of a united table has it.
+
+    Args:
+        base: the base name of the tables, with project and dataset.
+        path: the column, or a field in the form `address.street`.
+        type_: its type there: another type is another change.
+
+    Examples:
+        >>> shop = TableId("p", "shop", "customer")
+        >>> column_change_id(shop, "Zip", "STRING") == column_change_id(shop, "zip", "STRING")
+        True
+    """
+    return digest("column", base.project or "", base.dataset or "", base.table, fold_case(path), type_)
 
 
 def digest(kind: str, *parts: str) -> str:

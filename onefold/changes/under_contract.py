@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from onefold.changes.entry import Effect, Entry
+from onefold.changes.ids import digest
 from onefold.core.names import fold_case
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.contract_rules import Contract
-from onefold.schema.contracts import Outcome, decision_of, outcomes_of
+from onefold.schema.contracts import ChangeOf, Outcome, decision_of, outcomes_of
 from onefold.schema.diff import SchemaChange
 from onefold.schema.target_types import type_at
 from onefold.schema.types import parse_type
@@ -46,6 +47,38 @@ def entry_under(contract: Contract, entry: Entry, protected: Collection[str], fo
     outcomes = outcomes_of(entry.change, operations, contract, protected)
     effects = tuple(held_effect(effect, outcomes.get(fold_case(effect.path), "shown")) for effect in entry.effects)
     return replace(entry, effects=effects, decision=decision_of(entry.change, operations, contract, protected))
+
+
+def entries_by_column(
+    contract: Contract, entry: Entry, protected: Collection[str], former: Sequence[Column], change_of: ChangeOf
+) -> Iterator[Entry]:
+    """Yield the entries of a table that gains columns in place, where each column that is held is a change of its own.
+
+    What is shown is one entry, which nobody has to decide about.
+
+    Args:
+        contract: as for `entry_under`.
+        entry: as for `entry_under`.
+        protected: as for `entry_under`.
+        former: as for `entry_under`.
+        change_of: returns the identifier of the change of a column or field, given the version and the path.
+    """
+    held = []
+    for operation in entry.operations:
+        change, path = change_of(entry.version_after, operation.path), fold_case(operation.path)
+        effects = tuple(effect for effect in entry.effects if fold_case(effect.path) == path)
+        own = replace(
+            entry, id=digest("of column", entry.id, change), change=change, operations=(operation,), effects=effects
+        )
+        if (found := entry_under(contract, own, protected, former)).decision != "shown":
+            held.append(found)
+    kept = {one.operations[0] for one in held}
+    left = tuple(operation for operation in entry.operations if operation not in kept)
+    if left or not held:
+        paths = {fold_case(one.path) for one in kept}
+        effects = tuple(effect for effect in entry.effects if fold_case(effect.path) not in paths)
+        yield replace(entry, change="", operations=left, effects=effects)
+    yield from held
 
 
 def _noticed(operations: Iterable[SchemaChange], former: Sequence[Column]) -> Iterator[SchemaChange]:

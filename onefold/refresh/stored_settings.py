@@ -15,6 +15,7 @@ from onefold.core.errors import SettingsChanged
 from onefold.schema.table_rules import TableRules
 
 _START, _LINE = "-- settings: {", "-- "
+_OF_TYPES = ("conversions", "mixed_numbers", "time_zone")
 
 StoredSettings = Mapping[str, str | list[str]]
 """The settings that are not the default, by their names in onefold.yaml."""
@@ -53,7 +54,7 @@ def _settings_of_current(rules: TableRules, pull_mode: str | None) -> Iterator[t
 
 def _settings(rules: TableRules) -> Iterator[tuple[str, str | list[str]]]:
     default = TableRules()
-    for name in ("conversions", "mixed_numbers", "time_zone", "version_column"):
+    for name in (*_OF_TYPES, "version_column"):
         if (value := getattr(rules, name)) != getattr(default, name):
             yield name, value or "none"
     units = {path: f" from {unit}" for path, unit in rules.units}
@@ -136,6 +137,16 @@ def setting_changes(
         for name in names
         if before.get(name) != after.get(name)
     )
+
+
+def change_types(changes: Sequence[SettingChange]) -> bool:
+    """Return whether changes of settings may give columns of a view other types.
+
+    Examples:
+        >>> change_types([SettingChange("types.id", None, "STRING")]), change_types([SettingChange("retire", None, "abc")])
+        (True, False)
+    """
+    return any(one.name in _OF_TYPES or one.name.startswith("types.") for one in changes)
 
 
 def _shown(value: str | list[str] | None) -> str | None:

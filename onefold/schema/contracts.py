@@ -6,7 +6,7 @@ the type in the view does not hold. No memory of versions is needed, and a messa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,7 +15,7 @@ from onefold.core.names import fold_case
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import canonical
 from onefold.schema.contract_rules import Contract, Verdict
-from onefold.schema.diff import SchemaChange, compare
+from onefold.schema.diff import SchemaChange
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.types import Array, Field, Struct, Type, element_of
@@ -26,6 +26,8 @@ Outcome = Literal["shown", "hidden", "waiting", "accepted", "rejected", "kept"]
 """What became of a change: one of the decisions that the ledger keeps."""
 _PRECEDENCE: tuple[Outcome, ...] = ("waiting", "rejected", "hidden", "kept", "accepted", "shown")
 
+ChangeOf = Callable[[str, str], str]
+"""Returns the identifier of the change that brought a column or field, given the version and the path."""
 _Landed = Sequence[tuple[str, Type]]
 """Versions that have a column or field, each with its type there, in the order of the versions."""
 
@@ -62,8 +64,9 @@ def held(
     full: Sequence[Column],
     versions: Sequence[Version],
     rules: TableRules,
-    changes: Mapping[str, str],
+    change_of: ChangeOf,
     protected: Collection[str] = (),
+    keeps_wider: bool = True,
 ) -> Held:
     """Return what a view shows under the contract of its table.
 
@@ -72,9 +75,11 @@ def held(
         full: the columns that the view would have without a contract.
         versions: the versions that it reads, in their order.
         rules: those of the table, its contract and its decisions among them. A target type that they name is a decision.
-        changes: the identifier of the change that each version brought, by the version.
+        change_of: returns the identifier of the change that brought a column or field, given the version and the path.
         protected: columns that are always shown as they are: of the key, the order, the tenant, and metadata. Another value
             of them would be another row.
+        keeps_wider: whether a type is kept, too, that holds all values of the versions that are left; not where settings
+            have made the type narrower.
 
     Examples:
         >>> from dataclasses import replace
@@ -82,13 +87,13 @@ def held(
         >>> rules = TableRules(contract=Contract(new_columns="review", types="keep"))
         >>> old = (Column("id", parse_type("INT64")), Column("n", parse_type("INT64")))
         >>> new = tuple(Column(name, parse_type("STRING")) for name in ("id", "n", "zip"))
-        >>> found = held(old, new, [Version("a", old), Version("b", new)], rules, {"b": "c1"}, ["id"])
+        >>> found = held(old, new, [Version("a", old), Version("b", new)], rules, lambda version, path: "c1", ["id"])
         >>> [f"{column.name} {column.type}" for column in found.columns], [str(one) for one in found.waiting]
         (['id STRING', 'n INT64'], ['new column zip STRING of version b'])
     """
     if former is None or not rules.contract.holds:
         return Held(tuple(full), tuple(full))
-    review, before, columns = _Review(rules, changes), Schema(former), []
+    review, before, columns = _Review(rules, change_of, keeps_wider), Schema(former), []
     free = {fold_case(name) for name in protected}
     for column in full:
         landed = [
@@ -101,24 +106,6 @@ def held(
         if type_ is not None:
             columns.append(Column(column.name, type_))
     return Held(tuple(columns), tuple(full), tuple(review.waiting))
-
-
-def dropped_paths(full: Sequence[Column], versions: Sequence[Version]) -> tuple[str, ...]:
-    """Return the columns and fields that a version has and the newest one lacks.
-
-    Args:
-        full: the columns of the view without a contract.
-        versions: the versions that it reads, in their order; at least one.
-
-    Examples:
-        >>> from onefold.schema.types import parse_type
-        >>> old = tuple(Column(name, parse_type("INT64")) for name in ("id", "fax"))
-        >>> dropped_paths(old, [Version("a", old), Version("b", old[:1])])
-        ('fax',)
-    """
-    known = Schema(column for version in versions for column in version.columns)
-    landed = [column for column in full if known.get(column.name)]
-    return tuple(change.path for change in compare(versions[-1].columns, landed) if change.kind == "added")
 
 
 def decision_of(
@@ -179,8 +166,9 @@ def _outcome(change: str, operation: SchemaChange, contract: Contract) -> Outcom
 class _Review:
     """Decides column by column, and notes what waits."""
 
-    def __init__(self, rules: TableRules, changes: Mapping[str, str]) -> None:
-        self._rules, self._contract, self._changes = rules, rules.contract, changes
+    def __init__(self, rules: TableRules, change_of: ChangeOf, keeps_wider: bool) -> None:
+        self._rules, self._contract = rules, rules.contract
+        self._change_of, self._keeps_wider = change_of, keeps_wider
         self._targets = {path for path, _ in rules.types}
         self.waiting: list[Waiting] = []
 
@@ -243,9 +231,11 @@ class _Review:
 
     def _type(self, path: str, former: Type, full: Type, landed: _Landed) -> Type:
         """Return the former type, widened by what was accepted; the full one where no version has brought the change."""
-        if self._contract.types == "widen":
+        if self._contract.types == "widen" or canonical(former) == canonical(full):
             return full
         wider = [(id_, type_) for id_, type_ in landed if not self._is_held_by(type_, former)]
+        if not wider:
+            return self._narrower(path, former, full, landed)
         accepted = [type_ for id_, type_ in wider if self._verdict(path, id_) == "accept"]
         if len(accepted) == len(wider):
             return full
@@ -257,6 +247,16 @@ class _Review:
                 if not self._verdict(path, id_) and not self._is_held_by(type_, kept):
                     self._wait(path, former, id_, self._joined(kept, type_) or type_)
         return kept
+
+    def _narrower(self, path: str, former: Type, full: Type, landed: _Landed) -> Type:
+        """Return the former type where the versions that had it are gone, unless all that the others brought is accepted."""
+        left = [id_ for id_, _ in landed if self._verdict(path, id_) != "accept"]
+        if not left or not self._keeps_wider:
+            return full
+        for id_ in left if self._contract.types == "review" else ():
+            if not self._verdict(path, id_):
+                self._wait(path, former, id_, full)
+        return former
 
     def _is_held_by(self, type_: Type, other: Type) -> bool:
         """Return whether values of a type leave another type as it is."""
@@ -276,9 +276,11 @@ class _Review:
         return any(".".join(parts[:count]) in self._targets for count in range(1, len(parts) + 1))
 
     def _verdict(self, path: str, version: str) -> Verdict | None:
-        return self._contract.verdicts.about(self._changes.get(version, ""), path)
+        return self._contract.verdicts.about(self._change_of(version, path), path)
 
     def _wait(self, path: str, old: Type | None, version: str, new: Type) -> None:
-        change = self._changes.get(version, "")
+        change = self._change_of(version, path)
+        if any((one.change, one.path) == (change, path) for one in self.waiting):
+            return  # several versions may have brought one change
         by_version = self._contract.verdicts.names.get(change, "")
         self.waiting.append(Waiting(change, version, path, None if old is None else str(old), str(new), by_version))

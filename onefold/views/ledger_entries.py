@@ -11,7 +11,7 @@ from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
 from onefold.changes.effects import ReadView
 from onefold.changes.entry import Effect, EffectKind, Entry, Origin
 from onefold.changes.ids import digest
-from onefold.changes.under_contract import entry_under, held_effect
+from onefold.changes.under_contract import entries_by_column, entry_under, held_effect
 from onefold.changes.versions import ReportedChange, version_entries
 from onefold.core.names import fold_case
 from onefold.refresh.announce import view_of
@@ -21,11 +21,11 @@ from onefold.refresh.labels import LABEL
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.tables_read import covered_versions
 from onefold.schema.diff import SchemaChange, Severity
-from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, active_versions
 from onefold.schema.waiting import Waiting
+from onefold.views.change_names import ChangeNames
 from onefold.views.table_policies import table_policies
-from onefold.views.under_contract import UnderContract, change_ids, protected_columns
+from onefold.views.under_contract import UnderContract, protected_columns
 
 _EFFECTS: dict[str, EffectKind] = {"added": "new column", "removed": "removed", "retyped": "cast", "undecided": "hidden"}
 
@@ -52,8 +52,7 @@ def entries_of_plan(
         yield replace(entry, settings=plan.settings)
     elif plan.changes and plan.stored and not missing:
         yield replace(_of_view(plan, digest("view", plan.change_id), "discovered", now), operations=plan.changes)
-    if not missing:
-        yield from _that_wait(plan, now)
+    yield from _that_wait(plan, missing, now)
 
 
 def _versions(kind: ViewKind, plan: ViewPlan, reported: tuple[str, ReportedChange] | None) -> tuple[Version, ...]:
@@ -83,23 +82,25 @@ def _of_versions(
         rules = kind.settings.rules_for(plan.base)
         query = plan.view.query if plan.view else plan.stored.query
         protected = protected_columns(kind, query, rules) if rules.contract.holds else ()
-        changes = change_ids(plan.base, kind.landed(versions), grow=True) if _grows(kind, rules) else {}
+        names = ChangeNames(plan.base, kind.landed(versions), grow=True) if _grows(kind) else None
         for entry in version_entries(plan.base, versions, missing, list(read_views(kind, versions)), now, reported):
-            named = replace(entry, change=changes.get(entry.version_after, entry.change))
             former = plan.stored.columns if entry.version_after in missing else ()
-            yield entry_under(rules.contract, named, protected, former)
+            if names:
+                yield from entries_by_column(rules.contract, entry, protected, former, names.of)
+            else:
+                yield entry_under(rules.contract, entry, protected, former)
         return
     for entry in version_entries(plan.base, versions, missing, (), now, reported):
         # What came before there was a view is history: no reader notices it.
         yield replace(entry, effects=(Effect(str(kind.id), "nothing", ""),) if entry.version_before else ())
 
 
-def _grows(kind: ViewKind, rules: TableRules) -> TypeGuard[UnderContract]:
+def _grows(kind: ViewKind) -> TypeGuard[UnderContract]:
     """Return whether versions gain columns in place, so that contracts tell their changes by the columns."""
-    return isinstance(kind, UnderContract) and rules.names.are_noted
+    return isinstance(kind, UnderContract) and kind.grows
 
 
-def _that_wait(plan: ViewPlan, now: datetime) -> Iterator[Entry]:
+def _that_wait(plan: ViewPlan, missing: Collection[str], now: datetime) -> Iterator[Entry]:
     """Yield the changes that a view is about to hold, of versions that it reads already: their tables changed in place."""
     if not plan.stored or not plan.view or plan.action != "update":
         return
@@ -107,7 +108,8 @@ def _that_wait(plan: ViewPlan, now: datetime) -> Iterator[Entry]:
     # A column that was hidden keeps a type once it is accepted; the version that brought the other type has its entry.
     names = ({*present.hidden} | dict(present.types.items() - former.types.items()).keys()) - {*former.hidden}
     new = {fold_case(name) for name in names}
-    waiting = [one for one in plan.view.waiting if fold_case(one.path.partition(".")[0]) in new]
+    held = [one for one in plan.view.waiting if one.version not in missing]
+    waiting = [one for one in held if fold_case(one.path.partition(".")[0]) in new]
     for change in dict.fromkeys(one.change for one in waiting):
         own = [one for one in waiting if one.change == change]
         yield replace(

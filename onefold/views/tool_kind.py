@@ -116,6 +116,10 @@ class PartKind(UnifiedKind):
     warehouse: BaseWarehouse
     table: TableId
 
+    @property
+    def grows(self) -> bool:
+        return True
+
     def read_versions(self) -> tuple[Version, ...]:
         return tuple(Version(part.column, part.columns) for part in self._parts())
 

@@ -5,29 +5,31 @@ The view is built as if there were no contract, and then shows less. Merges and 
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import Field, replace
 from typing import Any, ClassVar, Protocol
 
 from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
 from onefold.changes.decisions import read_verdicts
-from onefold.changes.ids import version_change_id, version_id
+from onefold.changes.entry import SettingChange
 from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.core.text import shown_list
 from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.kind import ViewKind
+from onefold.refresh.stored_settings import change_types
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Schema
 from onefold.schema.contract_rules import Verdicts
-from onefold.schema.contracts import Held, dropped_paths, held
+from onefold.schema.contracts import Held, held
+from onefold.schema.dropped import dropped_paths
 from onefold.schema.fit import gives_back
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Type
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
+from onefold.views.change_names import ChangeNames
 from onefold.views.contract_text import held_view
 from onefold.views.current_text import remembered_keys
 
@@ -49,15 +51,30 @@ class FullKind(Protocol):
     def settings(self) -> Settings:
         """Those of the installation."""
 
+    @property
+    def grows(self) -> bool:
+        """Whether versions of the table gain columns in place."""
+
     def build_full(self, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> BuiltView:
         """Return the view with everything; as `ViewKind.build`."""
 
     def landed(self, versions: Sequence[Version]) -> Sequence[Version]:
         """Return the versions with the columns of the view, as they landed."""
 
+    def setting_changes(self, stored: StoredView) -> tuple[SettingChange, ...]:
+        """Return the settings with which the view was not written before."""
+
 
 class UnderContract:
     """What a kind of view gets of contracts: it has `build_full`, and a refresh calls `build`."""
+
+    base: TableId
+    settings: Settings
+
+    @property
+    def grows(self) -> bool:
+        """Whether versions of the table gain columns in place."""
+        return self.settings.rules_for(self.base).names.are_noted
 
     def build(self: FullKind, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> BuiltView:
         """Return the view as it has to be under the contract of its table.
@@ -111,36 +128,6 @@ def build_under_contract(
     return replace(made, waiting=shown.waiting, warnings=view.warnings)
 
 
-def change_ids(base: TableId, versions: Sequence[Version], grow: bool = False) -> Mapping[str, str]:
-    """Return the identifier of the change that each version brought, by the version.
-
-    Args:
-        base: the base name of the versions.
-        versions: in their order.
-        grow: whether versions gain columns in place, so that a version brings several changes. One without a name does.
-
-    Examples:
-        >>> shop = TableId("p", "shop", "customer")
-        >>> change_ids(shop, [Version("abc", ()), Version("def", ())])["def"] == version_change_id(shop, "abc", "def")
-        True
-    """
-    names = _names(versions, grow=grow)
-    pairs = zip(versions, ["", *names], names, strict=False)
-    return {version.id: version_change_id(base, before, after) for version, before, after in pairs}
-
-
-def lasting_ids(base: TableId, versions: Sequence[Version], grow: bool = False) -> Mapping[str, str]:
-    """Return the identifier of what each version brought whatever came before it, by that of the change (`change_ids`)."""
-    names = _names(versions, grow=grow)
-    pairs = zip(["", *names], names, strict=False)
-    return {version_change_id(base, before, after): version_id(base, after) for before, after in pairs}
-
-
-def _names(versions: Sequence[Version], *, grow: bool) -> list[str]:
-    """Return names of versions that no other columns have."""
-    return [one.id if one.id and not grow else f"{one.id}@{_columns_digest(one)}" for one in versions]
-
-
 def protected_columns(kind: FullKind | ViewKind, query: str, rules: TableRules) -> frozenset[str]:
     """Return the columns that no contract holds: of the key, the order and the tenant, and those that landing adds.
 
@@ -157,14 +144,14 @@ def protected_columns(kind: FullKind | ViewKind, query: str, rules: TableRules) 
 
 
 def _held(kind: FullKind, view: BuiltView, landed: Sequence[Version], stored: StoredView, rules: TableRules) -> Held:
-    grow, dataset = rules.names.are_noted, kind.settings.changes_dataset
-    changes, protected = change_ids(kind.base, landed, grow), protected_columns(kind, view.query, rules)
+    names, dataset = ChangeNames(kind.base, landed, kind.grows), kind.settings.changes_dataset
+    protected, keeps_wider = protected_columns(kind, view.query, rules), not change_types(kind.setting_changes(stored))
 
     def under(verdicts: Verdicts) -> Held:
         by = replace(rules, contract=replace(rules.contract, verdicts=verdicts))
-        return held(stored.columns, view.columns, landed, by, changes, protected)
+        return held(stored.columns, view.columns, landed, by, names.of, protected, keeps_wider)
 
-    own = replace(rules.contract.verdicts, names=lasting_ids(kind.base, landed, grow))
+    own = replace(rules.contract.verdicts, names=names.lasting)
     shown = under(own)
     if shown.columns == shown.full or not dataset:
         return shown
@@ -220,8 +207,3 @@ def _in_held_types(
 def _holding(settings: Settings, base: TableId, kept: Sequence[tuple[str, Type]]) -> Settings:
     rules = replace(settings.rules_for(base), held=tuple((fold_case(name), type_) for name, type_ in kept))
     return replace(settings, tables={**settings.tables, f"{base.dataset}.{base.table}": rules})
-
-
-def _columns_digest(version: Version) -> str:
-    named = [(column.name, str(column.type)) for column in version.columns]
-    return hashlib.sha256(repr(named).encode()).hexdigest()[:12]

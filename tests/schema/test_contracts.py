@@ -13,8 +13,9 @@ from support.contract_oracle import Step, replay, wider
 
 from onefold.schema.columns import Column
 from onefold.schema.contract_rules import Contract, NewColumns, Types, Verdict, Verdicts
-from onefold.schema.contracts import Held, decision_of, dropped_paths, held
+from onefold.schema.contracts import Held, decision_of, held
 from onefold.schema.diff import SchemaChange, Severity, compare
+from onefold.schema.dropped import dropped_paths
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version, fold
@@ -42,7 +43,7 @@ def shown(found: Held) -> dict[str, str]:
 def hold(former: Fields | None, versions: Sequence[Version], by: TableRules, protected: Sequence[str] = ()) -> Held:
     before = None if former is None else version("", former).columns
     full = fold(versions, by, before or ())
-    return held(before, full, versions, by, {one.id: f"change of {one.id}" for one in versions}, protected)
+    return held(before, full, versions, by, lambda version, _: f"change of {version}", protected)
 
 
 def replayed(
@@ -280,3 +281,9 @@ def test_what_waits_of_a_field_in_an_array_names_the_types_of_the_field() -> Non
     old, new = ({"items": f"ARRAY<STRUCT<a {type_}>>"} for type_ in ("INT64", "STRING"))
     (waits,) = hold(old, [version("a", old), version("b", new)], rules(types="review")).waiting
     assert (waits.path, waits.old, waits.new) == ("items.a", "INT64", "STRING")
+
+
+def test_a_change_that_several_tables_brought_waits_once() -> None:
+    versions = [version("a", {"n": "INT64"}), version("b", {"n": "STRING"}), version("c", {"n": "STRING"})]
+    found = held(versions[0].columns, versions[1].columns, versions, rules(types="review"), lambda *_: "n as text")
+    assert [(one.change, one.version, one.path) for one in found.waiting] == [("n as text", "b", "n")]

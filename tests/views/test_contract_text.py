@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from onefold.refresh.built_view import Form
 from onefold.refresh.held_note import HeldNote, read_held_note
 from onefold.refresh.stored_settings import setting_changes
 from onefold.refresh.tables_read import covered_versions
+from onefold.schema.contract_rules import Verdicts
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 
@@ -126,6 +128,35 @@ def test_a_dropped_column_is_warned_of_and_stays() -> None:
     text = "the newest version, c3, lacks n, day, raw, address, note: its rows have NULL there"
     assert view.warnings == (f"my-project.shop.customer_unified: {text}",)
     assert build_held((OLD,), (OLD, version("c3", "id INT64")), contracts()).warnings == ()
+
+
+TEXT, NUMBER = version("a1", "id INT64", "n STRING"), version("b2", "id INT64", "n INT64")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_type_is_kept_when_no_version_that_has_it_is_left(judge: Judge, form: Form) -> None:
+    view = build_held((TEXT, NUMBER), (NUMBER,), contracts(types="keep"), form)
+    assert [f"{one.name} {one.type}" for one in view.columns] == ["id INT64", "n STRING"]
+    assert rows(judge, view, (NUMBER,), {"b2": [("1", "7")]}) == [{"id": 1, "n": "7"}]
+    assert build_held((TEXT, NUMBER), (NUMBER,), contracts(types="widen"), form).columns == NUMBER.columns
+
+
+def test_a_narrower_type_waits_for_the_change_of_the_versions_that_are_left() -> None:
+    (waiting,) = build_held((TEXT, NUMBER), (NUMBER,), contracts(types="review")).waiting
+    assert (waiting.version, waiting.path, waiting.old, waiting.new) == ("b2", "n", "STRING", "INT64")
+    accepted = contracts(types="review", verdicts={(waiting.change, ""): "accept"})
+    assert build_held((TEXT, NUMBER), (NUMBER,), accepted).columns == NUMBER.columns
+    rejected = build_held((TEXT, NUMBER), (NUMBER,), replace(accepted, verdicts=Verdicts({(waiting.change, "n"): "reject"})))
+    assert ([str(one.type) for one in rejected.columns], rejected.waiting) == (["INT64", "STRING"], ())
+
+
+def test_a_type_that_other_settings_make_narrower_is_shown() -> None:
+    both = (version("a1", "id INT64", "n INT64"), version("b2", "id INT64", "n FLOAT64"))
+    before, by = unified_kind(contracts(types="keep")), TableRules(mixed_numbers="FLOAT64")
+    text = stored(before.build(both, both, None))
+    assert [str(one.type) for one in text.columns] == ["INT64", "STRING"]
+    view = unified_kind(contracts(types="keep"), by).build(both, both, text)
+    assert [str(one.type) for one in view.columns] == ["INT64", "FLOAT64"]
 
 
 def test_a_contract_that_would_hide_everything_is_an_error() -> None:

@@ -63,7 +63,7 @@ def check_held(module: Any) -> None:
     old, new = version("a1", "id INT64", "n INT64"), version("b2", "id STRING", "n STRING", "Seen STRING", "zip STRING")
     strict = TableRules(contract=Contract(new_columns="hide", types="keep"))
     full = version("", "id STRING", "n STRING", "Seen STRING", "zip STRING").columns
-    found = module.held(old.columns, full, [old, new], strict, {}, ["ID", "seen"])
+    found = module.held(old.columns, full, [old, new], strict, lambda *_: "", ["ID", "seen"])
     assert [f"{column.name} {column.type}" for column in found.columns] == ["id STRING", "n INT64", "Seen STRING"]
     change = SchemaChange("retyped", "id", Severity.CRITICAL, "INT64", "STRING")
     added = SchemaChange("added", "id.part", Severity.INFO, new="STRING")
