@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from support.access_apis import AccessApis
 from support.access_states import OWN, Scenario, scenarios
 from support.seeding import examples
+from support.turns import at_once
 
 from onefold.access.apply import apply_plan
 from onefold.access.deployment import DeploymentGrants
@@ -204,14 +205,11 @@ def test_fifty_writers_at_the_same_time_lose_nothing_to_each_other(apis: AccessA
     texts = [f"datasets: {{shop: {{projectOwners: OWNER, 'user:u{number}@example.com': READER}}}}" for number in range(50)]
     plans = [plan(apis, policy_of(text)) for text in texts]
     failures: list[object] = []
-    threads = [
-        threading.Thread(target=lambda one=one: failures.extend(apply_plan(one, apis.lists, apis.groups, lambda _: None)))
-        for one in plans
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+
+    def work(one: AccessPlan) -> None:
+        failures.extend(apply_plan(one, apis.lists, apis.groups, lambda _: None))
+
+    at_once(*(partial(work, one) for one in plans))
     assert failures == []
     readers = {f"u{number}@example.com" for number in range(50)}
     assert {entry.get("userByEmail") for entry in apis.datasets.entries("shop")} == {None, *readers}

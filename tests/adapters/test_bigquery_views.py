@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
+from functools import partial
 
 import pytest
 import requests.exceptions
@@ -13,6 +13,7 @@ from support.bigquery_views import BASE, OTHER_QUERY, QUERY, VIEW, annotate, ann
 from support.fake_bigquery import Crash, FakeBigQuery, Request
 from support.rest import PROJECT
 from support.rest_fields import rest_field
+from support.turns import at_once
 
 import onefold.adapters.bigquery.annotations
 import onefold.adapters.bigquery.client
@@ -263,9 +264,5 @@ def test_several_threads_write_their_own_views(cloud: FakeBigQuery) -> None:
     def create(number: int) -> None:
         BigQueryWarehouse(cloud.client()).create_view(BASE.sibling(f"view_{number}"), ViewDraft(QUERY))
 
-    threads = [threading.Thread(target=create, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(create, number) for number in range(8)))
     assert cloud.names("VIEW") == [f"view_{number}" for number in range(8)]

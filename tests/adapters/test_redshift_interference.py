@@ -10,6 +10,7 @@ import pytest
 from support.redshift_loads import TABLE, load_all, recorded, rows, warehouse
 from support.redshift_runs import event_table, stored
 from support.redshift_server import SCHEMA, RedshiftServer
+from support.turns import at_once
 
 from onefold.core.errors import OnefoldError, TryAgain
 from onefold.core.shred_options import FileFormat
@@ -30,11 +31,7 @@ def test_two_loaders_at_once_load_a_run_once(redshift: RedshiftServer, format_: 
         except OnefoldError as error:
             results.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, work, work)
     assert [one if isinstance(one, OnefoldError) else [r.error for r in one] for one in results] == [[None] * 3] * 3
     assert [rows(redshift, load.table, "root_id, n") for load in loads] == [[("a", 1)], [("b", 1)], [("c", 1)]]
     assert len(recorded(redshift)) == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import grpc
@@ -12,6 +13,7 @@ from google.cloud.bigquery_storage_v1 import types
 from google.rpc import code_pb2
 from support.fake_write_api import failed
 from support.sink import COLUMNS, Shop
+from support.turns import at_once
 
 import onefold.adapters.bigquery.append_connections
 import onefold.adapters.bigquery.pipelined_appends
@@ -70,11 +72,7 @@ def test_messages_at_the_same_time_have_connections_of_their_own(shop: Shop) -> 
         for number in range(first, first + 50):
             opened(shop).append([{"id": number}])
 
-    threads = [threading.Thread(target=work, args=(first,)) for first in (0, 50, 100, 150)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(work, first) for first in (0, 50, 100, 150)))
     assert numbers(shop) == list(range(200))
     assert shop.api.connections <= 4
 

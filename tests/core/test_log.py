@@ -8,13 +8,13 @@ import pty
 import re
 import subprocess
 import sys
-import threading
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.seeding import examples
+from support.turns import at_once
 
 from onefold.core.log import json_line, log
 
@@ -30,14 +30,7 @@ def test_a_line_is_one_json_object_without_fields_that_are_none(capsys: pytest.C
 
 
 def test_long_lines_of_many_threads_stay_whole(capfd: pytest.CaptureFixture[str]) -> None:
-    threads = [
-        threading.Thread(target=lambda: [log("INFO", "x" * 20_000) for _ in range(20)])  # type: ignore[func-returns-value]
-        for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[lambda: [log("INFO", "x" * 20_000) for _ in range(20)]] * 8)  # type: ignore[func-returns-value]
     lines = capfd.readouterr().out.splitlines()
     assert len(lines) == 160
     assert all(len(json.loads(line)["message"]) == 20_000 for line in lines)

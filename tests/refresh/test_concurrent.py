@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from support.fake_bigquery import FakeBigQuery
-from support.refresh_shop import covered, fifty_messages, run_threads
+from support.refresh_shop import covered, fifty_messages
+from support.turns import at_once
 
 
 @pytest.mark.usefixtures("eager_threads")
 def test_50_concurrent_refreshes_while_20_versions_appear_end_with_the_view_of_all_20() -> None:
     cloud = FakeBigQuery()
     cloud.create_table("customer_v_f1", "id INT64")
-    run_threads(fifty_messages(cloud))
+    at_once(*fifty_messages(cloud))
     assert covered(cloud) == {"f1", *(f"{number:03}" for number in range(20))}

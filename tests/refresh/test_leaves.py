@@ -21,11 +21,11 @@ from support.refresh_shop import (
     leaves,
     numbered,
     run,
-    run_threads,
     shop,
     with_rules,
 )
 from support.rest import PROJECT, Resource
+from support.turns import at_once
 
 import onefold.refresh.labels
 import onefold.views.unified_view
@@ -209,7 +209,7 @@ def test_a_leaf_that_another_refresh_takes_up_while_it_is_removed_is_written_aga
 def test_concurrent_refreshes_in_two_levels_end_with_all_versions_and_all_leaves() -> None:
     cloud = FakeBigQuery()
     cloud.create_table("customer_v_f1", "id INT64", "name STRING")
-    run_threads(fifty_messages(cloud))
+    at_once(*fifty_messages(cloud))
     assert covered(cloud) == {"f1", *numbered(20)}
     run(cloud)
     assert leaves(cloud) == set(LEAF.findall(cloud.resource(VIEW)["view"]["query"]))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -184,27 +183,6 @@ def eager_threads() -> Iterator[None]:
     sys.setswitchinterval(1e-5)
     yield
     sys.setswitchinterval(interval)
-
-
-def run_threads(jobs: Sequence[Callable[[], None]]) -> None:
-    """All at once; the first failure is raised."""
-    failures: list[BaseException] = []
-    barrier = threading.Barrier(len(jobs))
-
-    def work(job: Callable[[], None]) -> None:
-        barrier.wait()
-        try:
-            job()
-        except BaseException as error:  # noqa: BLE001
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
 def fifty_messages(cloud: FakeBigQuery) -> list[Callable[[], None]]:

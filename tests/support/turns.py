@@ -1,11 +1,27 @@
-"""Processes whose steps are made one at a time, in an order that the test chooses; each may die before any step."""
+"""Works at once: free ones, and processes whose steps are made one at a time, each of which may die before any step."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import strategies as st
+
+
+def at_once(*works: Callable[[], object]) -> None:
+    """Run each work in a thread; all of them begin at the same time. The first error of one is raised."""
+    count = max(len(works), 1)
+    start = threading.Barrier(count)
+
+    def begin(work: Callable[[], object]) -> None:
+        start.wait()
+        work()
+
+    with ThreadPoolExecutor(count) as threads:
+        ended = [threads.submit(begin, work) for work in works]
+    for one in ended:
+        one.result()
 
 
 class Killed(BaseException):

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pymysql
@@ -19,15 +20,14 @@ from onefold.mysql.connection import connect, query
 @contextmanager
 def writers_at_work(source: SourceDatabase, number: int) -> Iterator[None]:
     stop = threading.Event()
-    writers = [threading.Thread(target=_write, args=(source, seed, stop)) for seed in range(number)]
-    for writer in writers:
-        writer.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        for writer in writers:
-            writer.join()
+    with ThreadPoolExecutor(number) as threads:
+        written = [threads.submit(_write, source, seed, stop) for seed in range(number)]
+        try:
+            yield
+        finally:
+            stop.set()
+    for one in written:
+        one.result()
 
 
 def _write(source: SourceDatabase, seed: int, stop: threading.Event) -> None:
@@ -74,11 +74,10 @@ def nothing_commits(server: DatabaseServer) -> Iterator[None]:
 def in_the_log_only(source: SourceDatabase, statement: str) -> Iterator[None]:
     """The statement is in the log, and no table shows it before the block ends."""
     before = end_of_log(source.connection)
-    with closing(connect(source.server.address)) as connection:
-        writer = threading.Thread(target=query, args=(connection, statement))
+    with closing(connect(source.server.address)) as connection, ThreadPoolExecutor(1) as threads:
         with nothing_commits(source.server):
-            writer.start()
+            written = threads.submit(query, connection, statement)
             while end_of_log(source.connection) == before:
                 time.sleep(0.01)
             yield
-        writer.join()
+        written.result()

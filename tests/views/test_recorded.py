@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
@@ -14,6 +14,7 @@ from support.functions import SCHEMA_CHANGES, RefreshView
 from support.ledgers import Dying, StoredLedger
 from support.merge_shop import CUSTOMER, Shop
 from support.sweeps import sweep
+from support.turns import at_once
 
 from onefold.changelog.metadata import LANDED_AT
 from onefold.changes.digest import digests
@@ -156,21 +157,15 @@ def test_a_change_is_listed_once_where_a_process_is_killed(
 def test_two_functions_at_once_list_each_change_once(function: RefreshView, shop: Shop, stored: StoredLedger) -> None:
     for name in ("b2", "c3", "d4"):
         shop.create(name, {**WIDER, name: "STRING"})
-    start = threading.Barrier(3)
     answers: list[int] = []
 
     def deliver(name: str) -> None:
-        start.wait()
         status = 500
         while status == 500:  # as Pub/Sub delivers it again
             status = function.answer(name, reported=replace(reported(1), version_before="")).status_code
         answers.append(status)
 
-    threads = [threading.Thread(target=deliver, args=(name,)) for name in ("b2", "c3", "d4")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(deliver, name) for name in ("b2", "c3", "d4")))
     assert answers == [204] * 3
     _, *entries = stored.entries()
     assert sorted((one.version_before, one.version_after, one.tenant) for one in entries) == [

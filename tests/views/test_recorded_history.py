@@ -7,7 +7,6 @@ written, and runs twice at the same time. The oracle is the history itself.
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from support.ledgers import Dying, StoredLedger
 from support.merge_shop import Shop
 from support.schema_histories import FOLDER, Table, chosen, demo_table, tables_of_projects
 from support.sweeps import sweep
+from support.turns import at_once
 
 from onefold.changelog.metadata import LANDED_AT
 from onefold.changes.ledger import Ledger
@@ -79,21 +79,16 @@ class Replay:
         self.function().deliver(version, self.table)
 
     def at_once(self, version: str) -> None:
-        function, start = self.function(), threading.Barrier(2)
+        function = self.function()
         answers: list[int] = []
 
         def deliver() -> None:
-            start.wait()
             status = 500
             while status == 500:  # as Pub/Sub delivers it again
                 status = function.answer(version, self.table).status_code
             answers.append(status)
 
-        threads = [threading.Thread(target=deliver) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(deliver, deliver)
         assert answers == [204, 204]
 
 

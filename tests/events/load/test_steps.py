@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from google.cloud.bigquery import SchemaField
 from support.event_loads import TABLE, EventScene, states
 from support.sweeps import sweep
-from support.turns import Killed
+from support.turns import Killed, at_once
 
 from onefold.adapters.bigquery.event_tables import BigQueryEventTables
 
@@ -96,11 +95,7 @@ def test_two_loaders_at_once_load_each_run_once(events: EventScene) -> None:
                 return
             found.extend(done)
 
-    threads = [threading.Thread(target=load) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(load, load, load)
     assert states(events.load()) == [], found
     assert events.rows("id") == [(0,), (1,), (2,)]
     assert events.columns() == [ID, ZIP, GEO]
