@@ -7,22 +7,17 @@ from typing import Any
 
 import pytest
 from google.api_core.exceptions import RetryError
+from support.columns import columns
 from support.fake_pending_streams import FakePendingStreams
 
 from onefold.adapters.bigquery.pending_rows import MAX_ROWS, PendingRows
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
-from onefold.schema.columns import Column
-from onefold.schema.types import parse_type
 
 TABLE = TableId("p", "fraud_models", "score_v_abc")
 ROW = {"id": 1, "name": "Zoë", "at": "2026-05-03 12:00:00+00:00", "data": "AAE=", "_day": "2026-05-03"}
 ERRORS = [None, RetryError("the client's own retries", None)]  # type: ignore[no-untyped-call]
 LANDED = {"id": 1, "name": "Zoë", "at": datetime(2026, 5, 3, 12, tzinfo=UTC), "data": b"\x00\x01", "_day": date(2026, 5, 3)}
-
-
-def columns(**types: str) -> tuple[Column, ...]:
-    return tuple(Column(name, parse_type(type_)) for name, type_ in types.items())
 
 
 @pytest.fixture

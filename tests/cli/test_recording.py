@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
+from support.columns import columns
 from support.ledgers import StoredLedger
 
 from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
 from onefold.core.names import TableId
-from onefold.schema.columns import Column
-from onefold.schema.types import parse_type
 
 REVIEW = 'contracts: {"*": {new_columns: review, types: review}}'
 OLD = {"id": "INT64", "amount": "INT64"}
@@ -25,10 +24,6 @@ def stored(dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, run: Run) 
     monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", found.name)
     assert run("changes", "create").code == 0
     return found
-
-
-def columns(fields: Mapping[str, str]) -> list[Column]:
-    return [Column(name, parse_type(type_)) for name, type_ in fields.items()]
 
 
 def waiting(run: Run, dataset: EmulatedDataset) -> set[str]:
@@ -83,13 +78,13 @@ def test_a_decision_finds_what_waits_by_the_identifier_of_plan(
     def create(version: str, fields: Mapping[str, str]) -> TableId:
         labels = {LABEL_BASE: "order", LABEL_VERSION: version} if by_labels else None
         table = TableId(stored.warehouse.project, dataset.name, f"order_v_{version}")
-        stored.warehouse.create_table(table, columns(fields), labels=labels)
+        stored.warehouse.create_table(table, columns(**fields), labels=labels)
         return table
 
     table = create("1", OLD)
     assert run("refresh", f"{dataset.name}.order").code == 0
     if grows:
-        stored.warehouse.add_columns(table, columns({"email": "STRING"}))
+        stored.warehouse.add_columns(table, columns(email="STRING"))
     else:
         create("2", {**OLD, "email": "STRING"})
     refreshed = run("refresh", f"{dataset.name}.order")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from support.changelogs import METADATA_TYPE
+from support.columns import columns
 from support.dry_run import LEAST, PricedTable, dry_run
 from support.zetasql_judge import Judge
 
@@ -17,16 +18,14 @@ from onefold.merge.base_table import base_of, merge_statement
 from onefold.merge.change_query import changes_query, window_sql
 from onefold.merge.change_tables import ChangeTable
 from onefold.merge.merge_log import LOG_COLUMNS
-from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
-from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 from onefold.views.current_view import current_query_over_base
 
 MIDNIGHT = datetime(2026, 11, 26, tzinfo=UTC)
 TABLE = TableId("my-project", "shop", "customer")
 LANDED = {"id": "INT64", "name": "STRING", "text": "STRING", METADATA: METADATA_TYPE, LANDED_AT: "TIMESTAMP"}
-COLUMNS = tuple(Column(name, parse_type(type_)) for name, type_ in LANDED.items())
+COLUMNS = columns(**LANDED)
 BASE = base_of(TABLE, COLUMNS, ["id"])
 VERSION = TABLE.sibling("customer_v_abc")
 SINCE = MIDNIGHT - timedelta(hours=12)

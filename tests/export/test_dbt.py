@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.exported import CURRENT, SHOP, UNIFIED, columns, shop
+from support.columns import columns
+from support.exported import CURRENT, SHOP, UNIFIED, shop
 
 from onefold.core.errors import InvalidInput
 from onefold.core.names import TableId

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.changelogs import METADATA_TYPE, change, position_of
+from support.columns import columns
 from support.strategies import EXTREMES
 from support.zetasql_judge import Judge, literals
 
@@ -39,8 +40,7 @@ RULES = TableRules(version_column="_version")
 
 
 def version(id_: str, **landed: str) -> Version:
-    columns = {**landed, METADATA: METADATA_TYPE}
-    return Version(id_, tuple(Column(name, parse_type(type_)) for name, type_ in columns.items()))
+    return Version(id_, columns(**landed, **{METADATA: METADATA_TYPE}))
 
 
 ABC = version("abc", id="INT64", Name="STRING", born="DATE", _landed_at="TIMESTAMP")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from support.changelogs import METADATA_TYPE
+from support.columns import columns
 from support.zetasql_judge import Judge
 
 import onefold.merge.change_query
@@ -27,7 +28,7 @@ from onefold.merge.change_tables import ChangeTable, change_tables, changes_in_u
 from onefold.merge.merge_state import MergeState
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
-from onefold.schema.types import Scalar, parse_type
+from onefold.schema.types import Scalar
 from onefold.schema.versions import Version, fold
 
 TABLE = TableId("my-project", "shop", "customer")
@@ -36,8 +37,7 @@ RULES = TableRules(version_column="_version")
 
 
 def version(id_: str, created: datetime | None = None, /, **landed: str) -> Version:
-    columns = {**landed, METADATA: METADATA_TYPE}
-    return Version(id_, tuple(Column(name, parse_type(type_)) for name, type_ in columns.items()), created)
+    return Version(id_, columns(**landed, **{METADATA: METADATA_TYPE}), created)
 
 
 ABC = version("abc", id="INT64", Name="STRING", born="DATE", _landed_at="TIMESTAMP")

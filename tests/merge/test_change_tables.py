@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from support.told_merges import HOUR, NOW, TABLE, A, B, columns, port, told
+from support.columns import columns
+from support.told_merges import HOUR, NOW, TABLE, A, B, port, told
 from support.told_warehouse import CREATED, ToldWarehouse
 
 from onefold.changelog.metadata import DAY, METADATA

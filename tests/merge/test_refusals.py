@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from support.changelogs import METADATA_TYPE
-from support.refused_merges import Refused
+from support.columns import columns
 from support.told_merges import (
     BASE,
     TABLE,
     A,
+    Refused,
     base,
-    columns,
     entry,
     log,
     told,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.refused_merges import Act, Refused
+from support.columns import columns
 from support.told_merges import (
     COPY,
     FLAG,
@@ -15,8 +15,9 @@ from support.told_merges import (
     NUMBER,
     TEXT,
     A,
+    Act,
+    Refused,
     base,
-    columns,
     entry,
     log,
     told,

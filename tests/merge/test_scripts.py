@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.columns import columns
 from support.tenants import ONE, TWO
 from support.told_merges import (
     BASE,
@@ -32,7 +33,6 @@ from support.told_merges import (
     A,
     B,
     base,
-    columns,
     entry,
     log,
     port,

@@ -11,9 +11,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from support.columns import columns
 
 from onefold.core.names import TableId
-from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold.spark.io.bigquery_connector import connector_version
 from onefold.spark.io.bigquery_tables import StagingTables, TypedFrame
@@ -66,10 +66,6 @@ NESTED = {
     "pairs": "ARRAY<STRUCT<key STRING, value INT64>>",
 }
 STRANGE = {"id": "INT64", "lasts": "INTERVAL"}
-
-
-def columns(**types: str) -> list[Column]:
-    return [Column(name, parse_type(type_)) for name, type_ in types.items()]
 
 
 def reported(rows: TypedFrame) -> dict[str, Any]:

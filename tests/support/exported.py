@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from support.columns import columns
+
 from onefold.core.names import TableId
 from onefold.export.product import ExportedView, Product
-from onefold.schema.columns import Column
-from onefold.schema.types import parse_type
 
 
 def shop(name: str, dataset: str = "shop") -> TableId:
     return TableId("my-project", dataset, name)
-
-
-def columns(**types: str) -> tuple[Column, ...]:
-    return tuple(Column(name, parse_type(type_)) for name, type_ in types.items())
 
 
 VERSIONS = (shop("customer_v_abc"), shop("customer_v_def"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from support.columns import columns
+
 from onefold.changes.page.cells import Picture
 from onefold.changes.page.dataset import (
     DatasetPage,
@@ -17,7 +19,6 @@ from onefold.changes.page.dataset import (
 from onefold.changes.page.held import HeldChange
 from onefold.changes.page.hidden import hidden_columns
 from onefold.schema.column_policy import Action, PolicyRule, TablePolicies
-from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version, active_versions, fold
@@ -27,10 +28,6 @@ FIRST = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)
 SECRET_TYPE = "NUMERIC"
 """The type of the column that a policy hides; no other column has it."""
 HOSTILE = "</script><img src=x onerror=alert(1)>"
-
-
-def columns(**types: str) -> tuple[Column, ...]:
-    return tuple(Column(name, parse_type(type_)) for name, type_ in types.items())
 
 
 CUSTOMER = (

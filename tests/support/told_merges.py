@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
+import pytest
 from support.changelogs import METADATA_TYPE
-from support.told_warehouse import CREATED, ToldWarehouse
+from support.columns import columns
+from support.told_warehouse import CREATED, ToldView, ToldWarehouse
 
 from onefold.changelog.metadata import METADATA
+from onefold.core.errors import OnefoldError
 from onefold.core.names import TableId
+from onefold.merge.apply import merge_changes
 from onefold.merge.base_table import base_of
 from onefold.merge.merge_log import LOG_COLUMNS
+from onefold.merge.migrate import prepare
+from onefold.merge.plan import MergePlan
 from onefold.ports.warehouse import BaseWarehouse, StoredTable
 from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
-from onefold.schema.types import parse_type
 from onefold.schema.versions import Version, fold
+from onefold.settings.environment import Settings
 
 TABLE = TableId("my-project", "shop", "customer")
 BASE, LOG, COPY = (TABLE.sibling(f"customer{end}") for end in ("_base", "_merges", "_copy"))
@@ -26,10 +33,6 @@ NOW = datetime(2026, 11, 26, 4, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 LANDED = {"_landed_at": "TIMESTAMP"}
 FLOOR = "01 1001 0 "
-
-
-def columns(**types: str) -> tuple[Column, ...]:
-    return tuple(Column(name, parse_type(type_)) for name, type_ in types.items())
 
 
 def version(id_: str, **types: str) -> Version:
@@ -90,3 +93,32 @@ def told(
 
 def port(warehouse: ToldWarehouse) -> BaseWarehouse:
     return cast("BaseWarehouse", warehouse)
+
+
+Act = Callable[[BaseWarehouse, MergePlan], object]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A merge that is refused: the state, what is done after `prepare`, and the problems, in full."""
+
+    warehouse: Callable[[], ToldWarehouse]
+    error: type[OnefoldError]
+    problems: tuple[str, ...]
+    after: Act = merge_changes
+    settings: Settings = field(default_factory=Settings)
+    keys: tuple[str, ...] = ("id",)
+    rebuild: bool = False
+
+    def run(self, warehouse: ToldWarehouse) -> None:
+        view = ToldView(warehouse)
+        plan = prepare(port(warehouse), TABLE, self.settings, view, self.keys, rebuild=self.rebuild)
+        self.after(port(warehouse), plan)
+
+    def check(self) -> None:
+        """Check that the merge is refused by this very error, with these problems and no others."""
+        warehouse = self.warehouse()
+        with pytest.raises(self.error) as raised:
+            self.run(warehouse)
+        assert type(raised.value) is self.error
+        assert getattr(raised.value, "problems", (str(raised.value),)) == self.problems

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from support.changelogs import METADATA_TYPE
+from support.columns import columns
 
 from onefold.changelog.metadata import LANDED_AT, METADATA
 from onefold.core.names import TableId
@@ -17,16 +18,14 @@ from onefold.merge.merge_state import MergeState
 from onefold.merge.plan import make_plan
 from onefold.merge.stored_base import copy_of
 from onefold.ports.warehouse import StoredTable
-from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
-from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 from onefold.views.current_text import AlreadyCurrentText, CurrentText, base_note, base_noted, is_disputed, remembered_keys
 
 TABLE = TableId("my-project", "shop", "customer")
 TIME = datetime(2024, 5, 1, 12, 30, tzinfo=UTC)
 LANDED = {"id": "INT64", "name": "STRING", METADATA: METADATA_TYPE, LANDED_AT: "TIMESTAMP"}
-COLUMNS = tuple(Column(name, parse_type(type_)) for name, type_ in LANDED.items())
+COLUMNS = columns(**LANDED)
 BASE = StoredTable(base_of(TABLE, COLUMNS, ["id"]).stored, TIME)
 RULES = TableRules(overlap_minutes=30)
 

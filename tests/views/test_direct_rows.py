@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.columns import columns
 from support.seeding import examples
 from support.strategies import text_literal
 from support.zetasql_judge import Judge
@@ -17,8 +18,6 @@ from support.zetasql_judge import Judge
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import TableId
 from onefold.merge.change_tables import ChangeTable
-from onefold.schema.columns import Column
-from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 from onefold.views.direct_rows import check_direct, latest_row_query, no_order, version_problems
 
@@ -35,13 +34,9 @@ pages = st.none() | st.text(max_size=3)
 rows = st.lists(st.tuples(keys, pages, times, st.sampled_from(VERSIONS)), max_size=7)
 
 
-def columns(landed: dict[str, str]) -> list[Column]:
-    return [Column(name, parse_type(type_)) for name, type_ in landed.items()]
-
-
 def query(order_by: tuple[str, ...] = ("at",)) -> str:
     version = "_onefold_version"
-    return latest_row_query(TABLE, columns(COLUMNS), ["id"], order_by, version, [version])
+    return latest_row_query(TABLE, columns(**COLUMNS), ["id"], order_by, version, [version])
 
 
 def literal(row: tuple[Any, ...]) -> str:
@@ -119,7 +114,7 @@ def test_each_key_has_one_row_of_the_greatest_order_whatever_the_order_of_arriva
 )
 def test_columns_without_an_order_are_refused(type_: str, problem: str) -> None:
     with pytest.raises(SchemaConflict, match=problem):
-        check_direct(TABLE, columns({"id": "INT64", "at": type_}), [], ["id"], ["at"])
+        check_direct(TABLE, columns(id="INT64", at=type_), [], ["id"], ["at"])
 
 
 @pytest.mark.parametrize(
@@ -141,15 +136,15 @@ def test_columns_without_an_order_are_refused(type_: str, problem: str) -> None:
 )
 def test_every_other_type_orders_rows(type_: str, judge: Judge) -> None:
     landed = {"id": "INT64", "at": type_}
-    check_direct(TABLE, columns(landed), [], ["id"], ["AT"])
-    text = latest_row_query(TABLE, columns(landed), ["id"], ["AT"], None, [])
+    check_direct(TABLE, columns(**landed), [], ["id"], ["AT"])
+    text = latest_row_query(TABLE, columns(**landed), ["id"], ["AT"], None, [])
     assert judge.columns(text, {"p.events.clicks": list(landed.items())}) == list(landed.items())
 
 
 def test_all_problems_are_in_one_error_which_names_the_version() -> None:
-    one = ChangeTable(TABLE.sibling("clicks_20260503"), Version("20260503", tuple(columns({"page": "STRING"}))))
+    one = ChangeTable(TABLE.sibling("clicks_20260503"), Version("20260503", columns(page="STRING")))
     with pytest.raises(SchemaConflict) as raised:
-        check_direct(TABLE, columns({"id": "JSON", "page": "STRING"}), [one], ["id"], ["page", "ts", "id"])
+        check_direct(TABLE, columns(id="JSON", page="STRING"), [one], ["id"], ["page", "ts", "id"])
     assert raised.value.problems == (
         "p.events.clicks: the key id is JSON, which has no equality to group rows by",
         "p.events.clicks has no column ts for `order_by`; it has id, page: correct `order_by` in onefold.yaml",
@@ -165,12 +160,12 @@ FIVETRAN = {"id": "INT64", "_fivetran_synced": "TIMESTAMP", "_fivetran_deleted":
 @pytest.mark.parametrize("order_by", [[], ["id"]])
 def test_a_table_with_the_columns_of_a_tool_is_not_shown_by_its_keys_alone(id_: str, order_by: list[str]) -> None:
     """Versions, or an order that onefold.yaml declares, say that services write the rows."""
-    changes = [ChangeTable(TABLE, Version(id_, tuple(columns(FIVETRAN))))]
+    changes = [ChangeTable(TABLE, Version(id_, columns(**FIVETRAN)))]
     if id_ or order_by:
-        check_direct(TABLE, columns(FIVETRAN), changes, ["id"], order_by)
+        check_direct(TABLE, columns(**FIVETRAN), changes, ["id"], order_by)
         return
     with pytest.raises(SchemaConflict) as raised:
-        check_direct(TABLE, columns(FIVETRAN), changes, ["id"], order_by)
+        check_direct(TABLE, columns(**FIVETRAN), changes, ["id"], order_by)
     assert raised.value.problems == (
         "p.events.clicks gets no current and no clean view: it has the columns of Fivetran, and by its keys alone deleted "
         "or old rows would be shown. Write `tool` and `rows` of tables.events.clicks into onefold.yaml, as `onefold "

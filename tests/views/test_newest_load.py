@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.columns import columns
 from support.fake_bigquery import FakeBigQuery
 from support.fake_tenants import configured
 from support.pulled_source import CLUSTER, DATABASE, DATASET
@@ -21,9 +21,7 @@ from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import TableId
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.write import plan_refresh, refresh
-from onefold.schema.columns import Column
 from onefold.schema.plain_table import PlainTable
-from onefold.schema.types import parse_type
 from onefold.settings.environment import Settings
 from onefold.settings.sources import Source, TableLoad
 from onefold.views import newest_load
@@ -52,10 +50,6 @@ def cloud() -> FakeBigQuery:
     cloud.land("score_v_abc", LANDED, dataset=DATASET)
     cloud.land("score_v_def", WIDER, dataset=DATASET)
     return cloud
-
-
-def columns(types: Mapping[str, str]) -> list[Column]:
-    return [Column(name, parse_type(type_)) for name, type_ in types.items()]
 
 
 def written(cloud: FakeBigQuery) -> ViewPlan:
@@ -132,7 +126,7 @@ def test_the_rows_of_the_load_that_read_last_are_shown(
 ) -> None:
     """The load that read last is the newest; of two at one moment, one is chosen, and its rows are all shown."""
     types = {"id": "INT64", METADATA: META}
-    query = newest_load_query("SELECT * FROM t", columns(types))
+    query = newest_load_query("SELECT * FROM t", columns(**types))
     content = "\nUNION ALL ".join(row(*one) for one in rows)
     found = judge.rows(query, {"t": list(types.items())}, {"t": content} if rows else {})
     assert sorted(found) == [(id_,) for id_ in newest]
@@ -140,7 +134,7 @@ def test_the_rows_of_the_load_that_read_last_are_shown(
 
 def test_rows_that_do_not_say_their_load_are_an_error() -> None:
     with pytest.raises(SchemaConflict, match=f"the versions.*no column {METADATA}"):
-        newest_load_query("SELECT 1", columns({"id": "INT64"}))
+        newest_load_query("SELECT 1", columns(id="INT64"))
 
 
 PLAIN = Settings().with_plain(

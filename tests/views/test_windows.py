@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.changelogs import METADATA_TYPE, change, oracle, position_of
+from support.columns import columns
 from support.dry_run import PricedTable, dry_run
 from support.oracle import digest_of, source_row
 from support.typed_values import literal
@@ -41,7 +42,7 @@ NOON = MADE + timedelta(days=2, hours=12)
 OVERLAP = timedelta(hours=1)
 RULES = TableRules(overlap_minutes=60)
 LANDED = {"id": "INT64", "name": "STRING", METADATA: METADATA_TYPE, LANDED_AT: "TIMESTAMP"}
-COLUMNS = tuple(Column(name, parse_type(type_)) for name, type_ in LANDED.items())
+COLUMNS = columns(**LANDED)
 BASE = base_of(TABLE, COLUMNS, ["id"])
 STORED = StoredTable(BASE.stored, MADE)
 VERSIONS = tuple(Version(id_, COLUMNS, MADE) for id_ in ("a1", "b2", "c3"))

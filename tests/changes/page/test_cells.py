@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from support.columns import columns
 
 from onefold.changes.page.cells import CellForm, PageColumn, Picture
 from onefold.changes.page.held import HeldChange
 from onefold.changes.page.hidden import HiddenColumns
-from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version, active_versions, fold
-
-
-def columns(**types: str) -> tuple[Column, ...]:
-    return tuple(Column(name, parse_type(type_)) for name, type_ in types.items())
-
 
 A = Version("a", columns(id="INT64", born="DATE"))
 B = Version("b", columns(Id="INT64", born="TIMESTAMP", price="STRING"))

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.columns import columns
 
 from onefold.changes.entry import Effect, Entry, SettingChange
 from onefold.changes.page.dataset import HIDDEN_TEXT
@@ -18,16 +19,11 @@ from onefold.landing.table import column_name
 from onefold.schema.column_policy import Action, PolicyRule, TablePolicies
 from onefold.schema.columns import Column
 from onefold.schema.diff import compare
-from onefold.schema.types import parse_type
 from onefold.schema.versions import Version
 
 
 def policies(**actions: Action) -> TablePolicies:
     return TablePolicies(tuple(PolicyRule("*", column.replace("__", "."), action) for column, action in actions.items()))
-
-
-def columns(**types: str) -> tuple[Column, ...]:
-    return tuple(Column(name, parse_type(type_)) for name, type_ in types.items())
 
 
 T0 = datetime(2026, 11, 1, tzinfo=UTC)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from google.cloud import bigquery
 from support.bigquery_emulator import EmulatedDataset
+from support.columns import columns
 from support.zetasql_judge import Judge
 
 from onefold.core.errors import NotFound, TryAgain
 from onefold.core.names import TableId
 from onefold.core.versioned_names import DEFAULT_NAMES
-from onefold.schema.columns import Column
 from onefold.schema.types import parse_type
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT
 
@@ -36,10 +36,6 @@ CUSTOMER = TableId(DEFAULT_PROJECT, "shop", "customer")
 def tables(spark: SparkSession, dataset: EmulatedDataset) -> Iterator[StagingTables]:
     with StagingTables(spark, dataset.client) as made:
         yield made
-
-
-def columns(**types: str) -> tuple[Column, ...]:
-    return tuple(Column(name, parse_type(type_)) for name, type_ in types.items())
 
 
 def table_of(dataset: EmulatedDataset, name: str = "customer") -> TableId:
