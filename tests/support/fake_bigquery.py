@@ -41,7 +41,7 @@ from typing import Literal
 from support.fake_metadata import Metadata, described
 from support.fake_statements import FakeStatements
 from support.fake_tables import FakeTables, public
-from support.rest import PROJECT, Answer, HttpRequest, Resource, RestError, RestSession, error
+from support.rest import PROJECT, Answer, HttpRequest, Resource, RestError, RestSession, error, page_of
 from support.rest_fields import bare, policy_tags
 
 _PERMISSIONS = re.compile(
@@ -169,13 +169,10 @@ class FakeBigQuery(FakeTables, RestSession):
 
     def _list(self, call: _Call) -> Answer:
         known = sorted(self.dataset(call.dataset).values(), key=lambda resource: resource["tableReference"]["tableId"])
-        start = int(call.request.query.get("pageToken", 0))
-        stop = start + min(self.tables_per_page, int(call.request.query.get("maxResults", 50)))
-        items = [
-            {key: resource[key] for key in ("tableReference", "type", "labels") if key in resource}
-            for resource in known[start:stop]
-        ]
-        return 200, {"tables": items, **({"nextPageToken": str(stop)} if stop < len(known) else {})}
+        size = min(self.tables_per_page, int(call.request.query.get("maxResults", 50)))
+        page, more = page_of(known, call.request.query, size)
+        shown = ("tableReference", "type", "labels")
+        return 200, {"tables": [{key: one[key] for key in shown if key in one} for one in page], **more}
 
     def _list_datasets(self, _: _Call) -> Answer:
         references = ({"projectId": PROJECT, "datasetId": name} for name in self.datasets)

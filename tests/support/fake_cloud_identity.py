@@ -18,10 +18,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from support.rest import Answer, HttpRequest, error
+from support.rest import Answer, HttpRequest, error, page_of
 
 _MEMBERSHIPS = re.compile(r"/v1/(groups/\w+)/memberships(?:/(\w+))?")
-_PAGE = 2
 
 
 @dataclass
@@ -86,9 +85,7 @@ class FakeGroups:
         return 200, {"done": True, "response": {}}
 
     def _list(self, entries: list[dict[str, Any]], query: Mapping[str, str]) -> Answer:
-        start = int(query.get("pageToken", 0))
-        page = entries[start : start + _PAGE]
+        page, more = page_of(entries, query)
         if query.get("view") != "FULL":
             page = [{key: value for key, value in entry.items() if key != "roles"} for entry in page]
-        more = {"nextPageToken": str(start + _PAGE)} if start + _PAGE < len(entries) else {}
         return 200, {"memberships": page, **more}

@@ -23,14 +23,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from support.rest import Answer, HttpRequest, error
+from support.rest import Answer, HttpRequest, error, page_of
 
 Entry = dict[str, Any]
 _DATASET = re.compile(r"/bigquery/v2/projects/my-project/datasets/(\w+)")
 _TABLES = re.compile(r"/bigquery/v2/projects/my-project/datasets/(\w+)/tables")
 _TABLE_POLICY = re.compile(r"/bigquery/v2/projects/my-project/datasets/(\w+)/tables/([\w-]+):getIamPolicy")
 _NAMES = {"roles/bigquery.dataOwner": "OWNER", "roles/bigquery.dataEditor": "WRITER", "roles/bigquery.dataViewer": "READER"}
-_PAGE = 2
 
 
 @dataclass
@@ -72,7 +71,7 @@ class FakeDatasets:
             if found := _DATASET.fullmatch(path):
                 return self._dataset(request, found[1])
             if found := _TABLES.fullmatch(path):
-                return self._list(found[1], int(request.query.get("pageToken", 0)))
+                return self._list(found[1], request)
             if found := _TABLE_POLICY.fullmatch(path):
                 bindings = self.tables[found[1]].get(found[2])
                 return (200, {"bindings": bindings}) if bindings is not None else error(404, "notFound", "no table")
@@ -103,11 +102,9 @@ class FakeDatasets:
         shown["access"] = [entry if conditions else _without_condition(entry) for entry in shown["access"]]
         return 200, shown
 
-    def _list(self, dataset: str, start: int) -> Answer:
-        names = list(self.tables.get(dataset, {}))
-        page = [{"tableReference": {"tableId": name}} for name in names[start : start + _PAGE]]
-        more = {"nextPageToken": str(start + _PAGE)} if start + _PAGE < len(names) else {}
-        return 200, {"tables": page, **more}
+    def _list(self, dataset: str, request: HttpRequest) -> Answer:
+        names, more = page_of(list(self.tables.get(dataset, {})), request.query)
+        return 200, {"tables": [{"tableReference": {"tableId": name}} for name in names], **more}
 
 
 def normal(entry: Entry) -> Entry:

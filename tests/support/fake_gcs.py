@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from support.rest import Answer, HttpRequest, serving
+from support.rest import Answer, HttpRequest, page_of, serving
 
 
 @dataclass
@@ -79,16 +79,13 @@ class ObjectStore:
             return refused
         below = [name.removeprefix(start) for name in self.objects if name.startswith(start)]
         if "delimiter" not in query:
-            place, names = int(query.get("pageToken", 0)), [f"{query.get('prefix', '')}{name}" for name in below]
-            items = {"items": [{"name": name} for name in names[place : place + 1]]}
-            return 200, items | ({"nextPageToken": str(place + 1)} if place + 1 < len(names) else {})
+            names, more = page_of(below, query, 1)
+            return 200, {"items": [{"name": f"{query.get('prefix', '')}{name}"} for name in names], **more}
         assert query["delimiter"] == "/"
         folders = sorted({name.split("/")[0] for name in below if "/" in name})
-        place = int(query.get("pageToken", 0))
-        page = {"prefixes": [f"{query.get('prefix', '')}{name}/" for name in folders[place : place + 1]]}
+        page, more = page_of(folders, query, 1)
         last = {"items": [{"name": name} for name in below if "/" not in name]}
-        more = {"nextPageToken": str(place + 1)} if place + 1 < len(folders) else last
-        return 200, {**page, **more}
+        return 200, {"prefixes": [f"{query.get('prefix', '')}{name}/" for name in page], **(more or last)}
 
     def _create(self, bucket: str, request: HttpRequest) -> Answer:
         """Metadata and content in one request."""

@@ -14,14 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
-from support.rest import Answer, HttpRequest, error, serving
+from support.rest import Answer, HttpRequest, error, page_of, serving
 
 from onefold.adapters.google_project import ADDRESSES
 from onefold.doctor.rights import ACCOUNTS, APIS, TROUBLESHOOTER
-
-_PAGE = 2
 
 
 @dataclass
@@ -52,18 +49,14 @@ class FakeGoogleProject:
         if self.closed:
             return error(403, "forbidden", "the caller may not do this")
         if (method, path) == ("GET", "/v1/projects/my-project/services") and request.query["filter"] == "state:ENABLED":
-            return 200, self._services(int(request.query.get("pageToken", 0)))
+            names, more = page_of(self.enabled, request.query)
+            return 200, {"services": [{"config": {"name": name}} for name in names], **more} if names else more
         if method == "GET" and path.startswith("/v1/projects/my-project/serviceAccounts/"):
             found = path.rpartition("/")[2] in self.accounts
             return (200, {}) if found else error(404, "notFound", "Unknown service account")
         if (method, path) == ("POST", "/v1/iam:troubleshoot"):
             return 200, {"access": self._access(**request.json["accessTuple"])}
         return error(400, "invalid", f"{method} {path} is not supported")
-
-    def _services(self, start: int) -> dict[str, Any]:
-        page = [{"config": {"name": name}} for name in self.enabled[start : start + _PAGE]]
-        more = {"nextPageToken": str(start + _PAGE)} if start + _PAGE < len(self.enabled) else {}
-        return {"services": page, **more} if page else more
 
     def _access(self, principal: str, permission: str, fullResourceName: str) -> str:  # noqa: N803 the API's own name
         asked = (principal, permission, fullResourceName)

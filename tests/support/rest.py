@@ -6,7 +6,7 @@ import json
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -53,6 +53,13 @@ def bytes_of(content: Any) -> bytes:
 def error(status: int, reason: str, message: str = "as the test wanted") -> Answer:
     """Return an error in the form of Google's APIs."""
     return status, {"error": {"code": status, "message": message, "errors": [{"reason": reason, "message": message}]}}
+
+
+def page_of(items: Sequence[Any], query: Mapping[str, str], size: int = 2) -> tuple[list[Any], dict[str, str]]:
+    """Return the page that a request asks for, and the token of the next one where there is one."""
+    start = int(query.get("pageToken", 0))
+    more = {"nextPageToken": str(start + size)} if start + size < len(items) else {}
+    return list(items[start : start + size]), more
 
 
 @dataclass

@@ -6,16 +6,17 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from typing import Literal
+
+from support.rest import Answer, HttpRequest, serving
 
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.schema_key import SchemaKey
 
-Mode = Literal["well", "slow", "down"]
 
-
-class WebRegistry(ThreadingHTTPServer):
+@dataclass
+class WebRegistry:
     """Static files without an index, or a server with Iglu's API below /api.
 
     Attributes:
@@ -25,14 +26,10 @@ class WebRegistry(ThreadingHTTPServer):
     """
 
     schemas: list[JsonSchema]
-    mode: Mode
-    requests: list[tuple[str, str | None]]
-    released: threading.Event
-    daemon_threads = True
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+    address: str = ""
+    mode: Literal["well", "slow", "down"] = "well"
+    requests: list[tuple[str, str | None]] = field(default_factory=list)
+    released: threading.Event = field(default_factory=threading.Event)
 
     def answer(self, path: str) -> bytes | None:
         """The document at a path; None where there is none."""
@@ -51,35 +48,21 @@ class WebRegistry(ThreadingHTTPServer):
     def asked_for(self, key: SchemaKey) -> bool:
         return any(path.endswith(key.path) for path in self.asked())
 
-
-class _Handler(BaseHTTPRequestHandler):
-    server: WebRegistry
-
-    def do_GET(self) -> None:
-        web = self.server
-        web.requests.append((self.path, self.headers.get("apikey")))
-        if web.mode == "slow":
-            web.released.wait()
-        body = web.answer(self.path) if web.mode != "down" else b"busy"
-        self.send_response(503 if web.mode == "down" else 200 if body is not None else 404)
-        self.end_headers()
-        try:
-            self.wfile.write(body or b"")
-        except ConnectionError:  # the client has given up
-            return
-
-    def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+    def serve(self, request: HttpRequest) -> Answer:
+        path = "?".join([request.path, *(f"{name}={value}" for name, value in request.query.items())])
+        self.requests.append((path, request.headers.get("apikey")))
+        if self.mode == "slow":
+            self.released.wait()
+        if self.mode == "down":
+            return 503, b"busy"
+        body = self.answer(path)
+        return (404, b"") if body is None else (200, body)
 
 
 @contextmanager
 def web_registry(*schemas: JsonSchema) -> Iterator[WebRegistry]:
     """A registry at a free port of this machine."""
-    with WebRegistry(("127.0.0.1", 0), _Handler) as server:
-        server.schemas, server.mode, server.requests, server.released = list(schemas), "well", [], threading.Event()
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
-        try:
-            yield server
-        finally:
-            server.released.set()
-            server.shutdown()
+    web = WebRegistry(list(schemas))
+    with serving(web.serve) as web.address:
+        yield web
+        web.released.set()
