@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -16,14 +15,14 @@ from support.redshift_runs import ENVELOPE
 from support.redshift_scene import RedshiftScene
 from support.redshift_server import SCHEMA, RedshiftServer
 from support.shred_oracle import time_of
+from support.shredded_runs import shredded_table
 
 from onefold.adapters.folder_objects import FolderObjects
 from onefold.core.shred_options import FileFormat
 from onefold.events.registry.adopted import read_adopted
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.registry import Registry
-from onefold.events.shred.manifest import ShreddedTable
-from onefold.events.shred.plan import PlannedTable, plan_shred
+from onefold.events.shred.plan import plan_shred
 from onefold.events.shred.shredder import Shredder
 
 Columns = Sequence[tuple[str, str]]
@@ -77,10 +76,6 @@ def registry_with_adopted(folder: Path, schemas: Sequence[JsonSchema]) -> Regist
     return Registry(models, str(folder), adopted=read_adopted(str(folder), FolderObjects(folder)))
 
 
-def event(schema: JsonSchema, data: Any, id_: str) -> dict[str, Any]:
-    return {"schema": schema.key.uri, "data": data, "event_id": id_, "collector_tstamp": "2026-11-23T08:00:00Z"}
-
-
 def shred_run(
     scene: RedshiftScene,
     second: int,
@@ -98,16 +93,11 @@ def shred_run(
         bad += [str(found.bad)] if found.bad else []
         for place, row in found.rows:
             rows[place].append(f"{row}\n" if format_ == "csv" else row)
-    tables = [(_table(plan.tables[place]), some) for place, some in rows.items()]
+    tables = [(shredded_table(plan.tables[place]), some) for place, some in rows.items()]
     counted = {"bad": {"does_not_fit": len(bad)} if bad else {}, "events": len(events)}
     write = scene.write_lines if format_ == "csv" else scene.write_values
     write(second, tables, **counted)
     return bad
-
-
-def _table(planned: PlannedTable) -> ShreddedTable:
-    own = (planned.name, planned.base, planned.version, planned.uri, planned.columns)
-    return replace(ShreddedTable(*own, planned.folder, ()), adopted=planned.adopted)
 
 
 def is_same(value: Any, stored: Any) -> bool:

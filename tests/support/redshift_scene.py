@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import boto3
 import pytest
+from support.redshift_loads import warehouse
 from support.redshift_runs import BUCKET, ENVELOPE, csv_text, parquet_bytes
-from support.redshift_server import CONNECTION, SCHEMA, RedshiftServer
-from support.shredded_runs import click_table
+from support.redshift_server import SCHEMA, RedshiftServer
+from support.shredded_runs import click_table, manifest_of
+from support.turns import at_once
 
 from onefold.adapters.objects_at import run_objects_at
 from onefold.adapters.redshift.event_tables import RedshiftEventTables
@@ -22,8 +21,7 @@ from onefold.core.errors import TryAgain
 from onefold.events.load.load import Loader
 from onefold.events.load.report import RunReport
 from onefold.events.load.runs import FolderRuns
-from onefold.events.shred.counts import EVENTS
-from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedFile, ShreddedTable, UsedSchema
+from onefold.events.shred.manifest import MANIFEST, ShreddedFile, ShreddedTable
 from onefold.ports.event_tables import EventTable, EventWarehouse
 
 RUNS = f"s3://{BUCKET}/shredded"
@@ -48,7 +46,7 @@ class RedshiftScene:
 
     @property
     def warehouse(self) -> RedshiftEventTables:
-        return RedshiftEventTables(CONNECTION, sleep=lambda seconds: time.sleep(min(seconds, 0.02)))
+        return warehouse()
 
     def loader(self, warehouse: EventWarehouse | None = None) -> Loader:
         return Loader(FolderRuns(RUNS, run_objects_at(RUNS)), warehouse or self.warehouse)
@@ -66,27 +64,21 @@ class RedshiftScene:
 
     def write_lines(self, second: int, tables: Sequence[tuple[ShreddedTable, Sequence[str]]], **fields: Any) -> None:
         """Write the rows of a run, each a text with its end, and its manifest."""
-        run = run_name(second)
-        written = tuple(self._write(run, table, rows) for table, rows in tables)
-        self._write_manifest(second, written, **fields)
-
-    def _write_manifest(self, second: int, written: tuple[ShreddedTable, ...], **fields: Any) -> None:
-        run = run_name(second)
-        started = datetime.strptime(run, "%Y-%m-%d-%H-%M-%S").replace(tzinfo=UTC)
-        events = sum(table.rows for table in written if table.name == EVENTS) or sum(table.rows for table in written)
-        usual: dict[str, Any] = {"format": "csv", "compression": "none", "bad": {}, "events": events}
-        manifest = RunManifest(
-            run=run, registry="/registry", inputs=(), tables=written, started_at=started, completed_at=started,
-            schemas=tuple(map(UsedSchema, sorted({table.uri for table in written if table.uri}))), **{**usual, **fields},
-        )  # fmt: skip
-        self._s3.put_object(Bucket=BUCKET, Key=f"shredded/run={run}/{MANIFEST}", Body=manifest.to_json().encode())
+        files = [(table, "".join(rows).encode(), len(rows)) for table, rows in tables]
+        self._write(second, "csv", files, **{"format": "csv", "compression": "none", **fields})
 
     def write_values(self, second: int, tables: Sequence[tuple[ShreddedTable, Sequence[Any]]], **fields: Any) -> None:
         """Write the rows of a run as Parquet, each the values of its columns, and its manifest."""
         files = [(table, parquet_bytes(table.columns, rows), len(rows)) for table, rows in tables]
-        written = tuple(self._put(run_name(second), table, "part-00000.parquet", data, rows) for table, data, rows in files)
-        usual = {"format": "parquet", "compression": "snappy", "warehouse": "redshift"}
-        self._write_manifest(second, written, **{**usual, **fields})
+        self._write(second, "parquet", files, **{"warehouse": "redshift", **fields})
+
+    def _write(self, second: int, end: str, files: Sequence[tuple[ShreddedTable, bytes, int]], **fields: Any) -> None:
+        folder, name, written = f"shredded/run={run_name(second)}", f"part-00000.{end}", []
+        for table, data, rows in files:
+            self._s3.put_object(Bucket=BUCKET, Key=f"{folder}/{table.folder}/{name}", Body=data)
+            written.append(replace(table, files=(ShreddedFile(name, rows, len(data)),)))
+        manifest = manifest_of(run_name(second), tuple(written), **fields)
+        self._s3.put_object(Bucket=BUCKET, Key=f"{folder}/{MANIFEST}", Body=manifest.to_json().encode())
 
     def change_manifest(self, second: int, change: Callable[[dict[str, Any]], None]) -> None:
         """Change the manifest of a run, as nobody should."""
@@ -94,14 +86,6 @@ class RedshiftScene:
         found = json.loads(self._s3.get_object(Bucket=BUCKET, Key=key)["Body"].read())
         change(found)
         self._s3.put_object(Bucket=BUCKET, Key=key, Body=json.dumps(found).encode())
-
-    def _write(self, run: str, table: ShreddedTable, rows: Sequence[str]) -> ShreddedTable:
-        data = "".join(rows).encode()
-        return self._put(run, table, "part-00000.csv", data, len(rows))
-
-    def _put(self, run: str, table: ShreddedTable, name: str, data: bytes, rows: int) -> ShreddedTable:
-        self._s3.put_object(Bucket=BUCKET, Key=f"shredded/run={run}/{table.folder}/{name}", Body=data)
-        return replace(table, files=(ShreddedFile(name, rows, len(data)),))
 
     def empty(self) -> None:
         """Begin with an empty schema and an empty bucket."""
@@ -135,11 +119,7 @@ def together(scene: RedshiftScene, count: int) -> None:
             return
         failed.extend(str(error) for report in reports for error in report.errors if not isinstance(error, TryAgain))
 
-    threads = [threading.Thread(target=work) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[work] * count)
     assert failed == []
 
 

@@ -92,6 +92,11 @@ def registry_of(*schemas: JsonSchema) -> Registry:
     return Registry(models, "memory")
 
 
+def event(schema: JsonSchema, data: Any, id_: str) -> dict[str, Any]:
+    """Return a self-describing event."""
+    return {"schema": schema.key.uri, "data": data, "event_id": id_, "collector_tstamp": "2026-11-23T08:00:00Z"}
+
+
 def line(chance: random.Random, value: Any) -> str:
     """Return a value as a line of JSON, as different writers of JSON would write it."""
     separators = chance.choice([(",", ":"), (", ", ": "), (" , ", " : ")])

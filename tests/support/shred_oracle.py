@@ -36,8 +36,8 @@ def types_of(schema: Mapping[str, Any]) -> set[str]:
 
 
 def flat(schema: Mapping[str, Any], data: Any, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the name of each column of Redshift and its value; the columns that are NULL may be missing."""
-    for name, inner in schema["properties"].items():
+    """Yield the name of each column of Redshift that a version has, and its value; None where data has none."""
+    for name, inner in schema.get("properties", {}).items():
         value = data.get(name) if isinstance(data, dict) else None
         column = above + snake(name)
         if is_object(inner):

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from support.shredded_runs import write_run
+from support.shred_events import event
+from support.shredded_runs import shredded_table, write_run
 
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
 from onefold.events.registry.registry import Registry
-from onefold.events.shred.manifest import ShreddedTable
 from onefold.events.shred.plan import PlannedTable, plan_shred
 from onefold.events.shred.shredder import Shredder
 
@@ -60,14 +60,14 @@ class History:
                 if self.chance.random() < 0.8
             }
             id_ = f"{run}/{number}"
-            event = {"schema": schema.key.uri, "data": data, "event_id": id_, "collector_tstamp": "2026-11-23T08:00:00Z"}
-            found = shredder.shred(json.dumps(event))
+            found = shredder.shred(json.dumps(event(schema, data, id_)))
             assert found.bad is None, found.bad
             self.events[id_] = (schema.key.name, data)
             for place, row in found.rows:
                 rows.setdefault(place, []).append(row)  # type: ignore[arg-type]
         tables = [
-            (_table(plan.tables[place]), [_named(plan.tables[place], row) for row in some]) for place, some in rows.items()
+            (shredded_table(plan.tables[place]), [_named(plan.tables[place], row) for row in some])
+            for place, some in rows.items()
         ]
         write_run(folder, run, tables)
 
@@ -89,10 +89,6 @@ def _value(chance: random.Random, schema: dict[str, Any]) -> Any:
         return {name: _value(chance, one) for name, one in schema["properties"].items() if chance.random() < 0.7}
     kind = schema["type"][0] if isinstance(schema["type"], list) else schema["type"]
     return chance.choice(_VALUES[str(schema.get("format", kind))])
-
-
-def _table(planned: PlannedTable) -> ShreddedTable:
-    return ShreddedTable(planned.name, planned.base, planned.version, planned.uri, planned.columns, planned.folder, ())
 
 
 def _named(table: PlannedTable, row: Sequence[Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedFile, ShreddedTable, UsedSchema
+from onefold.events.shred.plan import PlannedTable
 from onefold.schema.types import Array, Scalar, Struct, Type, parse_type
 
 ENVELOPE = (
@@ -48,8 +49,27 @@ def click_table(version: str, columns: Columns, name: str = "com_acme_click_1") 
     return ShreddedTable(name, "com_acme_click", model, uri, (*ENVELOPE, *columns), folder, ())
 
 
+def shredded_table(planned: PlannedTable) -> ShreddedTable:
+    """A table of a run as its plan has it, without files."""
+    own = (planned.name, planned.base, planned.version, planned.uri, planned.columns, planned.folder)
+    return ShreddedTable(*own, (), adopted=planned.adopted)
+
+
 def envelope(id_: str) -> dict[str, Any]:
     return {**{name: name for name, type_ in ENVELOPE if type_ == "STRING"}, "root_id": id_, "root_tstamp": NOON}
+
+
+def manifest_of(run: str, tables: tuple[ShreddedTable, ...], **fields: Any) -> RunManifest:
+    """The manifest of a complete run of Parquet files; `fields` are those that differ."""
+    started = datetime.strptime(run, "%Y-%m-%d-%H-%M-%S").replace(tzinfo=UTC)
+    bad = fields.get("bad", {})
+    good = sum(table.rows for table in tables if table.name == EVENTS) or sum(table.rows for table in tables)
+    usual: dict[str, Any] = {
+        "format": "parquet", "compression": "snappy", "registry": "/registry", "inputs": (f"/in/{run}",), "bad": bad,
+        "schemas": tuple(map(UsedSchema, sorted({table.uri for table in tables if table.uri}))),
+        "events": good + sum(bad.values()), "started_at": started, "completed_at": started,
+    }  # fmt: skip
+    return RunManifest(run=run, tables=tables, **{**usual, **fields})
 
 
 def write_run(
@@ -58,17 +78,7 @@ def write_run(
     """Write a run with one file for each table, two where there are several rows; the registry was read at its start."""
     home = folder / f"run={run}"
     home.mkdir(parents=True)
-    written = tuple(_write(home, table, rows) for table, rows in tables)
-    started = datetime.strptime(run, "%Y-%m-%d-%H-%M-%S").replace(tzinfo=UTC)
-    bad = fields.get("bad", {})
-    good = sum(table.rows for table in written if table.name == EVENTS) or sum(table.rows for table in written)
-    usual: dict[str, Any] = {"format": "parquet", "compression": "snappy", "completed_at": started}
-    usual |= {"events": good + sum(bad.values()), "bad": bad}
-    schemas = tuple(map(UsedSchema, sorted({table.uri for table in written if table.uri})))
-    manifest = RunManifest(
-        run=run, registry="/registry", inputs=(f"/in/{run}",), schemas=schemas, tables=written,
-        started_at=started, **{**usual, **fields},
-    )  # fmt: skip
+    manifest = manifest_of(run, tuple(_write(home, table, rows) for table, rows in tables), **fields)
     if complete:
         (home / MANIFEST).write_text(manifest.to_json())
     return manifest

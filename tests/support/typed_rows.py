@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from support.shred_oracle import csv_cells, fits, is_object, same_csv, same_json, same_parquet, snake, types_of
+from support.shred_oracle import csv_cells, fits, flat, same_csv, same_json, same_parquet, snake
 
 from onefold.schema.types import Array, Struct, Type, parse_type
 
@@ -17,28 +17,15 @@ Columns = Sequence[tuple[str, str]]
 """Names and types of the columns of the data."""
 
 
-def csv_values(schema: Mapping[str, Any], data: Any, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the name of each column of Redshift that a version has, and its value; None where data has none."""
-    for name, inner in schema.get("properties", {}).items():
-        value = data.get(name) if isinstance(data, dict) else None
-        column = above + snake(name)
-        if is_object(inner):
-            yield from csv_values(inner, value, f"{column}.")
-            if types_of(inner) != {"object"}:
-                yield column, None if isinstance(value, dict) else value
-        else:
-            yield column, value
-
-
 def csv_unfit(columns: Columns, schema: Mapping[str, Any], data: Any) -> list[str]:
     """Return the names of the columns that cannot hold their values."""
-    values = dict(csv_values(schema, data))
+    values = dict(flat(schema, data))
     return [name for name, type_ in columns if not fits(type_, values.get(name))]
 
 
 def csv_differing(columns: Columns, schema: Mapping[str, Any], data: Any, line: str) -> list[str]:
     """Return the names of the columns whose cells in a line are not their values."""
-    values, cells = dict(csv_values(schema, data)), csv_cells(line)[-len(columns) :] if columns else []
+    values, cells = dict(flat(schema, data)), csv_cells(line)[-len(columns) :] if columns else []
     assert len(values) == len({name for name, _ in columns} & values.keys())
     return [name for (name, type_), cell in zip(columns, cells, strict=True) if not same_csv(type_, values.get(name), cell)]
 

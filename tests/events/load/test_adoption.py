@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from support.adopted_tables import (
     Columns,
     adopt,
-    event,
     is_same,
     make_table,
     registry_with_adopted,
@@ -26,7 +25,7 @@ from support.redshift_runs import ENVELOPE
 from support.redshift_scene import TABLE, RedshiftScene, together
 from support.schemas import fields
 from support.seeding import examples
-from support.shred_events import parsed
+from support.shred_events import event, parsed
 from support.shredded_runs import click_table
 from support.sweeps import sweep
 

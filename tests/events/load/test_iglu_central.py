@@ -14,16 +14,16 @@ from support.event_loads import EventScene, states
 from support.iglu_central import models, needs_the_part, rules_of
 from support.redshift_scene import RedshiftScene
 from support.schema_data import data_of, wrong_data_of
-from support.shred_oracle import EPOCH, same_csv
-from support.shredded_runs import write_run
-from support.typed_rows import csv_values, parquet_values, same_cell
+from support.shred_events import event
+from support.shred_oracle import EPOCH, flat, same_csv
+from support.shredded_runs import shredded_table, write_run
+from support.typed_rows import parquet_values, same_cell
 
 from onefold.core.shred_options import FileFormat
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.registry import Registry
 from onefold.events.registry.schema_key import ModelKey
-from onefold.events.shred.manifest import ShreddedTable
-from onefold.events.shred.plan import PlannedTable, ShredPlan, plan_shred
+from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredder
 
 DATA = 9
@@ -49,8 +49,7 @@ def written(
 
     def takes(schema: JsonSchema, data: Any) -> bool:
         id_ = f"event-{len(events)}"
-        event = {"schema": schema.key.uri, "data": data, "event_id": id_, "collector_tstamp": "2026-11-23T08:00:00Z"}
-        found = shredder.shred(json.dumps(event))
+        found = shredder.shred(json.dumps(event(schema, data, id_)))
         for place, row in found.rows:
             rows.setdefault(place, []).append(row)
             events[id_] = (schema, data)
@@ -62,10 +61,6 @@ def written(
         takes(schema, data_of(chance, rules, extreme=True))
         assert not takes(schema, wrong_data_of(chance, rules)), schema.key
     return rows, events
-
-
-def shredded_table(table: PlannedTable) -> ShreddedTable:
-    return ShreddedTable(table.name, table.base, table.version, table.uri, table.columns, table.folder, ())
 
 
 def as_cell(value: Any) -> Any:
@@ -148,7 +143,7 @@ def test_events_of_many_versions_are_loaded_into_redshift_and_read_back_equal(
         columns = plan.tables[place].columns[DATA:]
         for id_, *values in redshift_scene.rows(*(name for name, _ in columns), table=plan.tables[place].name):
             schema, data = made[id_]
-            wanted = dict(csv_values(rules_of(schema), data))
+            wanted = dict(flat(rules_of(schema), data))
             differing = [
                 (name, wanted.get(name), value)
                 for (name, type_), value in zip(columns, values, strict=True)

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.memory_events import MemoryTables, MemoryWarehouse
 from support.seeding import examples
-from support.shredded_runs import ENVELOPE
+from support.shredded_runs import ENVELOPE, manifest_of
 from support.turns import Killed, Turns, any_order
 
 from onefold.core.errors import TryAgain
 from onefold.events.load.load import Loader
 from onefold.events.load.runs import FolderRuns
-from onefold.events.shred.counts import EVENTS
 from onefold.events.shred.manifest import MANIFEST, RunManifest, ShreddedFile, ShreddedTable
 from onefold.ports.event_tables import Columns, EventTable, FoundTable
 from onefold.ports.objects import StoredObject
@@ -73,9 +72,7 @@ def manifest(
         for name, columns in states.items()
         if rows[name]
     )  # fmt: skip
-    run = at.strftime("%Y-%m-%d-%H-%M-%S")
-    events = sum(table.rows for table in tables if table.name == EVENTS) or sum(table.rows for table in tables)
-    return RunManifest(run, "parquet", "snappy", "/registry", (), (), tables, events, {}, at, at)
+    return manifest_of(at.strftime("%Y-%m-%d-%H-%M-%S"), tables)
 
 
 def loader(folder: Folder, warehouse: MemoryWarehouse) -> Loader:

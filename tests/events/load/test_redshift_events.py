@@ -17,9 +17,9 @@ from support.redshift_server import SCHEMA
 from support.seeding import examples
 from support.shred_events import data_of, document, parsed, registry_of
 from support.shred_oracle import flat, same_csv
+from support.shredded_runs import shredded_table
 
 from onefold.events.registry.json_schema import JsonSchema
-from onefold.events.shred.manifest import ShreddedTable
 from onefold.events.shred.plan import PlannedTable, plan_shred
 from onefold.events.shred.shredder import Shredder
 
@@ -93,7 +93,7 @@ def test_rows_of_any_state_of_the_registry_are_read_back_as_the_events_have_them
     states = sorted(chance.choices(range(1, len(schemas) + 1), k=chance.randrange(1, 4)))
     runs = [shredded(schemas[:count], documents, chance, expected) for count in states]
     for second in chance.sample(range(len(runs)), len(runs)):
-        redshift_scene.write_lines(second, [(_table(table), lines) for table, lines in runs[second]])
+        redshift_scene.write_lines(second, [(shredded_table(table), lines) for table, lines in runs[second]])
         together(redshift_scene, chance.randrange(3))
     together(redshift_scene, 1)
     assert redshift_scene.load() == []
@@ -102,7 +102,3 @@ def test_rows_of_any_state_of_the_registry_are_read_back_as_the_events_have_them
     for id_, cells in rows:
         wrong = [cell for cell in cells if not same_csv(cell[1], expected[id_].get(cell[0]), cell[2])]
         assert not wrong, (wrong, expected[id_])
-
-
-def _table(table: PlannedTable) -> ShreddedTable:
-    return ShreddedTable(table.name, table.base, table.version, table.uri, table.columns, table.folder, ())

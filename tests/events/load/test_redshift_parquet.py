@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from support.adopted_tables import event, make_table, shred_run
+from support.adopted_tables import make_table, shred_run
 from support.redshift_runs import ENVELOPE
 from support.redshift_scene import TABLE, RedshiftScene
 from support.redshift_server import SCHEMA
-from support.shred_events import data_of, document, parsed, registry_of
+from support.shred_events import data_of, document, event, parsed, registry_of
 from support.shredded_runs import click_table
 
 from onefold.core.shred_options import FileFormat

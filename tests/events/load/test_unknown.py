@@ -13,13 +13,12 @@ from support.redshift_server import DATABASE, ROLE, SCHEMA, WORKGROUP
 from support.registries import document, folder_store
 from support.shred_events import registry_of
 from support.shred_scene import CLICK, ID, entity
-from support.shredded_runs import NOON, envelope, write_run
+from support.shredded_runs import NOON, envelope, shredded_table, write_run
 
 from onefold.adapters.s3 import S3Objects
 from onefold.core.shred_options import FileFormat
 from onefold.events.registry.json_schema import parse_schema
 from onefold.events.shred.bad_entity import parse_bad_entity
-from onefold.events.shred.manifest import ShreddedTable
 from onefold.events.shred.plan import ShredPlan, plan_shred
 from onefold.events.shred.shredder import Shredder
 from onefold.events.shred.unknown import UNKNOWN_TABLE
@@ -38,11 +37,6 @@ def with_user(folder: Path) -> Path:
     return folder / "registry"
 
 
-def kept_table(plan: ShredPlan) -> ShreddedTable:
-    table = plan.tables[-1]
-    return ShreddedTable(table.name, table.base, table.version, table.uri, table.columns, table.folder, ())
-
-
 def test_the_json_of_an_entity_is_read_back_from_redshift_and_shredded_once_its_schema_is_known(
     redshift_scene: RedshiftScene, run: Run, tmp_path: Path
 ) -> None:
@@ -50,7 +44,7 @@ def test_the_json_of_an_entity_is_read_back_from_redshift_and_shredded_once_its_
     plan = replace(planned("csv"), run=f"{RUNS}/run={run_name(0)}")
     record = {**USER, "event_id": ID, "collector_tstamp": "2026-11-23T08:00:00Z"}
     lines = [f"{row}\n" for _, row in Shredder(plan).shred(json.dumps(record)).rows]
-    redshift_scene.write_lines(0, [(kept_table(plan), lines)])
+    redshift_scene.write_lines(0, [(shredded_table(plan.tables[-1]), lines)])
     assert redshift_scene.load() != []
     ((id_, uri, place, data),) = redshift_scene.server.query(
         f'SELECT TRIM(root_id), schema_uri, place, data FROM {SCHEMA}."{UNKNOWN_TABLE}"'
@@ -73,7 +67,7 @@ def test_the_table_in_bigquery_is_as_those_of_schemas_without_labels_and_its_row
 ) -> None:
     where = f"file://{events.folder}/run={RUN}"
     row = envelope("e1") | {"schema_uri": USER["schema"], "place": "contexts[0]", "run": where, "data": '{"id":1}'}
-    write_run(events.folder, RUN, [(kept_table(planned("parquet")), [row])])
+    write_run(events.folder, RUN, [(shredded_table(planned("parquet").tables[-1]), [row])])
     assert states(events.load()) == ["loaded"]
     table = events.dataset.client.get_table(f"{events.dataset.name}.{UNKNOWN_TABLE}")
     assert (table.num_rows, table.labels, table.time_partitioning.field) == (1, {}, "root_tstamp")
