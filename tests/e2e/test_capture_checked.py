@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pymysql
 from support.bigquery_emulator import EmulatedDataset
+from support.capture import SOURCE
 from support.database_servers import MariaDb, MySql
-from support.end_to_end import SOURCE, Flow
+from support.end_to_end import Flow
 from support.in_memory import MemoryPublisher
 from support.source_database import SourceDatabase, on
 

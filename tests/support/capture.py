@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from support.database_servers import DatabaseServer
 from support.in_memory import MemoryPublisher
+from support.oracle import DELETIONS, Order, sequence_order
 from support.source_database import SourceDatabase, end_of_log
 
 from onefold.capture.checkpoint import Progress
@@ -26,7 +27,6 @@ from onefold.capture.outbox import Outbox
 from onefold.capture.requirements import Requirement
 from onefold.capture.run import Capture
 from onefold.capture.source import CapturedSource
-from onefold.changelog.position import Position
 from onefold.core.errors import TryAgain
 from onefold.core.names import TableId
 from onefold.core.shutdown import Stop
@@ -108,13 +108,12 @@ class MemoryTables:
 
 def latest(records: Iterable[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Return the row with the greatest position of each key, without deleted keys, as the current view does."""
-    best: dict[tuple[Any, ...], tuple[str, dict[str, Any]]] = {}
+    best: dict[tuple[Any, ...], tuple[Order, dict[str, Any]]] = {}
     for record in records:
         metadata, data = record["metadata"], record["data"]
-        deleted = metadata["change_type"] in ("DELETE", "UPDATE-DELETE")
-        position = str(Position(metadata["change_sequence_number"], metadata["source_timestamp"], deleted=deleted))
-        names = metadata["primary_key"]
-        key = (metadata["database_name"], metadata["table_name"], *(data[name] for name in names))
+        deleted = metadata["change_type"] in DELETIONS
+        position = (sequence_order(metadata["change_sequence_number"]), metadata["source_timestamp"], not deleted)
+        key = (metadata["database_name"], metadata["table_name"], *(data[name] for name in metadata["primary_key"]))
         if key not in best or position >= best[key][0]:
             best[key] = (position, {} if deleted else data)
     return {key: data for key, (_, data) in best.items() if data}
@@ -129,23 +128,24 @@ class Bench:
     patterns: TableFilter
     publisher: RecordingPublisher = field(default_factory=RecordingPublisher)
     warehouse: MemoryTables = field(default_factory=MemoryTables)
+    dataset: str = DATASET
     now: Callable[[], float] = lambda: 0.0
     """Seconds since 1970. By default the clock stands still, so that epochs are counted from 1."""
     requirements: tuple[Requirement, ...] = ()
 
     def capture(self, stop: Stop | None = None, limit: int = 400_000, **options: Any) -> Capture:
         stop = stop or Stop()
-        target = Destination(cast("BaseWarehouse", self.warehouse), self.publisher, DATASET, "table-created")
+        target = Destination(cast("BaseWarehouse", self.warehouse), self.publisher, self.dataset, "table-created")
         outbox = Outbox(self.publisher, "change-records", stop)
         large = LargeRowsFolder(self.folder / "large")
-        publishing = Publishing(SOURCE, DATASET, Announcer(target, stop), outbox, large, stop, limit)
+        publishing = Publishing(SOURCE, self.dataset, Announcer(target, stop), outbox, large, stop, limit)
         return Capture(
             CapturedSource(self.server.reader, self.patterns, next(_server_ids)),
             FolderStore(self.folder / "checkpoint"),
             publishing,
             self.warehouse,
             lambda message: self.publisher.publish("schema-changes", [message]),
-            CaptureOptions(SOURCE, DATASET, **options),
+            CaptureOptions(SOURCE, self.dataset, **options),
             now=self.now,
             requirements=self.requirements,
             mailbox=FolderMailbox(self.folder / "checkpoint"),

@@ -6,8 +6,8 @@ long after, and in an order that a seed decides. So what people see in the end s
 
 from __future__ import annotations
 
-import itertools
 import random
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -20,6 +20,7 @@ from uuid import UUID
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
+from support.capture import SOURCE, Bench
 from support.current_state import read_view
 from support.database_servers import DatabaseServer
 from support.in_memory import MemoryPublisher, push_body
@@ -28,22 +29,12 @@ from support.source_values import SHAPES, kind_of, selected
 
 from onefold.adapters.gcs import GcsObjects
 from onefold.capture.checkpoint import Progress
-from onefold.capture.checkpoint_store import FolderStore
-from onefold.capture.copy_mailbox import FolderMailbox
-from onefold.capture.large_rows import LargeRowsFolder
-from onefold.capture.message_batcher import Publishing
-from onefold.capture.options import CaptureOptions
-from onefold.capture.outbox import Outbox
-from onefold.capture.run import Capture
-from onefold.capture.source import CapturedSource
 from onefold.changelog.metadata import DATABASE_NAME, LANDED_AT, METADATA, SOURCE_NAME
 from onefold.compare.findings import findings
 from onefold.compare.rows import compare_rows
 from onefold.compare.values import text_of
 from onefold.core.names import TableId
-from onefold.core.shutdown import Stop
 from onefold.core.versioned_names import DEFAULT_NAMES, VersionedNames
-from onefold.landing.announce import Announcer, Destination
 from onefold.landing.row_writer import NO_RULES, LandingRules
 from onefold.messages.change_records import MAX_MESSAGE_BYTES
 from onefold.mysql.connection import connect, query
@@ -57,10 +48,8 @@ from onefold.views.refresh_current import refresh_current
 from onefold_lab.stand_ins.rows import EmulatedRowWriter
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, EmulatedWarehouse, emulator_client
 
-SOURCE = "shop-db"
 TABLE_CREATED, CHANGE_RECORDS, DEAD_LETTER = "table-created", "change-records", "dead-letter"
 SCHEMA_CHANGES = "schema-changes"
-_server_ids = itertools.count(40_000)
 
 Row = dict[str, Any]
 Image = frozenset[tuple[str, str | None]]
@@ -70,13 +59,17 @@ Image = frozenset[tuple[str, str | None]]
 class Courier:
     """Pub/Sub at its worst: what is published is confirmed at once, and handed over when it likes."""
 
-    def __init__(self, handlers: Mapping[str, Callable[[bytes], str | None]], seed: int) -> None:
-        self._handlers = handlers
+    def __init__(
+        self, handlers: Mapping[str, Callable[[bytes], str | None]], others: MemoryPublisher, seed: int
+    ) -> None:  # fmt: skip
+        self._handlers, self._others = handlers, others
         self._random = random.Random(seed)
         self._waiting: deque[tuple[str, bytes]] = deque()
         self._past: list[tuple[str, bytes]] = []
 
     def publish(self, topic: str, messages: Iterable[Message]) -> list[str]:
+        if topic not in self._handlers:
+            return self._others.publish(topic, messages)
         numbered = [(topic, message.data) for message in messages]
         self._waiting.extend(numbered)
         return [str(number) for number, _ in enumerate(numbered)]
@@ -145,14 +138,13 @@ class Flow:
 
     def __post_init__(self) -> None:
         self.warehouse = EmulatedWarehouse(self.dataset.client)
-        self._large = LargeRowsFolder(self.folder / "large")
         settings = Settings(
             datasets=frozenset({self.dataset.name}), topic_dead_letter=DEAD_LETTER, topic_schema_changes=SCHEMA_CHANGES,
             large_records=(self.folder / "large").resolve().as_uri(),
         )  # fmt: skip
         sink = RecordHandler(settings, EmulatedRowWriter(self.warehouse), GcsObjects(), self.publisher)
         receiver = TableCreatedHandler(settings, self.warehouse, self.publisher)
-        self._courier = Courier({CHANGE_RECORDS: sink.handle, TABLE_CREATED: receiver.handle}, seed=7)
+        self._courier = Courier({CHANGE_RECORDS: sink.handle, TABLE_CREATED: receiver.handle}, self.publisher, seed=7)
 
     def run(self, *statements: str) -> None:
         """Run each statement as a transaction, and record the rows of the source's tables after it."""
@@ -177,24 +169,11 @@ class Flow:
 
     def capture(self, start: Progress | None = None, snapshot: bool = False, follow_gtids: bool = False) -> None:
         """Run a process to the end of the log, with all copies and delete scans, and hand over all messages."""
-        stop = Stop()
-        announcer = Announcer(Destination(self.warehouse, self._courier, self.dataset.name, TABLE_CREATED), stop)
-        outbox = Outbox(self._courier, CHANGE_RECORDS, stop)
-        Capture(
-            CapturedSource(
-                self.source.server.reader,
-                TableFilter(tuple(f"{database}.{table}" for database in self.databases for table in self.tables)),
-                next(_server_ids),
-            ),
-            FolderStore(self.folder / "checkpoint"),
-            Publishing(SOURCE, self.dataset.name, announcer, outbox, self._large, stop, self.limit),
-            LandedByThen(self.warehouse, self._courier),
-            lambda message: self.publisher.publish(SCHEMA_CHANGES, [message]),
-            CaptureOptions(
-                SOURCE, self.dataset.name, start, snapshot, once=True, follow_gtids=follow_gtids, rules=self.rules
-            ),
-            mailbox=FolderMailbox(self.folder / "checkpoint"),
-        ).run()
+        patterns = TableFilter(tuple(f"{database}.{table}" for database in self.databases for table in self.tables))
+        to: tuple[Any, Any] = (self._courier, LandedByThen(self.warehouse, self._courier))
+        bench = Bench(self.source.server, self.folder, patterns, *to, self.dataset.name, time.time)
+        options: dict[str, Any] = {"start": start, "snapshot": snapshot, "follow_gtids": follow_gtids, "rules": self.rules}
+        bench.capture(limit=self.limit, once=True, **options).run()
         self._courier.deliver()
         assert not {DEAD_LETTER, CHANGE_RECORDS} & self.publisher.topics.keys(), "dead letters, or rows that did not land"
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pymysql
-from support.capture import Bench
+from support.capture import Bench, latest
 from support.source_database import SourceDatabase
 
 from onefold.mysql.binlog.events import Statement
@@ -31,20 +31,11 @@ END
 
 
 def folded_rows(records: Iterable[dict[str, Any]]) -> dict[str, list[tuple[int, int]]]:
-    """Return the rows of each table: the record of the greatest position of each key, without deletions."""
-    best: dict[tuple[str, int], tuple[tuple[tuple[int, ...], bool], tuple[int, int] | None]] = {}
-    for record in records:
-        data, metadata = record["data"], record["metadata"]
-        position = tuple(int(section, 16) for section in metadata["change_sequence_number"].split("/"))
-        gone = metadata["change_type"].endswith("DELETE")
-        key = metadata["table_name"], data["id"]
-        rank = position, not gone
-        if key not in best or rank >= best[key][0]:
-            best[key] = rank, None if gone else (data["id"], data["n"])
+    """Return the latest rows of each table, by their key."""
     tables: dict[str, list[tuple[int, int]]] = {}
-    for (table, _), (_, row) in best.items():
-        tables.setdefault(table, []).extend([row] if row else [])
-    return {table: sorted(rows) for table, rows in tables.items() if rows}
+    for (_, table, id_), row in sorted(latest(records).items()):
+        tables.setdefault(table, []).append((id_, row["n"]))
+    return tables
 
 
 def source_rows(source: SourceDatabase) -> dict[str, list[tuple[int, int]]]:
