@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 
 from support.memory_loads import MemoryWorld, files_of
@@ -30,15 +30,12 @@ class LoadScene:
 
     def pull(self, window: Window, now: datetime, days: tuple[date, ...] | None = None) -> None:
         self.now = now
-        loads = self.process()
-        plan = self.puller.plan(loads, window, now, days)
-        loads.begin(plan)
-        loads.load(self.puller.read(plan, now), self.puller.present(now))
+        self.puller.pull(self.process(), window, now, days)
         for name, rows in self.world.tables.items():
             self.ever.setdefault(name, []).extend(rows)
 
-    def process(self) -> TableLoads:
-        return self.world.process(self._clock)
+    def process(self, step: Callable[[], object] = lambda: None) -> TableLoads:
+        return self.world.process(self._clock, step)
 
     def _clock(self) -> datetime:
         self.now += timedelta(milliseconds=1)

@@ -51,7 +51,7 @@ class MemoryWorld:
     jobs: dict[tuple[object, ...], LoadedJob] = field(default_factory=dict)
     publisher: MemoryPublisher = field(default_factory=MemoryPublisher)
 
-    def process(self, now: Callable[[], datetime], step: Callable[[], None] = lambda: None) -> TableLoads:
+    def process(self, now: Callable[[], datetime], step: Callable[[], object] = lambda: None) -> TableLoads:
         """The loads of a process, which calls `step` before each of its steps."""
         announcements = Announcements(cast("BaseWarehouse", _Warehouse(self, step)), self.publisher, TOPIC)
         deletions = StoredDeletions(FileDestination(self.files, "gs://pulled"))
@@ -72,7 +72,7 @@ class MemoryWorld:
 @dataclass
 class _Warehouse:
     world: MemoryWorld
-    step: Callable[[], None]
+    step: Callable[[], object]
     project: str = PROJECT
 
     def read_table(self, id_: TableId) -> StoredTable | None:
@@ -110,7 +110,7 @@ class _Warehouse:
 @dataclass
 class _Jobs:
     world: MemoryWorld
-    step: Callable[[], None]
+    step: Callable[[], object]
 
     def append(self, table: TableId, files: Sequence[LoadFile]) -> LoadedJob:
         self.step()
@@ -156,7 +156,7 @@ class _Jobs:
 @dataclass
 class _Days:
     world: MemoryWorld
-    step: Callable[[], None]
+    step: Callable[[], object]
     base: TableId
 
     @contextlib.contextmanager

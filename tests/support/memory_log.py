@@ -19,7 +19,7 @@ class MemoryLog:
     """The log of loads of all processes; each call is one step of one of them."""
 
     rows: list[Row]
-    step: Callable[[], None]
+    step: Callable[[], object]
 
     def state_of(self, table: str, window: Window, now: datetime) -> LoadState:
         self.step()

@@ -51,10 +51,7 @@ class PulledShop:
         return loads_of(self.settings, DATASET, destination_of(self.settings), lambda _: self.publisher)
 
     def pull(self, window: Window, now: datetime) -> None:
-        loads = self.loads()
-        plan = self.puller.plan(loads, window, now)
-        loads.begin(plan)
-        loads.load(self.puller.read(plan, now), self.puller.present(now))
+        self.puller.pull(self.loads(), window, now)
 
     @property
     def view(self) -> dict[int, str]:

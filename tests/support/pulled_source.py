@@ -96,6 +96,13 @@ class Puller:
             first=state.version != target.version, previous=state,
         )  # fmt: skip
 
+    def pull(self, loads: Loads, window: Window, now: datetime, days: Sequence[date] | None = None) -> TablePlan:
+        """Pull at a time, from the plan to the load."""
+        plan = self.plan(loads, window, now, days)
+        loads.begin(plan)
+        loads.load(self.read(plan, now), self.present(now))
+        return plan
+
     def read(self, plan: TablePlan, now: datetime) -> PulledFiles:
         """Read the rows of a plan, as they are at a time, and write them to files."""
         return pulled_files(plan, [write_part(plan, 0, self._blocks(plan, now), self.to)])

@@ -83,10 +83,7 @@ def test_a_kill_between_any_two_steps_is_harmless(window: Window) -> None:
 def killed(scene: LoadScene, window: Window, step: object) -> None:
     assert callable(step)
     scene.now = DAILY
-    loads = scene.world.process(scene._clock, step)
-    plan = scene.puller.plan(loads, window, DAILY)
-    loads.begin(plan)
-    loads.load(scene.puller.read(plan, DAILY), scene.puller.present(DAILY))
+    scene.puller.pull(scene.process(step), window, DAILY)
 
 
 def test_a_failed_load_leaves_the_watermark_where_it_was(scene: LoadScene) -> None:

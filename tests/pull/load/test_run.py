@@ -40,10 +40,7 @@ def test_a_table_is_made_with_its_label_and_announced_before_its_first_row(scene
     scene.source.put(1, "Ada", NOON)
     steps: list[tuple[int, int]] = []
     topics, jobs = scene.world.publisher.topics, scene.world.jobs
-    loads = scene.world.process(scene._clock, lambda: steps.append((len(topics.get("table-created", [])), len(jobs))))
-    plan = scene.puller.plan(loads, "15m", NOON)
-    loads.begin(plan)
-    loads.load(scene.puller.read(plan, NOON), scene.puller.present(NOON))
+    scene.puller.pull(scene.process(lambda: steps.append((len(topics.get("table-created", [])), len(jobs)))), "15m", NOON)
     assert (0, 1) not in steps
     assert (1, 1) in steps
     assert [labels for _, labels in scene.world.stored.values()] == [{"onefold_pulled": "true"}]
@@ -58,7 +55,7 @@ def test_messages_report_the_change_until_a_load_into_the_version_is_logged(scen
 
     scene.source.put(1, "Ada", NOON)
     scene.now = NOON
-    killed = scene.world.process(scene._clock, die_once_announced)
+    killed = scene.process(die_once_announced)
     plan = scene.puller.plan(killed, "15m", NOON)
     killed.begin(plan)
     with pytest.raises(KeyboardInterrupt):
@@ -117,10 +114,7 @@ def test_a_row_that_has_moved_to_a_later_day_is_never_missing(scene: LoadScene) 
     scene.source.put(1, "new", DAILY - timedelta(hours=1))
     scene.now = DAILY
     seen: list[dict[int, str]] = []
-    loads = scene.world.process(scene._clock, lambda: seen.append(scene.view))
-    plan = scene.puller.plan(loads, "day", DAILY)
-    loads.begin(plan)
-    loads.load(scene.puller.read(plan, DAILY), scene.puller.present(DAILY))
+    scene.puller.pull(scene.process(lambda: seen.append(scene.view)), "day", DAILY)
     assert scene.view == {1: "new"}
     assert all(view in ({1: "old"}, {1: "new"}) for view in seen)
 
@@ -133,10 +127,7 @@ def test_days_are_replaced_newest_first_so_that_a_row_between_them_is_never_miss
     scene.puller.load = TableLoad("incremental", reload_days=2)
     scene.now = DAILY
     seen: list[dict[int, str]] = []
-    loads = scene.world.process(scene._clock, lambda: seen.append(scene.view))
-    plan = scene.puller.plan(loads, "day", DAILY)
-    loads.begin(plan)
-    loads.load(scene.puller.read(plan, DAILY), scene.puller.present(DAILY))
+    plan = scene.puller.pull(scene.process(lambda: seen.append(scene.view)), "day", DAILY)
     assert plan.range.days == (before.date(), DAY)
     assert scene.view == {1: "new"}
     assert all(view in ({1: "old"}, {1: "new"}) for view in seen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -54,8 +54,8 @@ class SmallScene(LoadScene):
         super().__init__(puller=SmallPuller)
         self.appender = MemoryAppender(self.world)
 
-    def process(self) -> TableLoads:
-        return replace(super().process(), small=SmallAppends(self.world.files, self.appender))
+    def process(self, step: Callable[[], object] = lambda: None) -> TableLoads:
+        return replace(super().process(step), small=SmallAppends(self.world.files, self.appender))
 
 
 def pull_for_a_day(scene: LoadScene) -> LoadScene:
