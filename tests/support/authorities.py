@@ -23,7 +23,7 @@ class Authority:
     """
 
     file: Path
-    _certificate: x509.Certificate
+    certificate: x509.Certificate
     _key: rsa.RSAPrivateKey
 
     @classmethod
@@ -40,7 +40,7 @@ class Authority:
         """The files of a server's certificate, which names one IP address, and of its key."""
         key = rsa.generate_private_key(65537, 2048)
         names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
-        builder = _builder(_name("server"), self._certificate.subject, key).add_extension(names, critical=False)
+        builder = _builder(_name("server"), self.certificate.subject, key).add_extension(names, critical=False)
         certificate = builder.sign(self._key, hashes.SHA256())
         files = folder / "server.pem", folder / "server.key"
         files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))

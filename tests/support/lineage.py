@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from support.zetasql_judge import Columns, Judge
-from zetasql.wasi._pb2.zetasql.local_service import local_service_pb2 as service
 
 Way = Literal["plain", "hash", "presence"]
 Reached = frozenset[tuple[tuple[str, ...], Way]]
@@ -33,10 +32,7 @@ class Lineage:
 
 def lineage(judge: Judge, sql: str, tables: dict[str, Columns], source: str, key: str) -> Lineage:
     """Return the lineage of a query with regard to the columns of `source`; `key` is the table of the pads."""
-    request = service.AnalyzeRequest(sql_statement=sql, **judge._catalog_for(tables))
-    request.options.language_options.CopyFrom(judge._language)
-    response = judge._call("Analyze", request, service.AnalyzeResponse)
-    statement = response.resolved_statement.resolved_query_stmt_node
+    statement = judge.resolve(sql, tables).resolved_query_stmt_node
     walk = _Walk(source, key)
     walk.scan(statement.query)
     outputs = {one.name: walk.column(one.column) for one in statement.output_column_list}
@@ -103,9 +99,7 @@ class _Walk:
     def _resolved_single_row_scan_node(self, node: Any) -> None:
         """Nothing is read."""
 
-    def _resolved_aggregate_scan_base_node(self, node: Any) -> None:
-        kind, inner = _inner(node)
-        getattr(self, f"_{kind}")(inner)
+    _resolved_aggregate_scan_base_node = scan
 
     def _resolved_aggregate_scan_node(self, node: Any) -> None:
         base = node.parent
@@ -141,7 +135,10 @@ class _Walk:
         return self.expression(node.expr)
 
     def _resolved_make_struct_node(self, node: Any) -> Reached:
-        return frozenset().union(*(self.expression(one) for one in node.field_list))
+        return self._all(node.field_list)
+
+    def _all(self, expressions: Any) -> Reached:
+        return NOTHING.union(*map(self.expression, expressions))
 
     def _resolved_get_struct_field_node(self, node: Any) -> Reached:
         found, struct = self.expression(node.expr), _type_of(node.expr).struct_type
@@ -153,28 +150,19 @@ class _Walk:
         (column,) = _columns_of(node.subquery)
         return self.column(column)
 
-    def _resolved_function_call_base_node(self, node: Any) -> Reached:
-        kind, inner = _inner(node)
-        found: Reached = getattr(self, f"_{kind}")(inner)
-        return found
+    _resolved_function_call_base_node = _resolved_non_scalar_function_call_base_node = expression
 
     def _resolved_function_call_node(self, node: Any) -> Reached:
         name, arguments = _called(node)
         hashed = self._hashed(name, arguments)
         if hashed is not None:
             return frozenset((path, "hash") for path, way in self.expression(hashed))
-        found = frozenset().union(*(self.expression(one) for one in arguments)) if arguments else NOTHING
+        found = self._all(arguments)
         is_struct_test = name == "$is_null" and _type_of(arguments[0]).HasField("struct_type")
         return _presence(found) if is_struct_test else found
 
-    def _resolved_non_scalar_function_call_base_node(self, node: Any) -> Reached:
-        kind, inner = _inner(node)
-        found: Reached = getattr(self, f"_{kind}")(inner)
-        return found
-
     def _resolved_aggregate_function_call_node(self, node: Any) -> Reached:
-        _, arguments = _called(node.parent)
-        return frozenset().union(*(self.expression(one) for one in arguments)) if arguments else NOTHING
+        return self._all(_called(node.parent)[1])
 
     def _hashed(self, name: str, arguments: Any) -> Any | None:
         """Return the text of TO_HEX(SHA256(FROM_HEX(CONCAT(opad, TO_HEX(SHA256(FROM_HEX(CONCAT(ipad, text))))))))."""

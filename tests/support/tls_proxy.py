@@ -7,8 +7,6 @@ no such mark, so the front takes it away. Everything else goes through as it is.
 from __future__ import annotations
 
 import contextlib
-import datetime
-import ipaddress
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,12 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.serialization import pkcs12
-from cryptography.x509.oid import NameOID
 from google.cloud.bigquery_storage_v1 import types
+from support.authorities import Authority
 
 PASSWORD = "changeit"
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -45,17 +41,17 @@ class TlsFront:
 @contextlib.contextmanager
 def tls_front(storage_port: int, folder: Path) -> Iterator[TlsFront]:
     """A front for the emulator's plain gRPC port."""
-    certificate, key = _certificate()
+    authority = Authority.new(folder, "front")
+    certificate, key = (file.read_bytes() for file in authority.sign(folder, "127.0.0.1"))
     truststore = folder / "trust.p12"
-    trusted = pkcs12.PKCS12Certificate(certificate, b"front")
+    trusted = pkcs12.PKCS12Certificate(authority.certificate, b"front")
     truststore.write_bytes(
         pkcs12.serialize_java_truststore([trusted], serialization.BestAvailableEncryption(PASSWORD.encode()))
     )
     with grpc.insecure_channel(f"127.0.0.1:{storage_port}") as channel:
         server = grpc.server(ThreadPoolExecutor(16))
         server.add_generic_rpc_handlers((_Through(channel),))
-        pair = (_pem(key), certificate.public_bytes(serialization.Encoding.PEM))
-        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([pair]))
+        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, certificate)]))
         server.start()
         try:
             yield TlsFront(f"127.0.0.1:{port}", truststore)
@@ -94,23 +90,3 @@ def without_end(method: str, answer: bytes) -> bytes:
         schema = message.arrow_schema
         schema.serialized_schema = schema.serialized_schema.removesuffix(_END_OF_STREAM)
     return bytes(message.SerializeToString())
-
-
-def _certificate() -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-    """For this machine, for a day."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    builder = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-    )
-    return builder.sign(key, hashes.SHA256()), key
-
-
-def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    return key.private_bytes(encoding, form, serialization.NoEncryption())
