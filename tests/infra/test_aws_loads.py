@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 
 import boto3
 import pytest
-from support.aws_loader import DeployedLoader
+from support.aws_function import DeployedLoader
 from support.aws_values import BUCKET, copy_values, value
 from support.cloudwatch_filters import field, matches
 from support.fake_emr_serverless import EmrServerless, api_call

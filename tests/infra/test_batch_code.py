@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from support.function_environment import environment
+from support.planned import environment
 from support.terraform import ROOT, Outcome, Plan
 
 from onefold.ports.batches import ARCHIVE, COMPILED_LIBRARIES, PYMYSQL

@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from support.function_environment import environment
+from support.planned import environment
 from support.terraform import ROOT, Plan
 
 from onefold.settings import emr, redshift

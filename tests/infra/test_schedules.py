@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from support.function_environment import environment
+from support.planned import environment
 from support.terraform import Outcome, Plan
 
 from onefold.batches.allow_list import AllowList

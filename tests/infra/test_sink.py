@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 
 import pytest
-from support.function_environment import environment
 from support.in_memory import audit_entry
 from support.log_filters import matches
+from support.planned import environment
 from support.terraform import Outcome, Plan
 
 from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.function_environment import environment
 from support.iam_conditions import admits
 from support.in_memory import audit_entry
 from support.log_filters import matches
+from support.planned import environment
 from support.terraform import Outcome, Plan, Terraform
 
 from onefold.settings.environment import load_settings

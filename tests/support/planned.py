@@ -55,3 +55,8 @@ def containers(plan: Plan) -> dict[str, dict[str, Any]]:
     """Return the container of each source's worker pool."""
     pools = plan.of("google_cloud_run_v2_worker_pool")
     return {name.split('"')[1]: pool["template"][0]["containers"][0] for name, pool in pools.items()}
+
+
+def environment(plan: Plan, function: str) -> dict[str, str]:
+    (service,) = plan.of("google_cloudfunctions2_function")[f'function["{function}"]']["service_config"]
+    return dict(service["environment_variables"])

@@ -6,8 +6,17 @@ import pytest
 from support.announcements import REFUSALS, Announcer
 from support.fake_bigquery import FakeBigQuery
 from support.memory_handler import MemoryHandler
-from support.policy_tags import LACKING
 from support.refresh_shop import VIEW, run, with_tag
+
+from onefold.adapters.bigquery.policy_tags import GET_TAXONOMY, SET_TAGS
+
+LACKING = {
+    "neither right": ({SET_TAGS, GET_TAXONOMY}, False),
+    "no right on the table": ({SET_TAGS}, False),
+    "no right on the taxonomy": ({GET_TAXONOMY}, False),
+    "no right, although the test of permissions grants it": ({SET_TAGS}, True),
+}
+"""Accounts that lack a right to set policy tags."""
 
 
 @pytest.fixture

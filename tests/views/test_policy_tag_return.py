@@ -7,7 +7,6 @@ import json
 import pytest
 from refresh.test_crashes import crash_at
 from support.fake_bigquery import Crash, FakeBigQuery
-from support.policy_tags import LACKING
 from support.refresh_shop import (
     BASE,
     VIEW,
@@ -16,6 +15,7 @@ from support.refresh_shop import (
     with_rules,
     with_tag,
 )
+from support.view_fixtures import LACKING
 
 import onefold.adapters.bigquery.annotations
 import onefold.views.unified_view
