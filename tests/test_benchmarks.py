@@ -41,7 +41,7 @@ from benchmarks.quiet import Rounds
 from benchmarks.report import replaced
 from onefold.doctor.java import java_hint
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.heavy]
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,7 +66,7 @@ PROGRAMS = (
     sink,
     visible,
 )
-ROWS, CHANGES = 20_000, 200
+ROWS, CHANGES = 5_000, 200
 
 
 @pytest.fixture(scope="module")

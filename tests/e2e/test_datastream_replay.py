@@ -43,7 +43,7 @@ SOME = "oc_c"
 """What the names of the tables begin with that are audited and have clean views: each takes as many queries as all else."""
 HISTORY = timedelta(days=3)
 """The age of what came in the first stage."""
-pytestmark = [on(MariaDb), pytest.mark.emulator, pytest.mark.long, pytest.mark.spark]
+pytestmark = [on(MariaDb), pytest.mark.emulator, pytest.mark.long, pytest.mark.spark, pytest.mark.heavy]
 
 
 class StreamedDataset(AppendedTables):
