@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
+from support.capture import eventually
 from support.database_servers import MariaDb, MySql
 from support.snapshot import chunks, everything, fold, fresh, rows_of
 from support.source_database import SourceDatabase, end_of_log, numbers, on
@@ -106,6 +107,8 @@ def _patient_chunks(source: SourceDatabase, rows: int) -> Iterator[Chunk]:
             continue  # the writers and the snapshot locked each other out
         assert chunk
         yield chunk
+        if progress.start is None:
+            eventually(lambda at=chunk.position: end_of_log(source.connection) != at)  # type: ignore[misc]
         progress = chunk.progress
 
 
