@@ -246,6 +246,7 @@ def test_nothing_can_be_fetched_or_run_that_is_not_of_the_page(visit: Visitor, p
 def test_a_name_that_is_markup_stays_a_text(visit: Visitor, page: Path) -> None:
     seen = visit(page)
     seen.find("#tables a", has_text="onerror").click()
+    seen.find("#name", has_text=HOSTILE).wait_for()
     assert seen.find("#name").inner_text() == HOSTILE
     assert seen.find("img").count() == 0
     assert seen.said == []
