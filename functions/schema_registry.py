@@ -14,13 +14,16 @@ import functions_framework
 from http_entry import check, is_served, log_unready
 
 from onefold.core.errors import Rejected
-from onefold.core.log import log
+from onefold.core.log import LogSeverity, log
 from onefold.events.registry.api_keys import ApiKey, parse_keys
 from onefold.events.registry.http import ApiRequest
 from onefold.settings.environment import Settings, load_settings
 
 if TYPE_CHECKING:
     from onefold.events.registry.handler import RegistryHandler
+    from onefold.events.registry.recording import SchemaRecording
+    from onefold.events.registry.store import RegistryStore
+    from onefold.ports.rows import Row
 
 _MAX_DISCARDED = 32_000_000
 """Bytes. Cloud Run takes no larger body over HTTP/1 (Cloud Run, "Quotas and limits", 2025-11)."""
@@ -41,7 +44,21 @@ def registry() -> RegistryHandler:
     settings = known.registry
     address = settings.require_address()
     store = open_registry_store(address, writable_objects_at(address), settings, known.contracts)
-    return RegistryHandler(store, keys_of(settings.keys), settings.public)
+    return RegistryHandler(store, keys_of(settings.keys), settings.public, recording_of(store, known))
+
+
+def recording_of(store: RegistryStore, settings: Settings) -> SchemaRecording | None:
+    """Return what records added schemas in the ledger of changes; None where no setting names it."""
+    if not settings.changes_dataset:
+        return None
+    from onefold.adapters.connect import connect
+    from onefold.changes.ledger import Ledger
+    from onefold.events.registry.recording import SchemaRecording
+
+    def say(severity: LogSeverity, text: str, event: str, row: Row) -> None:
+        log(severity, text, event=event, entry=row)
+
+    return SchemaRecording(store, say, Ledger(connect(settings.project), settings.changes_dataset))
 
 
 def keys_of(path: str | None) -> Callable[[], Iterable[ApiKey]]:

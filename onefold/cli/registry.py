@@ -11,7 +11,7 @@ import click
 
 from onefold.cli.common import ERROR, OK, as_json, read_settings, say
 from onefold.cli.output import echo_json
-from onefold.cli.recording import SchemaRecording, schema_recording
+from onefold.cli.recording import schema_recording
 from onefold.cli.registry_options import (
     address_of,
     listed_models,
@@ -30,6 +30,7 @@ from onefold.core.text import counted, shown_list
 
 if TYPE_CHECKING:
     from onefold.events.registry.json_schema import JsonSchema
+    from onefold.events.registry.recording import SchemaRecording
     from onefold.events.registry.schema_key import SchemaKey
     from onefold.events.registry.sources import SchemaSource
 

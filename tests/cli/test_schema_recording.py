@@ -1,4 +1,4 @@
-"""What `onefold schema add` and `import` record in the ledger: each schema once, before the registry has it."""
+"""What `onefold schema add` and `import` and the API record in the ledger: each schema once, before the registry has it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import schema_registry
 from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
 from support.ledgers import StoredLedger
-from support.registries import document
+from support.registries import document, folder_store
+
+from onefold.events.registry.api_keys import Access, stored_key
+from onefold.events.registry.http import ApiRequest
 
 
 @pytest.fixture
@@ -75,3 +79,28 @@ def test_who_may_not_record_is_told_so_and_the_schema_is_added(
     assert "a change of com.acme/ad_click is not recorded: there is no table" in added.err
     assert [one["version"] for one in run("schema", "list", "--registry", "registry", "--json").results] == ["1-0-0"]
     assert stored.count() == 0
+
+
+KEY = "b0a4c3de-7a1f-4c7b-8b55-52f3f0a9e6c4"
+
+
+def test_what_the_api_adds_is_an_entry_where_a_ledger_is_set(
+    stored: StoredLedger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder, keys = tmp_path / "served", tmp_path / "keys.json"
+    folder_store(folder)
+    keys.write_text(json.dumps({"keys": [stored_key("ci", KEY, ["*"], Access.WRITE)]}), "utf-8")
+    monkeypatch.setenv("ONEFOLD_REGISTRY", str(folder))
+    monkeypatch.setenv("ONEFOLD_REGISTRY_KEYS", str(keys))
+
+    def add(*versions: str) -> list[int]:
+        handler = schema_registry.registry.__wrapped__()
+        bodies = [json.dumps(document(version)).encode() for version in versions]
+        posts = [ApiRequest("POST", "/api/schemas", api_key=KEY, read_body=lambda _, body=body: body) for body in bodies]
+        return [handler.answer(one).status for one in posts]
+
+    assert add("1-0-0", "1-0-0", "1-0-7") == [201, 200, 400]
+    assert [(before, after) for before, after, *_ in found(stored, str(folder))] == [("", "1-0-0")]
+    assert stored.count() == 1
+    monkeypatch.delenv("ONEFOLD_CHANGES_DATASET")
+    assert (add("1-0-1"), stored.count()) == ([201], 1)

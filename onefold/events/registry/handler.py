@@ -12,6 +12,7 @@ from onefold.events.registry.api_keys import ApiKey, find_key, is_below
 from onefold.events.registry.http import MAX_BODY, ApiRequest, Refusal, Response, found, told
 from onefold.events.registry.index import Index, IndexEntry
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
+from onefold.events.registry.recording import SchemaRecording
 from onefold.events.registry.schema_key import SchemaKey, part_problems
 from onefold.events.registry.store import AdditionOutcome, RegistryStore, SchemaExists
 
@@ -37,11 +38,13 @@ class RegistryHandler:
         store: the registry.
         keys: returns the present keys; they are read for each request, so that a key that was revoked is refused at once.
         public: prefixes of vendors whose schemas everybody may read.
+        recording: records what is added in the ledger of changes; None where that is not done.
     """
 
     store: RegistryStore
     keys: Callable[[], Iterable[ApiKey]]
     public: tuple[str, ...] = ()
+    recording: SchemaRecording | None = None
 
     def answer(self, request: ApiRequest) -> Response:
         """Return the answer to a request; an error of the store is answered by 503, and logged."""
@@ -126,7 +129,7 @@ class RegistryHandler:
         if key and schema.key != key:
             raise Refusal(400, f"The path names {key}, and the body {schema.key}: send the schema to its own path")
         _check_writer(presented, schema.key.vendor)
-        outcome = _by_rules(lambda: self.store.add(schema))
+        outcome = _by_rules(lambda: (self.recording or self.store).add(schema))
         log(
             "NOTICE",
             f"{schema.key} {outcome}",
