@@ -20,11 +20,12 @@ from onefold.refresh.built_view import BuiltView
 from onefold.refresh.kind import ViewKind
 from onefold.refresh.stored_settings import change_types
 from onefold.schema.bigquery import MAX_TEXT
-from onefold.schema.columns import Schema
+from onefold.schema.columns import Column, Schema
 from onefold.schema.contract_rules import Verdicts
 from onefold.schema.contracts import Held, held
 from onefold.schema.dropped import dropped_paths
 from onefold.schema.fit import gives_back
+from onefold.schema.former import former_columns
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Type
 from onefold.schema.versions import Version
@@ -32,6 +33,7 @@ from onefold.settings.environment import Settings
 from onefold.views.change_names import ChangeNames
 from onefold.views.contract_text import held_view
 from onefold.views.current_text import remembered_keys
+from onefold.views.former_view import not_shown
 
 
 class FullKind(Protocol):
@@ -98,7 +100,8 @@ def build_under_contract(
         kind: the kind of view.
         found: all versions.
         versions: those that are not retired, in their order; at least one.
-        stored: the view as it is; None where it does not exist. Its columns are what people have accepted.
+        stored: the view as it is; None where it does not exist. Its columns are what people have accepted. Of one
+            that does not exist, another view of the table and the ledger tell what people have not.
 
     Raises:
         SchemaConflict: the contract hides every column, or keeps a type that the view cannot give any more.
@@ -110,20 +113,23 @@ def build_under_contract(
         return view
     landed = kind.landed(versions)
     dropped = _dropped(view, landed, rules)
-    if stored is None or not stored.columns or not rules.contract.holds:
+    former = _former(kind, view, landed, stored) if rules.contract.holds else None
+    if former is None:
         return replace(view, warnings=(*view.warnings, *dropped))
-    shown = _held(kind, view, landed, stored, rules)
+    keeps_wider = stored is None or not change_types(kind.setting_changes(stored))
+    shown = _held(kind, view, landed, former, rules, keeps_wider)
     if not shown.columns:
         raise SchemaConflict(f"{view.id}: the contract of {kind.base} hides every column: accept one, or show new columns")
     view = _in_held_types(kind, view, found, versions, stored, shown)
     view = replace(view, waiting=shown.waiting, warnings=(*view.warnings, *dropped))
     made = held_view(view, shown, landed, rules)
-    if len(made.query) + stored.reserved <= MAX_TEXT:
+    reserved = stored.reserved if stored else 0
+    if len(made.query) + reserved <= MAX_TEXT:
         return made
     # Longer forms of the text inside may be chosen without regard to the text around it.
-    around = replace(stored, reserved=stored.reserved + len(made.query) - len(view.query))
+    around = replace(stored or StoredView(view.id, is_view=True), reserved=reserved + len(made.query) - len(view.query))
     made = held_view(_in_held_types(kind, None, found, versions, around, shown), shown, landed, rules)
-    if len(made.query) + stored.reserved > MAX_TEXT:
+    if len(made.query) + reserved > MAX_TEXT:
         raise LimitExceeded(f"{view.id}: its text takes {len(made.query)} of {MAX_TEXT} characters under the contract")
     return replace(made, waiting=shown.waiting, warnings=view.warnings)
 
@@ -143,13 +149,30 @@ def protected_columns(kind: FullKind | ViewKind, query: str, rules: TableRules) 
     return frozenset((*keys, *rules.keys, *rules.order_by, *added))
 
 
-def _held(kind: FullKind, view: BuiltView, landed: Sequence[Version], stored: StoredView, rules: TableRules) -> Held:
+def _former(
+    kind: FullKind, view: BuiltView, landed: Sequence[Version], stored: StoredView | None
+) -> tuple[Column, ...] | None:
+    """Return what people have accepted; None where nobody has read the view yet."""
+    if stored:
+        return stored.columns or None
+    found = not_shown(kind.warehouse, view.id, kind.base, kind.settings, landed)
+    return former_columns(view.columns, found) if found else None
+
+
+def _held(
+    kind: FullKind,
+    view: BuiltView,
+    landed: Sequence[Version],
+    former: Sequence[Column],
+    rules: TableRules,
+    keeps_wider: bool,
+) -> Held:
     names, dataset = ChangeNames(kind.base, landed, kind.grows), kind.settings.changes_dataset
-    protected, keeps_wider = protected_columns(kind, view.query, rules), not change_types(kind.setting_changes(stored))
+    protected = protected_columns(kind, view.query, rules)
 
     def under(verdicts: Verdicts) -> Held:
         by = replace(rules, contract=replace(rules.contract, verdicts=verdicts))
-        return held(stored.columns, view.columns, landed, by, names.of, protected, keeps_wider)
+        return held(former, view.columns, landed, by, names.of, protected, keeps_wider)
 
     own = replace(rules.contract.verdicts, names=names.lasting)
     shown = under(own)
@@ -171,7 +194,7 @@ def _in_held_types(
     view: BuiltView | None,
     found: Sequence[Version],
     versions: Sequence[Version],
-    stored: StoredView,
+    stored: StoredView | None,
     shown: Held,
 ) -> BuiltView:
     """Return the view, built anew where the unified type of a column cannot give back the values of the type that it keeps.

@@ -1,0 +1,100 @@
+"""What a view that is not there must not show: what another view of the table, or the ledger, says is held back.
+
+A view that was dropped is made anew as the contract left it. Where nothing is known, nobody has read it, and it shows all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from onefold.changes.deciding import is_within
+from onefold.changes.entry import Entry
+from onefold.changes.read import read_entries
+from onefold.changes.under_contract import NOT_SHOWN, outcome_in
+from onefold.core.errors import AccessDenied, InvalidType, NotFound, SchemaConflict
+from onefold.core.names import TableId, fold_case
+from onefold.ports.warehouse import BaseWarehouse, StoredView
+from onefold.refresh.held_note import HeldNote, read_held_note
+from onefold.refresh.labels import LABEL
+from onefold.schema.columns import Schema
+from onefold.schema.diff import SchemaChange
+from onefold.schema.former import NotShown
+from onefold.schema.table_rules import TableRules
+from onefold.schema.target_types import type_at
+from onefold.schema.types import Type, parse_type
+from onefold.schema.versions import Version, join_types
+from onefold.settings.environment import Settings
+
+
+def not_shown(
+    warehouse: BaseWarehouse, view: TableId, base: TableId, settings: Settings, landed: Sequence[Version]
+) -> NotShown:
+    """Return what a view that is not there must not show.
+
+    Args:
+        warehouse: where the other view and the ledger are.
+        view: the view.
+        base: the base name of the table.
+        settings: those of the installation.
+        landed: the versions that the view reads, with its columns as they landed.
+
+    Raises:
+        AccessDenied: the account may not read the ledger, the table has several versions, and no other view.
+        OnefoldError: the ledger cannot be read.
+    """
+    others = [one for one in (settings.view_of(base), settings.current_view_of(base)) if one != view]
+    known = [stored for one in others if (stored := warehouse.get_view(one)) and LABEL in stored.labels]
+    if found := next(filter(None, map(_of_view, known)), None):
+        return found
+    if not settings.changes_dataset:
+        return NotShown()
+    rules = settings.rules_for(base)
+    try:
+        entries = read_entries(warehouse, settings.changes_dataset, rules.contract.verdicts, of_dataset=base.dataset)
+    except NotFound:
+        return NotShown()
+    except AccessDenied as error:
+        if known or len(landed) == 1:
+            return NotShown()
+        raise AccessDenied(
+            f"{view} is not there, and what it must not show cannot be read from the ledger ({error}): have it written by "
+            f"somebody who may read that, by `onefold refresh {base.dataset}.{base.table}`"
+        ) from error
+    return _of_entries([one for one in entries if one.table == base.table], landed, rules)
+
+
+def _of_view(stored: StoredView) -> NotShown:
+    note, columns = read_held_note(stored.query), Schema(stored.columns)
+    types = {fold_case(name): column.type for name in note.types if (column := columns.get(name))}
+    return NotShown(frozenset(map(fold_case, note.hidden)), types) if note != HeldNote() else NotShown()
+
+
+def _of_entries(entries: Iterable[Entry], landed: Sequence[Version], rules: TableRules) -> NotShown:
+    held = [operation for entry in entries if entry.change for operation in _held(entry)]
+    retyped: dict[str, list[SchemaChange]] = {}
+    for one in held:
+        if one.kind == "retyped":
+            retyped.setdefault(fold_case(one.path), []).append(one)
+    types = {path: type_ for path, of_path in retyped.items() if (type_ := _kept_type(path, of_path, landed, rules))}
+    return NotShown(frozenset(fold_case(one.path) for one in held if one.kind == "added"), types)
+
+
+def _held(entry: Entry) -> Iterator[SchemaChange]:
+    """Yield what views do not show of a change by now."""
+    effects = [fold_case(effect.path) for effect in entry.effects if outcome_in(effect)]
+    for one in entry.operations if entry.decision in NOT_SHOWN else ():
+        path = fold_case(one.path)
+        if one.kind in ("added", "retyped") and (not entry.effects or any(is_within(path, other) for other in effects)):
+            yield one
+
+
+def _kept_type(path: str, held: Sequence[SchemaChange], landed: Sequence[Version], rules: TableRules) -> Type | None:
+    """Return the type before all changes that are held: of the first of them, and of versions that none of them is about."""
+    new = {one.new for one in held}
+    columns = [column for version in landed if (column := version.schema.get(path.partition(".")[0]))]
+    others = [type_ for column in columns if (type_ := type_at(column, path)) and str(type_) not in new]
+    try:
+        before = [parse_type(one.old) for one in held if one.old and one.old not in new]
+        return join_types([*before, *others], rules) if before or others else None
+    except (InvalidType, SchemaConflict):  # a row that somebody else wrote, or types that no view has had
+        return None

@@ -1,0 +1,64 @@
+"""A view that was dropped is made anew as the contract left it: what waits by the ledger stays hidden or keeps its type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.bigquery_emulator import EmulatedDataset
+from support.cli import Run
+
+REVIEW = 'contracts: {"*": {new_columns: review, types: review}}'
+
+
+@pytest.fixture
+def shop(dataset: EmulatedDataset, run: Run, monkeypatch: pytest.MonkeyPatch) -> EmulatedDataset:
+    """A table with a ledger and a contract, whose second version brought a column and a type that wait."""
+    Path("onefold.yaml").write_text(REVIEW, "utf-8")
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", dataset.name)
+    assert run("changes", "create").code == 0
+    dataset.land("order_v_1", {"id": "INT64", "amount": "INT64"}, "1, 7")
+    assert run("refresh", f"{dataset.name}.order").code == 0
+    dataset.land("order_v_2", {"id": "INT64", "amount": "STRING", "email": "STRING"}, "2, 'many', 'e'")
+    assert run("refresh", f"{dataset.name}.order").code == 0
+    return dataset
+
+
+def made_anew(run: Run, shop: EmulatedDataset) -> list[tuple[object, ...]]:
+    shop.client.delete_table(f"{shop.client.project}.{shop.name}.order_unified")
+    assert run("refresh", f"{shop.name}.order").code == 0
+    return sorted(shop.rows("order_unified"), key=str)
+
+
+def waiting(run: Run, shop: EmulatedDataset) -> dict[str, str]:
+    (entry,) = run("plan", f"{shop.name}.order", "--json").results
+    return {one["path"]: one["id"] for one in entry["waiting_changes"]}
+
+
+HELD, SHOWN = [(1, 7), (2, None)], [(1, "7", None), (2, "many", "e")]
+
+
+def test_what_waits_is_held_in_a_view_that_was_dropped(run: Run, shop: EmulatedDataset) -> None:
+    before = waiting(run, shop)
+    assert made_anew(run, shop) == HELD
+    assert waiting(run, shop) == before
+    assert run("changes", "accept", before["email"]).code == 0
+    assert sorted(shop.rows("order_unified"), key=str) == made_anew(run, shop) == SHOWN
+
+
+def test_what_was_rejected_is_held_too_and_a_contract_that_is_lifted_holds_nothing(run: Run, shop: EmulatedDataset) -> None:
+    assert run("changes", "reject", waiting(run, shop)["email"]).code == 0
+    assert made_anew(run, shop) == HELD
+    Path("onefold.yaml").unlink()
+    assert made_anew(run, shop) == SHOWN
+
+
+def test_a_type_is_held_when_the_version_that_had_it_is_gone_too(run: Run, shop: EmulatedDataset) -> None:
+    shop.run(f"DROP TABLE {shop.quoted('order_v_1')}")
+    assert made_anew(run, shop) == [(2, None)]
+    assert set(waiting(run, shop)) == {"amount", "email"}
+
+
+def test_a_view_of_which_the_ledger_knows_nothing_shows_everything(run: Run, shop: EmulatedDataset) -> None:
+    shop.run(f"DELETE FROM {shop.quoted('schema_changes')} WHERE TRUE")
+    assert made_anew(run, shop) == SHOWN
