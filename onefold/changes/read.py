@@ -26,6 +26,7 @@ def read_entries(
     own: Verdicts,
     since: datetime | None = None,
     of_dataset: str | None = None,
+    of_table: str | None = None,
 ) -> tuple[Entry, ...]:
     """Return the entries of the ledger, each once, with their present outcomes, by the time at which they were recorded.
 
@@ -35,6 +36,7 @@ def read_entries(
         own: the decisions of onefold.yaml, which come before those of the warehouse.
         since: the time of the first entries to return; None for all.
         of_dataset: the dataset whose tables are asked for; None for all.
+        of_table: the base name of the table that is asked for; None for all.
 
     Raises:
         NotFound: there is no ledger.
@@ -47,6 +49,8 @@ def read_entries(
         conditions.append(f"recorded_at >= TIMESTAMP {quote_text(since.astimezone(UTC).isoformat(timespec='microseconds'))}")
     if of_dataset:
         conditions.append(f"dataset = {quote_text(of_dataset)}")
+    if of_table:
+        conditions.append(f"`table` = {quote_text(of_table)}")
     try:
         rows = warehouse.fetch(f"SELECT *\nFROM {view.quoted}\nWHERE {' AND '.join(conditions)}\nORDER BY recorded_at, id")
     except NotFound as error:

@@ -50,7 +50,8 @@ def not_shown(
         return NotShown()
     rules = settings.rules_for(base)
     try:
-        entries = read_entries(warehouse, settings.changes_dataset, rules.contract.verdicts, of_dataset=base.dataset)
+        own = rules.contract.verdicts
+        entries = read_entries(warehouse, settings.changes_dataset, own, of_dataset=base.dataset, of_table=base.table)
     except NotFound:
         return NotShown()
     except AccessDenied as error:
@@ -60,7 +61,7 @@ def not_shown(
             f"{view} is not there, and what it must not show cannot be read from the ledger ({error}): have it written by "
             f"somebody who may read that, by `onefold refresh {base.dataset}.{base.table}`"
         ) from error
-    return _of_entries([one for one in entries if one.table == base.table], landed, rules)
+    return _of_entries(entries, landed, rules)
 
 
 def _of_view(stored: StoredView) -> NotShown:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
+from support.changelogs import land_changes
 from support.cli import Run
 from support.columns import columns
 from support.ledgers import StoredLedger
 
+from onefold.changelog.metadata import LANDED_AT
 from onefold.core.event_labels import LABEL_BASE, LABEL_VERSION
 from onefold.core.names import TableId
 
@@ -100,3 +102,14 @@ def test_a_decision_finds_what_waits_by_the_identifier_of_plan(
     view = stored.warehouse.get_view(TableId(stored.warehouse.project, dataset.name, "order_unified"))
     assert view
     assert "email" in {column.name for column in view.columns}
+
+
+def test_current_and_merge_record_what_they_show(run: Run, dataset: EmulatedDataset, stored: StoredLedger) -> None:
+    Path("onefold.yaml").write_text("tables: {customer: {keys: [id]}}", "utf-8")
+    for number, (command, more) in enumerate([("current", {}), ("merge", {"zip": "STRING"})], 1):
+        land_changes(dataset, f"customer_v_{number}", {"id": "INT64", **more, LANDED_AT: "TIMESTAMP"}, [])
+        done = run(command, f"{dataset.name}.customer")
+        assert done.code == 0, done.err
+        assert run(command, f"{dataset.name}.customer").code == 0
+    found = [one for one in stored.entries("customer") if any(effect.kind == "new column" for effect in one.effects)]
+    assert [(one.version_after, [effect.path for effect in one.effects]) for one in found] == [("2", ["zip"])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,7 @@ def test_what_the_api_adds_is_an_entry_where_a_ledger_is_set(
     def add(*versions: str) -> list[int]:
         handler = schema_registry.registry.__wrapped__()
         bodies = [json.dumps(document(version)).encode() for version in versions]
-        posts = [ApiRequest("POST", "/api/schemas", api_key=KEY, read_body=lambda _, body=body: body) for body in bodies]
+        posts = [ApiRequest("POST", "/api/schemas", api_key=KEY, read_body=io.BytesIO(body).read) for body in bodies]
         return [handler.answer(one).status for one in posts]
 
     assert add("1-0-0", "1-0-0", "1-0-7") == [201, 200, 400]

@@ -29,10 +29,10 @@ class Unread(ToldWarehouse):
 
     def __init__(self, *views: StoredView) -> None:
         super().__init__()
-        self.views = {one.id: one for one in views}
+        self.stored = {one.id: one for one in views}
 
     def get_view(self, id_: TableId) -> StoredView | None:
-        return self.views.get(id_)
+        return self.stored.get(id_)
 
     def fetch(self, sql: str) -> list[dict[str, Any]]:
         raise AccessDenied(f"403 of the ledger: {sql}")
@@ -49,7 +49,8 @@ def other(query: str, columns: Any) -> StoredView:
 def test_it_shows_what_the_other_view_of_the_table_shows() -> None:
     held = build_held((OLD,), (OLD, NEW), REVIEW)
     told = found(OLD, NEW, views=(other(held.query, held.columns),))
-    assert (told.paths, {path: str(type_) for path, type_ in told.types.items()}) == ({"zip"}, {"n": "INT64"})
+    assert set(told.paths) == {"zip"}
+    assert {path: str(type_) for path, type_ in told.types.items()} == {"n": "INT64"}
     assert not found(OLD, NEW, views=(other("SELECT 1", NEW.columns),))
 
 
