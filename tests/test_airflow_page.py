@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import venv
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
+from support.environments import environment
 
 from onefold.adapters.connect import row_writer_for
 from onefold.batches.request import parse_batch_request
@@ -36,15 +36,8 @@ QUIET = {"AIRFLOW__CORE__LOAD_EXAMPLES": "False", "AIRFLOW__USAGE_DATA_COLLECTIO
 @pytest.fixture(scope="module")
 def airflow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment that has Airflow, after its installation: 2 GB."""
-    folder = tmp_path_factory.mktemp("airflow")
-    venv.create(folder, with_pip=True)
-    # To compile all 271 packages, of which a DAG imports a third, would take longer than to install them.
-    words = ["--quiet", "--no-deps", "--require-hashes", "--no-cache-dir", "--no-compile", "-r"]
-    pip = [str(folder / "bin" / "pip"), "install", *words, str(SUPPORT / "airflow_requirements.txt")]
-    done = subprocess.run(pip, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"Airflow cannot be installed: {done.stderr[-300:]}")
-    return folder / "bin" / "python"
+    words = ("--no-deps", "--require-hashes", "--no-cache-dir", "-r", str(SUPPORT / "airflow_requirements.txt"))
+    return environment(tmp_path_factory.mktemp("airflow"), *words) / "python"
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import venv
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
+from support.environments import environment
 from support.existing_tables import schema
 from support.record_dlt import NAMED, SCD2
 
@@ -30,12 +30,7 @@ TESTS = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment in which dlt is installed, and nothing else."""
-    folder = tmp_path_factory.mktemp("dlt")
-    venv.create(folder, with_pip=True)
-    pip = subprocess.run([folder / "bin" / "pip", "install", "-q", DLT], capture_output=True, text=True, check=False)
-    if pip.returncode:
-        pytest.skip(f"dlt cannot be installed: {pip.stderr[-300:]}")
-    return folder / "bin" / "python"
+    return environment(tmp_path_factory.mktemp("dlt"), DLT) / "python"
 
 
 def record(python: Path, folder: Path, loads: list[Any] | None = None) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import venv
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.environments import environment
 from support.exported import SHOP, TEMPLATE
 
 from onefold.export.dbt import MARK, AgeLimits, dbt_files
@@ -24,20 +24,7 @@ QUIET = {"DBT_SEND_ANONYMOUS_USAGE_STATS": "False", "DO_NOT_TRACK": "1", "DBT_VE
 @pytest.fixture
 def dbt(tmp_path: Path) -> Path:
     """The program, after its installation."""
-    venv.create(tmp_path / "dbt", with_pip=True)
-    pip = [
-        str(tmp_path / "dbt" / "bin" / "pip"),
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--require-hashes",
-        "-r",
-        str(REQUIREMENTS),
-    ]
-    installed = subprocess.run(pip, capture_output=True, text=True, check=False)
-    if installed.returncode:
-        pytest.skip(f"dbt cannot be installed: {installed.stderr[-300:]}")
-    return tmp_path / "dbt" / "bin" / "dbt"
+    return environment(tmp_path / "dbt", "--no-deps", "--require-hashes", "-r", str(REQUIREMENTS)) / "dbt"
 
 
 @pytest.mark.long

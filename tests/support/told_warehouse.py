@@ -1,4 +1,7 @@
-"""A warehouse of bases that is told what there is and what its queries find, and keeps the script of what it was asked."""
+"""A warehouse of bases that is told what there is and what its queries find, and keeps the script of what it was asked.
+
+Only here are questions, statements and the steps of the view in one order, which the golden scripts of merges show.
+"""
 
 from __future__ import annotations
 
