@@ -116,8 +116,10 @@ def _lines(report: RunReport) -> Iterator[str]:
 def _line(table: EventTableReport) -> str:
     change = {"create": ", new table", "change": ""}.get(table.action, "")
     added = f", with {shown_list(table.added)}" if table.added else ""
+    described = f", describes {shown_list(table.described)} by the schema" if table.described else ""
+    unsure = f", leaves {shown_list(table.undescribed)} without a description" if table.undescribed else ""
     recovery = ", for a version that does not fit into the table of its model" if table.is_new_recovery else ""
-    return f"{table.table}: {counted(table.rows, 'row')} {table.state}{change}{added}{recovery}"
+    return f"{table.table}: {counted(table.rows, 'row')} {table.state}{change}{added}{described}{unsure}{recovery}"
 
 
 def _print_errors(report: RunReport) -> None:

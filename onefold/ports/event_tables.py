@@ -43,7 +43,7 @@ class EventTable:
         base: what all models and recovery tables of the schema share, `com_acme_ad_click`.
         version: the model, `1`, or `1r` and a hash; empty for the events, which have no labels.
         is_adopted: whether another loader made the table: then it is never created.
-        descriptions: of columns that the loader adds, where a warehouse has such: of a wide column the model of its schema.
+        descriptions: of columns that have none, where a warehouse has such: of a wide column the model of its schema.
     """
 
     name: str
@@ -74,11 +74,13 @@ class FoundTable:
         uri: the description or the comment of the table; empty where there is none.
         labels: base and version by the table's labels, each empty where it is missing; None where the warehouse has no
             labels.
+        descriptions: those of columns that have one, by name; None where the loader describes no columns.
     """
 
     columns: Columns
     uri: str = ""
     labels: tuple[str, str] | None = None
+    descriptions: tuple[tuple[str, str], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -239,7 +241,7 @@ class EventWarehouse(Protocol):
         """
 
     def change(self, name: str, before: FoundTable, after: EventTable) -> None:
-        """Bring a table to more columns, grown types, another uri or other labels: what differs, and nothing else.
+        """Bring a table to more columns, grown types, another uri, other labels or descriptions: what differs, and no more.
 
         Columns are added in their order, so that two processes that change a table to the columns of two runs leave the
         columns of the later run. A column or a type that the table has already is no error.

@@ -41,7 +41,7 @@ def test_json_names_each_run_and_table(events: EventScene, run: Run) -> None:
     assert job.startswith("onefold_load_")
     assert table == {
         "table": "com_acme_click_1", "version": "1", "state": "loaded", "rows": 2, "action": "create", "added": [],
-        "error": None,
+        "described": [], "undescribed": [], "error": None,
     }  # fmt: skip
 
 

@@ -71,14 +71,17 @@ class MemoryWarehouse:
 
     def create(self, table: EventTable) -> None:
         self.step()
-        self.state.tables.setdefault(table.name, FoundTable(table.columns, table.uri, table.labels))
+        self.state.tables.setdefault(table.name, FoundTable(table.columns, table.uri, table.labels, table.descriptions))
 
     def change(self, name: str, before: FoundTable, after: EventTable) -> None:
         self.step()
         if self.state.tables.get(name) != before:
             raise TryAgain(f"{name} was changed")
         assert after.columns[: len(before.columns)] or not before.columns
-        self.state.tables[name] = FoundTable(after.columns, after.uri, after.labels)
+        texts = (
+            None if before.descriptions is None else tuple({**dict(after.descriptions), **dict(before.descriptions)}.items())
+        )
+        self.state.tables[name] = FoundTable(after.columns, after.uri, after.labels, texts)
 
     def load(self, loads: Sequence[EventTableLoad], wait: float | None = None) -> Sequence[LoadResult]:
         results = []

@@ -175,9 +175,9 @@ class BigQueryEventTables:
 
 def _found(table: bigquery.Table) -> FoundTable:
     columns = tuple((column.name, str(column.type)) for column in columns_of(table.schema))
-    return FoundTable(
-        columns, table.description or "", tuple(table.labels.get(one, "") for one in (LABEL_BASE, LABEL_VERSION))
-    )
+    labels = table.labels.get(LABEL_BASE, ""), table.labels.get(LABEL_VERSION, "")
+    texts = tuple((field.name, field.description) for field in table.schema if field.description)
+    return FoundTable(columns, table.description or "", labels, texts)
 
 
 def _labels(table: EventTable) -> dict[str, str]:
@@ -193,7 +193,7 @@ def _fields(table: EventTable) -> list[bigquery.SchemaField]:
 
 
 def _grown_schema(fields: Sequence[bigquery.SchemaField], after: EventTable) -> list[bigquery.SchemaField]:
-    """Return the fields of a table with those that it lacks; what people added to fields stays, such as policy tags."""
+    """Return the fields of a table with those, and the descriptions, that it lacks; what people wrote to fields stays."""
     expected = [field.to_api_repr() for field in _fields(after)]
     grown = _grown_fields([field.to_api_repr() for field in fields], expected)
     return [bigquery.SchemaField.from_api_repr(field) for field in grown]
@@ -204,6 +204,8 @@ def _grown_fields(present: Sequence[Mapping[str, Any]], expected: Sequence[Mappi
     for old, new in zip(grown, expected, strict=False):
         if new.get("fields"):
             old["fields"] = _grown_fields(old["fields"], new["fields"])
+        if new.get("description") and not old.get("description"):
+            old["description"] = new["description"]
     return [*grown, *(dict(field) for field in expected[len(grown) :])]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from onefold.core.errors import InvalidInput, OnefoldError, TryAgain
 from onefold.core.text import counted
@@ -17,7 +17,7 @@ from onefold.events.load.plan import EventTablePlan, Wanted
 from onefold.events.load.report import EventTableReport, RunReport, TableState
 from onefold.events.load.runs import FolderRuns, file_address
 from onefold.events.load.tables import Planned, TableMigrations
-from onefold.events.load.wide_plan import models_of_columns
+from onefold.events.load.wide_plan import undescribed
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.shred.manifest import RunManifest, ShreddedTable
 from onefold.ports.event_tables import EventFile, EventTable, EventTableLoad, EventWarehouse, LoadResult
@@ -129,12 +129,8 @@ class Loader:
 
     def _wanted(self, manifest: RunManifest, tables: Sequence[ShreddedTable]) -> list[Wanted]:
         started = manifest.started_at
-        models = {SchemaKey.parse(schema.uri).model_key for schema in manifest.schemas}
-        described = [(table, models_of_columns(table.columns, models)) for table in tables]
-        return [
-            Wanted(replace(self._event_table(table), descriptions=texts), started, table.columns, table.adopted)
-            for table, texts in described
-        ]
+        models = frozenset(SchemaKey.parse(schema.uri).model_key for schema in manifest.schemas)
+        return [Wanted(self._event_table(table), started, table.columns, table.adopted, models) for table in tables]
 
     def _event_table(self, table: ShreddedTable) -> EventTable:
         """Return a table with all columns that it has to have: of an adopted one also those that the files do not have."""
@@ -177,7 +173,8 @@ def _report(
     job = result.job if result else ""
     if not isinstance(plan, EventTablePlan):
         return EventTableReport(name, table.version, state, table.rows, error=error)
-    return EventTableReport(name, table.version, state, table.rows, plan.action, plan.added, plan.is_news, job, error)
+    changed = (plan.action, plan.added, plan.is_news, job, error, plan.described, undescribed(plan))
+    return EventTableReport(name, table.version, state, table.rows, *changed)
 
 
 def summary(reports: Sequence[RunReport]) -> str:

@@ -54,6 +54,7 @@ def _log_table(run: str, table: EventTableReport, write: WriteEvent) -> None:
             **fields,
             action=table.action,
             added=list(table.added) or None,
+            described=list(table.described) or None,
             job=table.job or None,
         )
 

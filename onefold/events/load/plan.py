@@ -13,6 +13,7 @@ from typing import Literal
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.text import shortened
+from onefold.events.registry.schema_key import ModelKey
 from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventTable, FoundTable, KnownColumns
 from onefold.schema.table_columns import Grown, after, contains, differences, gaps, union
 
@@ -32,12 +33,14 @@ class Wanted:
         registry_read_at: when the run began.
         files: the columns of the files, where `table` has more.
         adopted: the columns that the table had when it was adopted.
+        models: those whose data a row of the run has.
     """
 
     table: EventTable
     registry_read_at: datetime
     files: Columns = ()
     adopted: Columns = ()
+    models: frozenset[ModelKey] = frozenset()
 
     @property
     def of_files(self) -> Columns:
@@ -97,6 +100,14 @@ class EventTablePlan:
             return ()
         has = dict(self.found.columns)
         return tuple(name for name, type_ in self.table.columns if has.get(name) != type_)
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """The names of the columns that the table has without a description, and that get one."""
+        if self.found is None or self.found.descriptions is None:
+            return ()
+        has, texts = dict(self.found.columns), dict(self.found.descriptions)
+        return tuple(name for name, _ in self.table.descriptions if name in has and name not in texts)
 
 
 def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePlan:

@@ -26,6 +26,8 @@ class EventTableReport:
         is_news: whether no rows were loaded before with the columns of the table.
         job: the job or statement that loaded the rows.
         error: why the rows are not loaded; None where they are.
+        described: the wide columns that the table had without a description, and that got the one of their schema.
+        undescribed: the wide columns without a description that got none, since their schema is not certain.
     """
 
     table: str
@@ -37,6 +39,8 @@ class EventTableReport:
     is_news: bool = False
     job: str = ""
     error: OnefoldError | None = None
+    described: tuple[str, ...] = ()
+    undescribed: tuple[str, ...] = ()
 
     @property
     def is_new_recovery(self) -> bool:
@@ -52,6 +56,8 @@ class EventTableReport:
             "rows": self.rows,
             "action": self.action,
             "added": list(self.added),
+            "described": list(self.described),
+            "undescribed": list(self.undescribed),
             "job": self.job or None,
             "error": str(self.error) if self.error else None,
         }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from onefold.core.errors import OnefoldError, TryAgain
 from onefold.events.load.adopted_plan import plan_adopted_table
 from onefold.events.load.plan import EventTablePlan, Facts, Wanted, plan_table
-from onefold.events.load.wide_plan import is_wide, plan_wide_table
+from onefold.events.load.wide_plan import is_wide, plan_wide_table, with_descriptions
 from onefold.ports.event_tables import EventWarehouse, FoundTable, KnownColumns
 
 _ROUNDS = 5
@@ -75,10 +75,12 @@ class TableMigrations:
             return found
         name = wanted.table.name
         facts = Facts(before.get(name, ()), found, after.get(name, ()))
-        own = plan_wide_table if is_wide(wanted, facts) else plan_table
+        has_wide = is_wide(wanted, facts)
+        own = plan_wide_table if has_wide else plan_table
         plan = plan_adopted_table if wanted.table.is_adopted else own
         try:
-            return plan(wanted, facts, self.warehouse.grown)
+            made = plan(wanted, facts, self.warehouse.grown)
+            return with_descriptions(made, wanted.models) if has_wide else made
         except OnefoldError as error:
             return error
 

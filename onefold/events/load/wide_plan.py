@@ -44,6 +44,38 @@ def models_of_columns(columns: Columns, models: Collection[ModelKey]) -> tuple[t
     return tuple((name, plain[of][0].path) for name, of in named if of and len(plain[of]) == 1)
 
 
+def with_descriptions(plan: EventTablePlan, models: Collection[ModelKey]) -> EventTablePlan:
+    """Return the plan of a table with wide columns, with the descriptions of those that have none and are certain.
+
+    Another loader has one column for all schemas of a base name. So a column that an adopted table had before is certain
+    only where one schema of the run has its base name.
+
+    Args:
+        plan: the plan of the table of events.
+        models: those whose data a row of the run has.
+    """
+    had = dict(plan.found.columns) if plan.found and plan.table.is_adopted else {}
+    texts = models_of_columns(plan.table.columns, models)
+    certain = tuple((name, text) for name, text in texts if name not in had or not _is_shared(name, models))
+    plan = replace(plan, table=replace(plan.table, descriptions=certain))
+    return replace(plan, action="change") if plan.action == "none" and plan.described else plan
+
+
+def undescribed(plan: EventTablePlan) -> tuple[str, ...]:
+    """Return the wide columns of a table that have no description and get none: which schema they are of is not certain."""
+    if plan.found is None or plan.found.descriptions is None:
+        return ()
+    texts = {**dict(plan.found.descriptions), **dict(plan.table.descriptions)}
+    return tuple(
+        name for name, type_ in plan.found.columns if type_.startswith(_NESTED) and model_of(name) and name not in texts
+    )
+
+
+def _is_shared(column: str, models: Collection[ModelKey]) -> bool:
+    of = model_of(column)
+    return of is not None and len(_owners(of, models)) > 1
+
+
 def _owners(of: tuple[str, int], models: Collection[ModelKey]) -> list[ModelKey]:
     """Return the models that a column may be of: their base is its own, or begins it before a digest of the schema."""
     base, model = of

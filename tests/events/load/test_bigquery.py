@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from google.cloud.bigquery import SchemaField
 from support.event_loads import EventScene, states
 from support.shredded_runs import ENVELOPE, click_table, envelope, write_run
 
-from onefold.events.shred.manifest import MANIFEST
+from onefold.events.shred.counts import EVENTS
+from onefold.events.shred.manifest import MANIFEST, ShreddedTable, UsedSchema
 
 ID = ("id", "INT64")
 ZIP = ("zip", "STRING")
@@ -89,3 +91,28 @@ def test_rows_go_to_the_columns_of_an_adopted_table_by_their_names(events: Event
     after = events.warehouse.find("com_acme_click_1")
     assert after is not None
     assert after.columns == (*found.columns[:-1], ("s", "STRUCT<a INT64, b STRING>"), ZIP)
+
+
+def test_wide_columns_that_the_table_has_get_the_description_of_their_schema(events: EventScene) -> None:
+    cart, older, user, page = (f"contexts_com_acme_{name}" for name in ("cart_1", "cart_1_0_0", "user_1", "page_1"))
+    array = "ARRAY<STRUCT<id INT64>>"
+    events.dataset.land(EVENTS, {"event_id": "STRING", **dict.fromkeys((cart, older, user, page), array)})
+    found = events.dataset.client.get_table(f"{events.dataset.name}.{EVENTS}")
+    own = {"description": "Pages of the shop"}
+    found.schema = [*found.schema[:-1], SchemaField.from_api_repr({**found.schema[-1].to_api_repr(), **own})]
+    events.dataset.client.update_table(found, ["schema"])
+    columns = (("event_id", "STRING"), (cart, array), (page, array))
+    table = ShreddedTable(EVENTS, EVENTS, "", "", columns, EVENTS, ())
+    manifest = write_run(events.folder, FIRST, [(table, [{"event_id": "e1", cart: [{"id": 1}]}])])
+    used = tuple(UsedSchema(f"iglu:com.acme/{name}/jsonschema/1-0-0") for name in ("cart", "page"))
+    (events.folder / f"run={FIRST}" / MANIFEST).write_text(replace(manifest, schemas=used).to_json())
+    (report,) = events.load()
+    assert states([report]) == ["loaded"]
+    assert (report.tables[0].described, report.tables[0].undescribed) == ((cart, older), (user,))
+    schema = events.dataset.client.get_table(f"{events.dataset.name}.{EVENTS}").schema
+    assert {field.name: field.description for field in schema[1:]} == {
+        cart: "com.acme/cart/jsonschema/1",
+        older: "com.acme/cart/jsonschema/1",
+        user: None,
+        page: "Pages of the shop",
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +13,7 @@ from support.memory_events import MemoryTables, MemoryWarehouse
 from onefold.core.errors import OnefoldError, SchemaConflict
 from onefold.events.load.plan import EventTablePlan, Facts, TableAltered, Wanted
 from onefold.events.load.tables import TableMigrations
-from onefold.events.load.wide_plan import is_wide, models_of_columns, plan_wide_table
+from onefold.events.load.wide_plan import is_wide, models_of_columns, plan_wide_table, undescribed
 from onefold.events.registry.schema_key import ModelKey
 from onefold.events.registry.table_names import table_names
 from onefold.ports.event_tables import Columns, EventTable, FoundTable, KnownColumns
@@ -137,6 +138,42 @@ def test_an_adopted_table_gets_the_columns_of_runs_behind_its_own_and_keeps_what
     found = migrated(tables, CART)
     assert isinstance(found, SchemaConflict)
     assert "its column contexts_com_acme_cart_1 ARRAY<STRUCT<id INT64>> is missing" in str(found)
+
+
+CART_MODEL, PAGE_MODEL, TWIN = (
+    ModelKey.parse(f"{path}/jsonschema/1") for path in ("com.acme/cart", "com.acme/page", "com/acme_cart")
+)
+
+
+def test_columns_that_are_there_without_a_description_get_that_of_their_schema_once() -> None:
+    older = ("contexts_com_acme_cart_1_0_0", CART[1])
+    unknown = ("contexts_com_acme_user_1", CART[1])
+    own = (PAGE[0], "Pages, as the shop knows them")
+    tables = MemoryTables({"events": FoundTable((ID, older, CART, PAGE, unknown), descriptions=(own,))})
+    wanted = replace(adopted(CART, PAGE), models=frozenset({CART_MODEL, PAGE_MODEL}))
+    for names in ((older[0], CART[0]), ()):
+        found = TableMigrations(MemoryWarehouse(tables), "run=1").migrate([wanted])["events"]
+        assert isinstance(found, EventTablePlan)
+        assert (found.described, undescribed(found)) == (names, (unknown[0],))
+    texts = tables.tables["events"].descriptions
+    assert dict(texts or ()) == {own[0]: own[1], older[0]: CART_MODEL.path, CART[0]: CART_MODEL.path}
+
+
+def test_a_column_of_another_loader_that_two_schemas_share_gets_no_description() -> None:
+    tables = MemoryTables({"events": FoundTable((ID, CART), descriptions=())})
+    digested = (f"contexts_{table_names([CART_MODEL, TWIN])[TWIN].base}_1", CART[1])
+    wanted = replace(adopted(CART, digested), models=frozenset({CART_MODEL, TWIN}))
+    found = TableMigrations(MemoryWarehouse(tables), "run=1").migrate([wanted])["events"]
+    assert isinstance(found, EventTablePlan)
+    assert (found.described, undescribed(found)) == ((), (CART[0],))
+    assert dict(found.table.descriptions) == {digested[0]: TWIN.path}
+
+
+def test_a_warehouse_that_describes_no_columns_has_none_described() -> None:
+    tables = MemoryTables({"events": FoundTable((ID, CART))})
+    found = TableMigrations(MemoryWarehouse(tables), "run=1").migrate([replace(adopted(), models=frozenset({CART_MODEL}))])
+    assert isinstance(found["events"], EventTablePlan)
+    assert (found["events"].action, undescribed(found["events"])) == ("none", ())
 
 
 RUNS = st.lists(
