@@ -2,15 +2,16 @@
 locals {
   # The lines of the job and of the function, docs/reference/log-events.md. A line counts 1, but for `runs_waiting`.
   log_alarms = {
-    many_bad_events      = { log = "shredder", tell = "More events of a run are bad rows than shred.bad_percent allows. The line in the log of the shredder has the counts, and the run's manifest the most frequent reasons." }
-    new_bad_reason       = { log = "shredder", tell = "Events are bad rows for a reason that no run of the last 30 days had. The line in the log of the shredder has the reasons." }
-    unknown_schema       = { log = "shredder", tell = "Events have schemas that the registry lacks. The line in the log of the shredder names them: add them, then shred the bad rows again." }
-    run_without_manifest = { log = "shredder", tell = "A run of the shredder began an hour ago or earlier and has no manifest: its job was killed, or is still at work. The next run reads its files." }
-    recovery_table       = { log = "loader", tell = "A version of a schema does not fit into the table of its model, and its rows have a table of their own. Correct the schema in the producer by a new model." }
-    table_not_loaded     = { log = "loader", tell = "Rows of a run are not in their table, for the reason in the log of the loader. The other tables of the run are loaded." }
-    run_refused          = { log = "loader", tell = "A run is refused, for the reason in the log of the loader. All other runs are loaded." }
-    load_failed          = { log = "loader", tell = "The loader cannot go on, for the reason in its log. It tries again with each message, and every hour." }
-    failed               = { log = "loader", tell = "An error in Onefold: the log of the loader has its trace. Messages are delivered again." }
+    many_bad_events       = { log = "shredder", tell = "More events of a run are bad rows than shred.bad_percent allows. The line in the log of the shredder has the counts, and the run's manifest the most frequent reasons." }
+    new_bad_reason        = { log = "shredder", tell = "Events are bad rows for a reason that no run of the last 30 days had. The line in the log of the shredder has the reasons." }
+    unknown_schema        = { log = "shredder", tell = "Events have schemas that the registry lacks. The line in the log of the shredder names them: add them, then shred the bad rows again." }
+    run_without_manifest  = { log = "shredder", tell = "A run of the shredder began an hour ago or earlier and has no manifest: its job was killed, or is still at work. The next run reads its files." }
+    recovery_table        = { log = "loader", tell = "A version of a schema does not fit into the table of its model, and its rows have a table of their own. Correct the schema in the producer by a new model." }
+    table_not_loaded      = { log = "loader", tell = "Rows of a run are not in their table, for the reason in the log of the loader. The other tables of the run are loaded." }
+    run_refused           = { log = "loader", tell = "A run is refused, for the reason in the log of the loader. All other runs are loaded." }
+    external_table_failed = { log = "loader", tell = "Runs are not read in place by an external table, for the reason in the log of the loader. Loaded rows and other tables are not affected." }
+    load_failed           = { log = "loader", tell = "The loader cannot go on, for the reason in its log. It tries again with each message, and every hour." }
+    failed                = { log = "loader", tell = "An error in Onefold: the log of the loader has its trace. Messages are delivered again." }
   }
   log_patterns = { for event in keys(local.log_alarms) : event => "{ $.event = \"${event}\" }" }
   age_pattern  = "{ $.event = \"runs_waiting\" }"

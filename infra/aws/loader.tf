@@ -15,6 +15,9 @@ locals {
       ONEFOLD_REDSHIFT_WORKGROUP = var.workgroup == null ? null : var.workgroup.name
       ONEFOLD_REDSHIFT_CLUSTER   = var.cluster
       ONEFOLD_REDSHIFT_SECRET    = var.secret
+      ONEFOLD_EXTERNAL_CATALOG   = var.external == null ? null : var.catalog
+      ONEFOLD_EXTERNAL_SCHEMA    = try(var.external.schema, null)
+      ONEFOLD_EXTERNAL_VIEWS     = try(var.external.views, null)
     } : name => value if value != null
   }
 }

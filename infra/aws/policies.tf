@@ -33,7 +33,7 @@ locals {
   ] : []
   has_key = var.kms_key != null || var.shred != null
 
-  # External tables over the runs: Redshift reads them, and `onefold external-tables` writes them.
+  # External tables over the runs: Redshift reads them, and the loader and `onefold external-tables` write them.
   catalog_arns = var.catalog == null ? [] : [
     for name in ["catalog", "database/${var.catalog}", "table/${var.catalog}/*"] : "arn:${var.partition}:glue:${var.region}:${var.account}:${name}"
   ]

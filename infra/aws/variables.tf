@@ -132,6 +132,17 @@ variable "catalog" {
   }
 }
 
+variable "external" {
+  description = "The schema of external tables over the runs and that of the views over these and the loaded tables, which the loader keeps: `schema` and `views`. It goes with `catalog`, and with runs in Parquet; by default the loader makes none."
+  type        = object({ schema = string, views = string })
+  default     = null
+
+  validation {
+    condition     = var.external == null || try(alltrue([for name in [var.external.schema, var.external.views] : can(regex("^[a-z_][a-z0-9_]{0,126}$", name))]), false)
+    error_message = "external must name schemas by lower-case letters, digits and underscores."
+  }
+}
+
 variable "network" {
   description = "Subnets and security groups of the shredder; a registry by HTTP needs some that reach it. By default it reaches AWS alone."
   type        = object({ subnets = list(string), security_groups = list(string) })

@@ -60,6 +60,8 @@ class GlueCatalog:
         self._database = database
         self._region = region
         self._client: Any = None
+        self._versions: dict[str, str] = {}
+        """The version of each table when its columns were read: Glue refuses a change of another one."""
 
     def columns(self, name: str) -> Columns | None:
         """Return the columns of a table, without its partition; None where there is no such table.
@@ -74,6 +76,7 @@ class GlueCatalog:
             return None
         if found.get("Parameters", {}).get("created_by") != _MARK["created_by"]:
             raise Rejected(f"{self._database}.{name} is a table that onefold has not made: rename or drop it")
+        self._versions[name] = found.get("VersionId", "")
         columns = found["StorageDescriptor"]["Columns"]
         return tuple((one["Name"], _OF_GLUE.get(one["Type"]) or one["Type"].upper()) for one in columns)
 
@@ -82,8 +85,14 @@ class GlueCatalog:
         self._call("create_table", allowed=_THERE, TableInput=_table_input(table), DatabaseName=self._database)
 
     def change(self, table: ExternalTable) -> None:
-        """Bring a table to other columns."""
-        self._call("update_table", TableInput=_table_input(table), DatabaseName=self._database)
+        """Bring a table to other columns.
+
+        Raises:
+            TryAgain: somebody else has changed it since its columns were read.
+        """
+        version = self._versions.get(table.name)
+        seen = {"VersionId": version} if version else {}
+        self._call("update_table", TableInput=_table_input(table), DatabaseName=self._database, **seen)
 
     def runs(self, name: str) -> frozenset[str]:
         """Return the addresses of the runs that are partitions of a table."""

@@ -17,9 +17,7 @@ from onefold.core.text import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onefold.events.load.external import ExternalReport, ExternalTables, Put
-    from onefold.ports.event_tables import EventFile
-    from onefold.ports.objects import ObjectWriter
+    from onefold.events.load.external import ExternalReport, ExternalTables
 
 _ACTIONS = {"create": "new table", "change": "other columns", "none": "as it was"}
 
@@ -60,7 +58,7 @@ def _tables(runs: str, names: dict[str, str | None], redshift: dict[str, str | N
         InvalidInput: options are missing or not valid; the error lists all of them.
     """
     from onefold.adapters.glue import GlueCatalog
-    from onefold.adapters.redshift.external import SpectrumViews
+    from onefold.adapters.redshift.external import SpectrumViews, list_writer
     from onefold.adapters.s3 import S3Objects
     from onefold.events.load.external import ExternalTables
     from onefold.events.load.runs import FolderRuns
@@ -76,16 +74,7 @@ def _tables(runs: str, names: dict[str, str | None], redshift: dict[str, str | N
     catalog, external, views = (value or "" for value in names.values())
     objects = S3Objects()
     spectrum = SpectrumViews(connection, catalog, external, views)
-    return ExternalTables(FolderRuns(runs, objects), GlueCatalog(catalog, connection.region), spectrum, _put(objects))
-
-
-def _put(objects: ObjectWriter) -> Put:
-    from onefold.adapters.redshift.copies import file_list
-
-    def put(address: str, files: Sequence[EventFile]) -> None:
-        objects.write(address, file_list(files))
-
-    return put
+    return ExternalTables(FolderRuns(runs, objects), GlueCatalog(catalog, connection.region), spectrum, list_writer(objects))
 
 
 def _print(reports: Sequence[ExternalReport], *, dry_run: bool) -> None:

@@ -112,6 +112,7 @@ def test_every_validation_refuses_what_it_says(values: Path) -> None:
         "account": "1234", "region": "europe", "partition": "azure", "bucket": "Acme.Events", "folder": "/x/",
         "db_users": "[]", "secret": "loader", "kms_key": "alias", "days": "1.5", "cluster": "main",
         "schema": "Atomic", "since": "last week", "budget": "-1", "catalog": "Acme",
+        "external": '{ schema = "Spectrum", views = "events" }',
     }  # fmt: skip
     # Both a workgroup and a cluster are the mistake of `workgroup`.
     said = run(values, "plan", "-input=false", "-no-color", **{**GIVEN, **wrong}).stderr

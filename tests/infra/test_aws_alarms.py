@@ -14,7 +14,8 @@ from support.hcl_text import expression, resources
 
 from onefold.core.errors import InvalidInput
 from onefold.core.log import log
-from onefold.events.load.log import log_report, log_waiting
+from onefold.events.load.external import ExternalReport
+from onefold.events.load.log import log_external, log_report, log_waiting
 from onefold.events.load.queue_handler import QueueHandler
 from onefold.events.load.report import EventTableReport, RunReport
 from onefold.events.shred.alarms import log_late, log_run
@@ -26,7 +27,7 @@ RUNS = "s3://acme-events/shredded"
 UNKNOWN = "the registry has no schema iglu:com.acme/x/jsonschema/1-0-0: add it"
 ALARMS = (
     *("many_bad_events", "new_bad_reason", "unknown_schema", "run_without_manifest"),
-    *("recovery_table", "table_not_loaded", "run_refused", "load_failed", "failed"),
+    *("recovery_table", "table_not_loaded", "run_refused", "external_table_failed", "load_failed", "failed"),
 )
 
 
@@ -63,6 +64,8 @@ def load_everything_wrong() -> None:
     log_report(RunReport(f"{RUNS}/run=2026-11-23-08-00-00", tables, 0), log)
     log_report(RunReport(f"{RUNS}/run=2026-11-23-07-00-00", error=InvalidInput("no manifest")), log)
     log_report(RunReport(f"{RUNS}/run=2026-11-23-06-00-00"), log)
+    log_external(ExternalReport("com_acme_page_1", "create", (RUNS,)), log)
+    log_external(ExternalReport("com_acme_page_1", error=InvalidInput("other types")), log)
     for error in (InvalidInput("no schema"), ZeroDivisionError("a bug")):
         try:
             QueueHandler(Failing(error)).handle({"Records": [{"messageId": "m", "body": "{}"}]})  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from support.aws_values import BUCKET, copy_values, value
 from support.cloudwatch_filters import field, matches
 from support.fake_emr_serverless import EmrServerless, api_call
 from support.hcl_text import expression, resources
-from support.redshift_scene import RedshiftScene
+from support.redshift_scene import TABLE, RedshiftScene, row_of, table_of
 from support.redshift_server import SCHEMA, RedshiftServer
 from support.shred_job import click, scene_with_clicks
 from support.terraform import INFRA, ROOT
@@ -34,7 +34,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def deployed(values: Path, folder: Path, **variables: str) -> DeployedLoader:
     notification = resources(INFRA / "aws")["aws_s3_bucket_notification.runs"]
     prefix, suffix = (value(values, str(expression(notification, f"filter_{end}"))) for end in ("prefix", "suffix"))
-    environ = value(values, "local.loader_environment", shred=SHRED, **variables)
+    environ = value(values, "local.loader_environment", **{"shred": SHRED, **variables})
     return DeployedLoader(folder, environ, prefix, suffix)
 
 
@@ -74,6 +74,30 @@ def test_runs_before_the_first_one_that_is_wanted_are_passed_over(
     assert loader.deliver() == []
     assert redshift_scene.rows("id") == [("b", 2)]
     assert [line["runs"] for line in loader.logged("runs_waiting")] == [0]
+
+
+def test_external_tables_and_their_views_follow_the_runs_also_those_that_are_not_loaded(
+    redshift_scene: RedshiftScene, values: Path, tmp_path: Path
+) -> None:
+    server = redshift_scene.server
+    server.run("DROP SCHEMA IF EXISTS spectrum CASCADE", "DROP SCHEMA IF EXISTS views CASCADE")
+    boto3.client("glue").create_database(DatabaseInput={"Name": "acme"})
+    external = {"catalog": "acme", "external": '{ schema = "spectrum", views = "views" }'}
+    loader = deployed(values, tmp_path, since="2026-11-23-08-00-01", **external)
+    for second in range(2):
+        redshift_scene.write_values(second, [(table_of(ID), [row_of(f"r{second}", second)])])
+    assert loader.deliver() == []
+    assert redshift_scene.rows("id") == [("r1", 1)]
+    with server.connect() as connection:
+        server.spectrum.read(connection)
+    assert server.query(f"SELECT TRIM(root_id), id FROM views.{TABLE} ORDER BY 1") == [("r0", 0), ("r1", 1)]
+    (line,) = loader.logged("external_table")
+    assert (line["table"], line["action"], len(line["runs"])) == (TABLE, "create", 2)
+    boto3.client("glue").delete_database(Name="acme")
+    redshift_scene.write_values(2, [(table_of(ID), [row_of("r2", 2)])])
+    assert len(loader.deliver()) == 1
+    assert redshift_scene.rows("id") == [("r1", 1), ("r2", 2)]
+    assert "has no database acme" in loader.logged("external_table_failed")[0]["reason"]
 
 
 @pytest.mark.spark

@@ -189,7 +189,7 @@ def test_the_function_finds_redshift_by_its_environment(
     values: Path, variables: dict[str, str], connection: dict[str, str]
 ) -> None:
     settings = read_redshift(value(values, "local.loader_environment", shred=SHRED, **variables))
-    assert settings.runs == f"s3://{BUCKET}/shredded"
+    assert (settings.runs, settings.external) == (f"s3://{BUCKET}/shredded", None)
     role = f"arn:aws:iam::{ACCOUNT}:role/onefold-copy"
     assert RedshiftConnection(**settings.connection) == RedshiftConnection("dev", "atomic", role, **connection)
 

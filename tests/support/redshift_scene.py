@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
@@ -32,6 +33,17 @@ Columns = Sequence[tuple[str, str]]
 
 def run_name(second: int) -> str:
     return f"2026-11-23-08-00-{second:02}"
+
+
+def table_of(*columns: tuple[str, str], name: str = TABLE) -> ShreddedTable:
+    """Return a table for runs in Parquet."""
+    return replace(click_table("1-0-0", ()), name=name, folder=f"name={name}", columns=(*ENVELOPE, *columns))
+
+
+def row_of(id_: str, *values: Any) -> tuple[Any, ...]:
+    """Return a row of such a table."""
+    time_ = datetime(2026, 11, 23, 7, 59, 59, tzinfo=UTC)
+    return ("com.acme", "click", "jsonschema", "1-0-0", id_, time_, "events", "[]", "events", *values)
 
 
 @dataclass

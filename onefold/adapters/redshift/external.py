@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from onefold.adapters.redshift.connection import DEFAULT_ROLE, RedshiftConnection
+from onefold.adapters.redshift.copies import file_list
 from onefold.adapters.redshift.data_api import DataApi
 from onefold.adapters.redshift.event_tables import RedshiftEventTables
 from onefold.core.errors import InvalidInput
 from onefold.core.names import quote_redshift, quote_redshift_text
-from onefold.ports.event_tables import MANIFEST_TABLE, Columns
+from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventFile
 from onefold.ports.external_tables import RUN_COLUMN, ExternalTable
+from onefold.ports.objects import ObjectWriter
 from onefold.schema.redshift_catalog import grown_type
 from onefold.schema.redshift_ddl import table_sql
 from onefold.schema.table_columns import grown_by_name
@@ -68,6 +70,15 @@ class SpectrumViews:
         found = self._loaded.find(table.name)
         loaded = found.columns if found else ()
         self._api.execute(union_view(table, loaded, self._connection.schema, self._external, self._views))
+
+
+def list_writer(objects: ObjectWriter) -> Callable[[str, Sequence[EventFile]], None]:
+    """Return the function that writes the list of files of a run and a table to an address, as COPY reads it."""
+
+    def put(address: str, files: Sequence[EventFile]) -> None:
+        objects.write(address, file_list(files))
+
+    return put
 
 
 def external_schema(name: str, catalog: str, role: str) -> str:

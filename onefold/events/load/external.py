@@ -8,7 +8,7 @@ manifest lists and no others: what killed tasks have left is never read.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -34,12 +34,14 @@ class ExternalReport:
         action: what was done with the table.
         added: the runs that became partitions.
         error: None where all is done.
+        runs: the runs that were looked at and have rows of the table; the run itself.
     """
 
     name: str
     action: Change = "none"
     added: tuple[str, ...] = ()
     error: OnefoldError | None = None
+    runs: tuple[str, ...] = ()
 
     @property
     def is_news(self) -> bool:
@@ -76,12 +78,13 @@ class ExternalTables:
     views: ExternalViews
     put: Put
 
-    def bring(self, *, dry_run: bool = False) -> Iterator[ExternalReport]:
-        """Bring all tables to the finished runs with Parquet for Redshift, and yield a report of each.
+    def bring(self, only: Collection[str] | None = None, *, dry_run: bool = False) -> Iterator[ExternalReport]:
+        """Bring tables to the finished runs with Parquet for Redshift, and yield a report of each.
 
         An error of one table or run leaves all others alone.
 
         Args:
+            only: the addresses of the runs that are looked at; None for all of them.
             dry_run: whether nothing is written, and the reports say what would be.
 
         Raises:
@@ -89,17 +92,19 @@ class ExternalTables:
         """
         found: defaultdict[str, _Rows] = defaultdict(_Rows)
         for run in self.runs.list():
+            if only is not None and run not in only:
+                continue
             try:
                 self._add(run, found)
             except OnefoldError as error:
-                yield ExternalReport(run, error=error)
+                yield ExternalReport(run, error=error, runs=(run,))
         if found and not dry_run:
             self.views.prepare()
         for name, rows in sorted(found.items()):
             try:
                 yield self._brought(name, rows, dry_run)
             except OnefoldError as error:
-                yield ExternalReport(name, error=error)
+                yield ExternalReport(name, error=error, runs=tuple(rows.files))
 
     def _add(self, run: str, found: Mapping[str, _Rows]) -> None:
         manifest = self.runs.manifest(run)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from onefold.core.errors import TryAgain
 from onefold.core.text import counted
+from onefold.events.load.external import ExternalReport
 from onefold.events.load.report import EventTableReport, RunReport
 from onefold.events.load.runs import started_at
 
@@ -57,6 +58,16 @@ def _log_table(run: str, table: EventTableReport, write: WriteEvent) -> None:
             described=list(table.described) or None,
             job=table.job or None,
         )
+
+
+def log_external(report: ExternalReport, write: WriteEvent) -> None:
+    """Write what became of an external table; nothing where it is as it was."""
+    if report.error:
+        text = f"{report.name}: runs are not read in place: {report.error}"
+        write("CRITICAL", text, event="external_table_failed", table=report.name, reason=str(report.error))
+    elif report.is_news:
+        text = f"{report.name}: {counted(len(report.added), 'run')} more can be read in place"
+        write("NOTICE", text, event="external_table", table=report.name, action=report.action, runs=list(report.added))
 
 
 def log_waiting(runs: Sequence[str], now: datetime, write: WriteEvent) -> None:

@@ -1,7 +1,9 @@
 """Handles messages of a queue of SQS: a run is finished, so every run that is not loaded yet is loaded.
 
-A message names the manifests of runs, as S3 writes it, or nothing: then it only has the loader look. A message whose run is
-not loaded goes back to the queue, and after some deliveries to the queue of dead letters.
+A message names the manifests of runs, as S3 writes it, or nothing: then it only has the loader look. Where there are
+external tables, they follow: they and their views get the runs that were named or loaded, in Parquet. A message whose run is
+not loaded, or not in all of its external tables, goes back to the queue, and after some deliveries to the queue of dead
+letters.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from typing import Any
 
 from onefold.core.errors import OnefoldError
 from onefold.core.log import log
+from onefold.events.load.external import ExternalTables
 from onefold.events.load.load import Loader
-from onefold.events.load.log import log_report, log_waiting
+from onefold.events.load.log import log_external, log_report, log_waiting
 from onefold.events.shred.manifest import MANIFEST
 from onefold.messages.finished_run import parse_s3_objects
 from onefold.messages.queue_batch import Records, answer_batch
@@ -27,10 +30,12 @@ class QueueHandler:
     Attributes:
         loader: loads the runs.
         now: the time by which the age of runs is known.
+        external: brings the external tables to runs; None where there are none.
     """
 
     loader: Loader
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    external: ExternalTables | None = None
 
     def handle(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         """Load all runs that are not loaded, and return the messages that have to be delivered again.
@@ -46,21 +51,30 @@ class QueueHandler:
     def _failed(self, records: Records) -> list[str]:
         runs = {record["messageId"]: _runs_in(record) for record in records}
         try:
-            not_loaded = self._load()
+            not_done = self._load({run for named in runs.values() for run in named or ()})
         except OnefoldError as error:
             log("ERROR", f"to be delivered again: {error}", event="load_failed", reason=str(error))
             return list(runs)
-        return [message for message, named in runs.items() if named is None or named & not_loaded]
+        return [message for message, named in runs.items() if named is None or named & not_done]
 
-    def _load(self) -> set[str]:
-        """Load, and return the runs that are not loaded."""
-        not_loaded = set()
+    def _load(self, named: set[str]) -> set[str]:
+        """Load, and return the runs that are not loaded, and those that are not in all of their external tables."""
+        reports = []
         for report in self.loader.load():
             log_report(report, log)
-            if report.errors:
-                not_loaded.add(report.run)
+            reports.append(report)
         log_waiting(self.loader.waiting(), self.now(), log)
-        return not_loaded
+        # Views come after loads, since a view shows the columns that the loaded table had when it was made.
+        outside = self._external(named | {report.run for report in reports})
+        return {report.run for report in reports if report.errors} | outside
+
+    def _external(self, runs: set[str]) -> set[str]:
+        """Bring external tables to some runs, and return the runs that have no place in one."""
+        failed = set[str]()
+        for report in self.external.bring(runs) if self.external and runs else ():
+            log_external(report, log)
+            failed.update(report.runs if report.error else ())
+        return failed
 
 
 def _runs_in(record: Mapping[str, Any]) -> set[str] | None:

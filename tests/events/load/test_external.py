@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 from support.redshift_runs import BUCKET, ENVELOPE
-from support.redshift_scene import RUNS, TABLE, RedshiftScene, run_name
+from support.redshift_scene import RUNS, TABLE, RedshiftScene, row_of, run_name, table_of
 from support.redshift_server import CONNECTION, ROLE, SCHEMA
 from support.shredded_runs import click_table
 
@@ -24,11 +23,9 @@ from onefold.core.errors import InvalidInput, TryAgain
 from onefold.events.load.external import ExternalReport, ExternalTables
 from onefold.events.load.load import Loader
 from onefold.events.load.runs import FolderRuns
-from onefold.events.shred.manifest import ShreddedTable
 from onefold.ports.external_tables import ExternalTable
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-TIME = datetime(2026, 11, 23, 7, 59, 59, tzinfo=UTC)
 ID, ZIP, LONG = ("id", "INT"), ("zip", "VARCHAR(5)"), ("zip", "VARCHAR(50)")
 
 
@@ -37,14 +34,6 @@ def scene(redshift_scene: RedshiftScene) -> RedshiftScene:
     redshift_scene.server.run("DROP SCHEMA IF EXISTS spectrum CASCADE", "DROP SCHEMA IF EXISTS events CASCADE")
     boto3.client("glue").create_database(DatabaseInput={"Name": "acme"})
     return redshift_scene
-
-
-def table_of(*columns: tuple[str, str], name: str = TABLE) -> ShreddedTable:
-    return replace(click_table("1-0-0", ()), name=name, folder=f"name={name}", columns=(*ENVELOPE, *columns))
-
-
-def row(id_: str, *values: Any) -> tuple[Any, ...]:
-    return ("com.acme", "click", "jsonschema", "1-0-0", id_, TIME, "events", "[]", "events", *values)
 
 
 def tables(before: Callable[[str], None] = lambda _: None) -> ExternalTables:
@@ -87,14 +76,14 @@ def seen(scene: RedshiftScene, *names: str, table: str = TABLE) -> list[tuple[An
 
 
 def test_a_run_is_read_outside_until_it_is_loaded_and_never_twice(scene: RedshiftScene) -> None:
-    scene.write_values(0, [(table_of(ID), [row("a", 1), row("b", 2)])])
+    scene.write_values(0, [(table_of(ID), [row_of("a", 1), row_of("b", 2)])])
     (report,) = bring()
     assert (report.action, report.added, report.error) == ("create", (f"{RUNS}/run={run_name(0)}",), None)
     assert seen(scene, "id") == [("a", 1), ("b", 2)]
     scene.load()
     bring()
     assert seen(scene, "id") == [("a", 1), ("b", 2)]
-    scene.write_values(1, [(table_of(ID), [row("c", 3)])])
+    scene.write_values(1, [(table_of(ID), [row_of("c", 3)])])
     bring()
     assert seen(scene, "id") == [("a", 1), ("b", 2), ("c", 3)]
     assert scene.rows("id") == [("a", 1), ("b", 2)]
@@ -105,7 +94,7 @@ def test_a_run_is_read_outside_until_it_is_loaded_and_never_twice(scene: Redshif
 
 def test_older_runs_stay_outside_and_recent_ones_are_loaded(scene: RedshiftScene) -> None:
     for second in range(3):
-        scene.write_values(second, [(table_of(ID), [row(f"r{second}", second)])])
+        scene.write_values(second, [(table_of(ID), [row_of(f"r{second}", second)])])
     runs = FolderRuns(RUNS, run_objects_at(RUNS), since=run_name(1))
     assert [report.state for report in Loader(runs, scene.warehouse).load()] == ["loaded", "loaded"]
     bring()
@@ -114,7 +103,7 @@ def test_older_runs_stay_outside_and_recent_ones_are_loaded(scene: RedshiftScene
 
 
 def test_only_files_of_finished_runs_that_their_manifests_list_are_read(scene: RedshiftScene) -> None:
-    scene.write_values(0, [(table_of(ID), [row("a", 1)])])
+    scene.write_values(0, [(table_of(ID), [row_of("a", 1)])])
     s3, folder = boto3.client("s3"), table_of().folder
     for run, name in ((run_name(0), "part-of-a-killed-task.parquet"), (run_name(1), "part-00000.parquet")):
         source = {"Bucket": BUCKET, "Key": f"shredded/run={run_name(0)}/{folder}/part-00000.parquet"}
@@ -125,10 +114,10 @@ def test_only_files_of_finished_runs_that_their_manifests_list_are_read(scene: R
 
 
 def test_tables_get_new_columns_and_old_runs_have_none_of_them(scene: RedshiftScene) -> None:
-    scene.write_values(0, [(table_of(ID, ZIP), [row("a", 1, "A")])])
+    scene.write_values(0, [(table_of(ID, ZIP), [row_of("a", 1, "A")])])
     bring()
     scene.load()
-    scene.write_values(1, [(table_of(ID, LONG, ("more", "DATE")), [row("b", 2, "B" * 50, None)])])
+    scene.write_values(1, [(table_of(ID, LONG, ("more", "DATE")), [row_of("b", 2, "B" * 50, None)])])
     (report,) = bring()
     assert (report.action, len(report.added)) == ("change", 1)
     assert seen(scene, "id", "zip", "more") == [("a", 1, "A", None), ("b", 2, "B" * 50, None)]
@@ -143,7 +132,7 @@ def test_the_view_of_an_adopted_table_has_its_names_and_all_of_its_columns(scene
     scene.server.run(f'CREATE TABLE "{SCHEMA}"."old" ("mine" INT{own})')
     adopted = (("mine", "INT"), *columns)
     table = replace(table_of(*columns[len(ENVELOPE) :], name="old"), adopted=adopted)
-    scene.write_values(0, [(table, [row("a", None, 1)])])
+    scene.write_values(0, [(table, [row_of("a", None, 1)])])
     bring()
     assert seen(scene, '"ID"', "mine", '"at"', table="old") == [("a", 1, None, None)]
     scene.load()
@@ -152,7 +141,7 @@ def test_the_view_of_an_adopted_table_has_its_names_and_all_of_its_columns(scene
 
 @pytest.mark.parametrize("step", range(3))
 def test_what_was_killed_anywhere_is_finished_by_the_next(scene: RedshiftScene, step: int) -> None:
-    scene.write_values(0, [(table_of(ID), [row("a", 1)])])
+    scene.write_values(0, [(table_of(ID), [row_of("a", 1)])])
     steps: list[str] = []
 
     def die(name: str) -> None:
@@ -168,12 +157,12 @@ def test_what_was_killed_anywhere_is_finished_by_the_next(scene: RedshiftScene, 
 
 def test_a_table_of_somebody_else_or_of_other_types_stops_no_other(scene: RedshiftScene) -> None:
     names = ("com_acme_a_1", "com_acme_b_1", "com_acme_c_1")
-    scene.write_values(0, [(table_of(ID, name=name), [row("a", 1)]) for name in names])
+    scene.write_values(0, [(table_of(ID, name=name), [row_of("a", 1)]) for name in names])
     boto3.client("glue").create_table(
         DatabaseName="acme", TableInput={"Name": names[0], "StorageDescriptor": {"Columns": []}}
     )
     assert [one.error is None for one in bring()] == [False, True, True]
-    scene.write_values(1, [(table_of(("id", "BIGINT"), name=names[1]), [row("b", 2)])])
+    scene.write_values(1, [(table_of(("id", "BIGINT"), name=names[1]), [row_of("b", 2)])])
     errors = [str(one.error) for one in bring() if one.error]
     assert "onefold has not made: rename or drop it" in errors[0]
     assert "column id in types that one external column cannot read" in errors[1]
@@ -181,10 +170,32 @@ def test_a_table_of_somebody_else_or_of_other_types_stops_no_other(scene: Redshi
 
 
 def test_a_dry_run_writes_nothing(scene: RedshiftScene) -> None:
-    scene.write_values(0, [(table_of(ID), [row("a", 1)])])
+    scene.write_values(0, [(table_of(ID), [row_of("a", 1)])])
     assert [(one.action, len(one.added)) for one in bring(dry_run=True)] == [("create", 1)]
     assert boto3.client("glue").get_tables(DatabaseName="acme")["TableList"] == []
     assert scene.server.log == []
+
+
+def test_runs_that_are_named_are_brought_alone(scene: RedshiftScene) -> None:
+    for second in range(2):
+        scene.write_values(second, [(table_of(ID), [row_of(f"r{second}", second)])])
+    first, last = (f"{RUNS}/run={run_name(number)}" for number in range(2))
+    assert [one.added for one in tables().bring([last, "s3://elsewhere/run=2026-11-23-08-00-00"])] == [(last,)]
+    assert seen(scene, "id") == [("r1", 1)]
+    assert list(tables().bring([])) == []
+    assert [one.added for one in bring()] == [(first,)]
+
+
+def test_a_table_is_changed_only_as_it_was_read(scene: RedshiftScene) -> None:
+    scene.write_values(0, [(table_of(ID), [row_of("a", 1)])])
+    bring()
+    catalog, glue = GlueCatalog("acme"), boto3.client("glue")
+    columns = catalog.columns(TABLE) or ()
+    sent: list[dict[str, Any]] = []
+    catalog._client.meta.events.register("provide-client-params.glue.UpdateTable", lambda params, **_: sent.append(params))
+    catalog.change(ExternalTable(TABLE, (*columns, ("more", "INT")), RUNS))
+    assert [one["VersionId"] for one in sent] == ["1"]
+    assert glue.get_table(DatabaseName="acme", Name=TABLE)["Table"]["VersionId"] == "2"
 
 
 def test_schemas_have_to_be_three() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.adopted_tables import make_table, shred_run
 from support.redshift_runs import ENVELOPE
-from support.redshift_scene import TABLE, RedshiftScene
+from support.redshift_scene import RedshiftScene, table_of
 from support.redshift_server import SCHEMA
 from support.shred_events import data_of, document, event, parsed, registry_of
 from support.shredded_runs import click_table
@@ -49,10 +49,6 @@ ROWS: list[dict[str, Any]] = [
 
 def states(reports: list[RunReport]) -> list[str]:
     return ["; ".join(map(str, report.errors)) or report.state for report in reports]
-
-
-def table_of(*columns: tuple[str, str], name: str = TABLE) -> Any:
-    return replace(click_table("1-0-0", ()), name=name, folder=f"name={name}", columns=(*ENVELOPE, *columns))
 
 
 def row(id_: str, *values: Any) -> tuple[Any, ...]:
