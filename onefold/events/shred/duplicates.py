@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -46,6 +47,7 @@ _FIELD_COUNTS = (len(EVENT_FIELDS), *FORMER_FIELDS)
 FIELDS_TO_ID = _NUMBERS[EVENT_ID] + 1
 """The fields of a line up to its id."""
 _AFTER_FINGERPRINT = len(EVENT_FIELDS) - _NUMBERS[FINGERPRINT]
+_ID_IN_LINE = re.compile(rb"\n(?!\{)" + rb"[^\t]*\t" * _NUMBERS[EVENT_ID] + rb"([^\t]*)\t")
 _own_texts = itemgetter(*(_NUMBERS[name] for name in _OWN))
 
 
@@ -80,6 +82,27 @@ def id_reader(form: InputForm) -> Callable[[str], str | None]:
     """Return the function that reads the id of a record: of a good event, the one in its key; anything of another record."""
     read = _id_of_fields if form == "enriched-tsv" else _id_of_json
     return lambda record: read(original_of(record))
+
+
+def sure_ids(lines: bytes) -> list[bytes] | None:
+    r"""Return the id of each of some lines of tab separated fields, without reading the fields around it.
+
+    Args:
+        lines: whole lines, without the end of the last one.
+
+    Returns:
+        None where a line has to be read as `id_reader` reads it: it has too few fields, or begins with `{` as a bad row
+        does, or an id has other characters than those of ASCII.
+
+    Examples:
+        >>> sure_ids(b"\t\t\t\t\t\te1\tpage_view\n\t\t\t\t\t\t\tpage_view"), sure_ids(b"e1\te2")
+        ([b'e1', b''], None)
+    """
+    begun = b"\n" + lines
+    found = _ID_IN_LINE.findall(begun)  # where each end of a line begins one, none reaches into the next line
+    if len(found) != begun.count(b"\n") or not b"".join(found).isascii():
+        return None
+    return found
 
 
 def _id_of_fields(record: str) -> str | None:

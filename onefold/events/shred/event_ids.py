@@ -18,5 +18,10 @@ def hash_of(id_: str) -> int:
         >>> hash_of("e1")
         -2570972917046734672
     """
-    found = xxhash.xxh64_intdigest(id_.encode("utf-8", "surrogatepass"), _SEED)
-    return found - (found >> 63 << 64)
+    found = bits_of(id_.encode("utf-8", "surrogatepass"))
+    return found if found < 1 << 63 else found - (1 << 64)
+
+
+def bits_of(id_: bytes) -> int:
+    """Return the same 64 bits without a sign."""
+    return xxhash.xxh64_intdigest(id_, _SEED)

@@ -76,17 +76,32 @@ def read_records(stores: Stores, parts: Iterable[FilePart], chunk: int = CHUNK_B
         UnreadFile: a file cannot be read for another reason.
     """
     waiting: list[str] = []
-    for part in parts:
-        try:
-            for lines in _whole_lines(_without_mark(part, _content(stores, part, chunk))):
-                waiting += texts_of(lines)
-                while len(waiting) >= BATCH_RECORDS:
-                    yield waiting[:BATCH_RECORDS]
-                    del waiting[:BATCH_RECORDS]
-        except OSError as error:  # Arrow's errors do not all name the file
-            raise UnreadFile(f"{part.address} cannot be read: {' '.join(str(error).split())}") from error
+    for lines in read_lines(stores, parts, chunk):
+        waiting += texts_of(lines)
+        while len(waiting) >= BATCH_RECORDS:
+            yield waiting[:BATCH_RECORDS]
+            del waiting[:BATCH_RECORDS]
     if waiting:
         yield waiting
+
+
+def read_lines(stores: Stores, parts: Iterable[FilePart], chunk: int = CHUNK_BYTES) -> Iterator[bytes]:
+    """Yield the lines of some parts: some whole lines at once, without the end of the last one.
+
+    Args:
+        stores: the stores of the files.
+        parts: the parts.
+        chunk: how many bytes of plain text to read at once.
+
+    Raises:
+        DamagedContent: a file cannot be unpacked.
+        UnreadFile: a file cannot be read for another reason.
+    """
+    for part in parts:
+        try:
+            yield from _whole_lines(_without_mark(part, _content(stores, part, chunk)))
+        except OSError as error:  # Arrow's errors do not all name the file
+            raise UnreadFile(f"{part.address} cannot be read: {' '.join(str(error).split())}") from error
 
 
 def texts_of(lines: bytes) -> list[str]:

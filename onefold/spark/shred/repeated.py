@@ -1,13 +1,15 @@
-"""Which records of a run have an id that is there twice: 64 bits of each are compared, in the workers and by Arrow alone.
+"""Which records of a run have an id that is there twice: 64 bits of each are compared, by Arrow alone.
 
 A task reads the ids of its records, another one the bits that an earlier run keeps. Both divide them by their last bits, so
-that equal ones come together, and Spark brings each part to one task, which compares its own in memory.
+that equal ones come together, and Spark brings each part to one task, which compares its own in memory. Where there is one
+part, the driver compares it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -16,12 +18,13 @@ import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector
 from pyspark.sql import SparkSession
 
-from onefold.events.shred.duplicates import id_reader
+from onefold.core.shred_options import InputForm
+from onefold.events.shred.duplicates import id_reader, sure_ids
 from onefold.events.shred.event import EventKey
-from onefold.events.shred.event_ids import FINGERPRINT, HASH, ID, hash_of
+from onefold.events.shred.event_ids import FINGERPRINT, HASH, ID, bits_of
 from onefold.events.shred.plan import ShredPlan
 from onefold.spark.shred.modules import keep_modules
-from onefold.spark.shred.records import DamagedContent, read_records
+from onefold.spark.shred.records import DamagedContent, read_lines, texts_of
 from onefold.spark.shred.stores import Stores
 from onefold.spark.shred.tasks import ReadTask
 
@@ -106,9 +109,13 @@ def find_repeated(
     context = spark.sparkContext
     records = sum(part.end - part.start for task in tasks for part in task.parts) // _EVENT_BYTES
     parts = 1 << max(0, (records + sum(earlier.values())) // _PART_IDS).bit_length()
-    own = context.parallelize(tasks, len(tasks)).flatMap(_Own(plan, stores, parts).run)
+    own = context.parallelize(tasks, len(tasks)).flatMap(_Own(plan.input, stores, parts).run)
+    before = _Earlier(parts)
+    if parts == 1:  # the driver has room for them, and another job would take longer than it does
+        bits = (one for _, one in chain(own.collect(), *map(before.run, earlier)))
+        return repeated_of(bits)
     if earlier:
-        own = own.union(context.parallelize(list(earlier), len(earlier)).flatMap(_Earlier(parts).run))
+        own = own.union(context.parallelize(list(earlier), len(earlier)).flatMap(before.run))
     found = own.groupByKey(parts).map(lambda part: repeated_of(part[1])).collect()
     return Repeated([place for one in found for place in one.places], [bits for one in found for bits in one.known])
 
@@ -117,23 +124,35 @@ def find_repeated(
 class _Own:
     """Reads the ids of the records of a task. The rest of a damaged file is left to the passes that name it."""
 
-    plan: ShredPlan
+    form: InputForm
     stores: Stores
     parts: int
 
     def run(self, task: ReadTask) -> Iterator[tuple[int, _Bits]]:
         keep_modules()
-        first, id_of = task.number << TASK_BITS, id_reader(self.plan.input)
-        places, hashes = list[int](), list[int]()
+        bits = list[int | None]()
         try:
-            for records in read_records(self.stores, task.parts):
-                found = [(place, id_) for place, id_ in enumerate(map(id_of, records), first) if id_]
-                places += [place for place, _ in found]
-                hashes += [hash_of(id_) for _, id_ in found]
-                first += len(records)
+            for lines in read_lines(self.stores, task.parts):
+                bits += [bits_of(id_) if id_ else None for id_ in ids_of(lines, self.form)]
         except DamagedContent:
             pass
-        yield from divided(pa.array(hashes, pa.int64()), pa.array(places, pa.int64()), self.parts)
+        hashes, first = pa.array(bits, pa.uint64()), task.number << TASK_BITS
+        places = pa.array(range(first, first + len(bits)), pa.int64()).filter(hashes.is_valid())
+        yield from divided(hashes.drop_null().view(pa.int64()), places, self.parts)
+
+
+def ids_of(lines: bytes, form: InputForm) -> Sequence[bytes | None]:
+    """Return the id of each record among some lines; one that has none has an empty one or None.
+
+    Args:
+        lines: whole lines, without the end of the last one.
+        form: the form of the records.
+    """
+    found = sure_ids(lines) if form == "enriched-tsv" else None
+    if found is not None:
+        return found
+    texts = map(id_reader(form), texts_of(lines))
+    return [id_.encode("utf-8", "surrogatepass") if id_ else None for id_ in texts]
 
 
 @dataclass(frozen=True)
@@ -182,7 +201,7 @@ def repeated_of(bits: Iterable[_Bits]) -> Repeated:
     hashes, places = _numbers(one.hashes for one in own), _numbers(one.places for one in own)
     earlier = _numbers(one.hashes for one in found if not one.places)
     counts = hashes.value_counts()
-    known = pc.unique(hashes.filter(pc.is_in(hashes, earlier)))
+    known = pc.unique(earlier.filter(pc.is_in(earlier, hashes)))  # the run has fewer than the window
     twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
     chosen = places.filter(pc.is_in(hashes, pa.concat_arrays([twice, known])))
     return Repeated(chosen.to_pylist(), known.to_pylist())

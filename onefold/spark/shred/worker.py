@@ -10,6 +10,7 @@ from pyspark import TaskContext
 
 from onefold.core.errors import TryAgain
 from onefold.events.shred.duplicates import LEFT_OUT, KeyReader, key_reader
+from onefold.events.shred.event import EventKey
 from onefold.events.shred.event_ids import hash_of
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
@@ -50,12 +51,15 @@ class Worker:
         wide = WideRows(self.plan.tables) if self.plan.is_wide else None
         for records in self._taken(task, key_of, tally):
             found = BatchRows(self.plan.tables, wide)
+            keys: list[EventKey] = []
             for record, new_id in records:
                 one = shred(record, new_id)
                 found.add(one)
                 if self.decided and one.bad is None:
                     tally.renamed += new_id is not None
-                    found.ids += [(*key, hash_of(key.id))] if (key := one.key or key_of(record)) else []
+                    if key := one.key or key_of(record):
+                        keys.append(key)
+            found.ids = [(id_, fingerprint, hash_of(id_)) for id_, fingerprint in keys]
             found.count(tally)
             if files:
                 files.add(found.written())

@@ -22,6 +22,7 @@ from onefold.events.shred.duplicates import (
     derived_id,
     key_reader,
     new_ids,
+    sure_ids,
     with_id,
 )
 from onefold.events.shred.event import EventKey
@@ -119,6 +120,23 @@ def test_the_shredder_gives_the_key_that_the_record_has(fields: dict[str, Any], 
     for line in (record, BadRow("invalid", ("x",), record).to_json(), former):
         assert keyed.shred(line, new_id).key == key_reader("enriched-tsv")(line)
         assert plain.shred(line, new_id) == keyed.shred(line, new_id)._replace(key=None)
+
+
+@given(st.lists(st.lists(st.text("aé\r{", max_size=2), min_size=7, max_size=9).map("\t".join), max_size=4).map("\n".join))
+def test_ids_that_are_read_from_lines_are_those_of_their_records(text: str) -> None:
+    records = [line.removesuffix("\r") for line in text.split("\n")]
+    found = sure_ids(text.encode())
+    sure = all(
+        record.count("\t") > 6 and record.split("\t")[6].isascii() and not record.startswith("{") for record in records
+    )
+    assert found == ([record.split("\t")[6].encode() for record in records] if sure else None)
+
+
+def test_ids_of_bad_rows_of_earlier_runs_are_not_read_from_their_lines() -> None:
+    line = enriched("enriched-tsv", event_id="e1")
+    assert sure_ids(f"{line}\n{line}".encode()) == [b"e1", b"e1"]
+    assert sure_ids(f"{line}\n{BadRow('invalid', ('x',), line).to_json()}".encode()) is None
+    assert sure_ids(b'{"kind":\t1\t,\t"x"\t:\t1\t,"original"\t:\t1}') is None
 
 
 def test_a_bad_row_has_the_key_of_its_original() -> None:

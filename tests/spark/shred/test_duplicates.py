@@ -24,7 +24,9 @@ from onefold.events.shred.event import EventKey
 from onefold.events.shred.event_ids import hash_of
 from onefold.events.shred.manifest import MANIFEST, RunManifest
 from onefold.events.shred.runs import IDS
+from onefold.spark.shred import repeated
 from onefold.spark.shred.output import InputsTaken, Output
+from onefold.spark.shred.repeated import ids_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -122,6 +124,8 @@ def test_the_id_of_every_event_is_read_however_it_is_written(form: InputForm) ->
         inner = {"a": [{"event_id": SECOND}], "event_id": FIRST, "z": {"event_id": SECOND}}
         written += [(FIRST, escaped), (FIRST, f" {json.dumps(inner)} "), ("", "{}"), ("", '{"event_id": null}')]
     assert [id_reader(form)(record.removesuffix("\r")) or "" for _, record in written] == [id_ for id_, _ in written]
+    lines = "\n\n".join(record for _, record in written).encode()
+    assert [id_ or b"" for id_ in ids_of(lines, form)] == [id_.encode() for id_, _ in written]
 
 
 def with_event_id(form: InputForm, id_: str) -> str:
@@ -183,3 +187,14 @@ def test_without_the_option_all_events_are_taken_and_no_ids_are_kept(spark: Spar
 def test_a_hash_is_that_of_spark_which_earlier_releases_kept(spark: SparkSession, id_: str) -> None:
     ((expected,),) = spark.createDataFrame([(id_,)], "id string").selectExpr("xxhash64(id)").collect()
     assert hash_of(id_) == expected
+
+
+def test_more_ids_than_the_driver_compares_are_compared_by_tasks(
+    spark: SparkSession, scene: ShredScene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repeated, "_PART_IDS", 1)
+    scene.write("a.txt", [event(FIRST, "f1"), event(SECOND, "f1"), event(SECOND, "f1")])
+    assert run(spark, scene) == {"runs": 0, "ids": 2, "left_out": 1, "renamed": 0}
+    scene.write("b.txt", [event(FIRST, "f1"), event(SECOND, "f2"), event(THIRD, "f1"), event(THIRD, "f1")])
+    assert run(spark, scene) == {"runs": 1, "ids": 2, "left_out": 2, "renamed": 1}
+    assert ids(scene) == sorted([THIRD, derived_id(EventKey(SECOND, "f2"))])
