@@ -50,14 +50,21 @@ class ChangeToDecide:
         return next((one for one, name in new if any(f"{path}.".startswith(f"{name}.") for path in paths)), None)
 
     def keys(self) -> Iterator[DecisionKey]:
-        """Yield what is decided: the change, and each column that is open, under each identifier that it has.
+        """Yield what is decided: each column of the change, and each that is open, under each identifier that it has.
 
-        By that of its version alone a column is found where the version before is dropped or retired: then the version has
-        another change, which may be about more columns than somebody has decided about.
+        The change as a whole is none of it: its version may come to have more columns than somebody has decided about, in
+        place, or since the version before is dropped or retired. By the identifier of the version alone a column is found
+        where the version before is gone.
         """
-        yield from ((self.change, path) for path in self.columns or ("",))
+        yield from ((self.change, path) for path in self.columns or sorted(self.paths | self._shown_paths))
         own = [(name, path) for one in self.open for name in self._names(one) for path in self.columns or (one.path,)]
         yield from dict.fromkeys(key for key in own if key[0] not in ("", self.change))
+
+    @property
+    def _shown_paths(self) -> frozenset[str]:
+        """The columns that views have for the change: of a field, they may name the column."""
+        own = (entry for entry in self.entries if entry.change == self.change)
+        return frozenset(fold_case(effect.path) for entry in own for effect in entry.effects if effect.path)
 
     def _names(self, one: Waiting) -> Iterator[str]:
         yield from (one.change, one.by_version)

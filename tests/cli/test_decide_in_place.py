@@ -87,3 +87,19 @@ def test_a_column_that_comes_back_with_another_type_waits(run: Run, stock: Emula
     assert run("changes", "reject", waiting(run, stock)["colour"]).code == 0
     gain(run, stock, colour="INT64")
     assert waiting(run, stock).keys() == {"colour"}
+
+
+@pytest.mark.parametrize(("verdict", "columns"), [("reject", 1), ("accept", 2)])
+def test_a_decision_about_a_version_is_not_about_a_column_that_comes_to_it_later(
+    run: Run, stock: EmulatedDataset, verdict: str, columns: int
+) -> None:
+    table = f"{stock.name}.order"
+    for more in ({}, {"colour": "STRING"}, {"colour": "STRING", "size": "STRING"}):
+        stock.run(f"DROP TABLE IF EXISTS {stock.quoted('order_v_1')}")
+        stock.land("order_v_1", {"id": "INT64", **more}, ", ".join(["7", *(f"'{name}'" for name in more)]))
+        assert run("refresh", table).code == 0
+        found = run("plan", table, "--json").result["waiting_changes"]
+        if set(more) == {"colour"}:
+            assert run("changes", verdict, found[0]["id"], table).code == 0
+    assert [one["path"] for one in found] == ["size"]
+    assert [len(row) for row in stock.rows("order_unified")] == [columns]
