@@ -1,4 +1,7 @@
-"""A process of capture is killed at random moments, again and again, while others write: the current view has every row."""
+"""A process of capture is killed at random moments, again and again, while others write: the current view has every row.
+
+Only here a process ends at a moment that nobody chose; what is lost between two steps that are known, faster tests find.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The bucket of capture through `terraform apply` and `terraform destroy` for real, over a stand-in for Cloud Storage."""
+"""The bucket of capture through `terraform apply` and `terraform destroy` for real, over a stand-in for Cloud Storage.
+
+Only here the state of one deployment meets the next one; a plan from nothing does not show what happens to a bucket.
+"""
 
 from __future__ import annotations
 

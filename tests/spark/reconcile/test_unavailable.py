@@ -1,4 +1,7 @@
-"""Values that Debezium could not tell: never stored, and taken from the latest earlier row of the key that has them."""
+"""Values that Debezium could not tell: never stored, and taken from the latest earlier row of the key that has them.
+
+Only here Spark looks for them, within a batch and in the base; one job has the rows of many cases, with keys apart.
+"""
 
 from __future__ import annotations
 
