@@ -130,3 +130,20 @@ def test_the_queries_of_the_guide_are_answered_by_the_ledger(run: Run, stored: S
     (row,) = stored.warehouse.fetch(effects.replace("my-project.onefold_changes", place))
     assert (row["dataset"], row["table"], row["kind"], row["path"]) == ("shop", "customer", "lossy cast", "id")
     assert stored.warehouse.fetch(decisions.replace("my-project.onefold_changes", place)) == []
+
+
+def test_of_a_column_that_a_policy_hides_only_the_name_is_listed_and_sent(
+    run: Run, stored: StoredLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK", "https://hooks.example.com/1")
+    Path("onefold.yaml").write_text('policies: {customer: {zip: mask}}\nowners: {"*": {webhook: "env:HOOK", form: json}}')
+    assert run("changes", "create").code == 0
+    append(stored, entry(1))
+    for words in ((), ("--json",), ("notify", "--dry-run"), ("notify", "--dry-run", "--json")):
+        shown = run("changes", *words)
+        assert (shown.code, "zip" in shown.out, "STRING" in shown.out, "text DEFAULT" in shown.out) == (
+            0,
+            True,
+            False,
+            False,
+        )
