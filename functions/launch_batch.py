@@ -8,12 +8,14 @@ import os
 import flask
 import functions_framework
 from http_entry import answer, check, is_served
+from imports import uncollected
 
 from onefold.batches.launch import BatchHandler
 from onefold.settings.environment import Settings, load_settings
 
 
 @functools.cache
+@uncollected()
 def launcher() -> BatchHandler:
     """Return the handler of messages, one per instance of the function.
 

@@ -8,6 +8,7 @@ import os
 import flask
 import functions_framework
 from http_entry import answer, check, is_served
+from imports import uncollected
 
 from onefold.core.errors import InvalidSettings
 from onefold.events.load.handler import SECONDS, ShreddedHandler
@@ -16,6 +17,7 @@ from onefold.settings.events import EventSettings
 
 
 @functools.cache
+@uncollected()
 def handler() -> ShreddedHandler:
     """Return the handler of messages, one per instance of the function.
 

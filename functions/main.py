@@ -8,6 +8,8 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from imports import uncollected
+
 # In a checkout the library is next to this folder. In the packaged source it is next to this file, which comes first in
 # sys.path.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
@@ -23,7 +25,8 @@ def __getattr__(name: str) -> Callable[..., object]:
     """
     if name not in NAMES:
         raise AttributeError(f"expected one of the functions {', '.join(NAMES)}, got {name}")
-    function: Callable[..., object] = getattr(import_module(name), name)
+    with uncollected():
+        function: Callable[..., object] = getattr(import_module(name), name)
     return function
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import flask
 import functions_framework
 from http_entry import answer, check, is_served, keep_grpc_out
+from imports import uncollected
 
 from onefold.settings.environment import Settings, load_settings
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 @functools.cache
+@uncollected()
 def receiver() -> TableCreatedHandler:
     """Return the handler of messages, one per instance of the function.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import flask
 import functions_framework
 from http_entry import check, is_served, log_unready
+from imports import uncollected
 
 from onefold.core.errors import Rejected
 from onefold.core.log import LogSeverity, log
@@ -31,6 +32,7 @@ _PIECE = 65_536
 
 
 @functools.cache
+@uncollected()
 def registry() -> RegistryHandler:
     """Return the handler of requests, one per instance of the function.
 

@@ -8,6 +8,7 @@ import os
 import flask
 import functions_framework
 from http_entry import answer, check, is_served
+from imports import uncollected
 
 from onefold.core.errors import InvalidSettings
 from onefold.inventory.page_handler import PageHandler
@@ -15,6 +16,7 @@ from onefold.settings.environment import Settings, load_settings
 
 
 @functools.cache
+@uncollected()
 def handler() -> PageHandler:
     """Return the handler of messages, one per instance of the function.
 

@@ -157,6 +157,11 @@ resource "google_cloudfunctions2_function" "function" {
     service_account   = "projects/${var.project}/serviceAccounts/${local.accounts["build"]}"
     docker_repository = google_artifact_registry_repository.images.id
 
+    # The build compiles the source, and then gives all files one date. Bytecode that knows its source by the date would be stale,
+    # and each new instance would compile 200 modules. Where this is set, Python's compiler names the source by its hash
+    # (https://docs.python.org/3/library/py_compile.html#py_compile.PycInvalidationMode).
+    environment_variables = { SOURCE_DATE_EPOCH = "315532800" }
+
     source {
       storage_source {
         bucket = module.buckets.names["artifacts"]

@@ -78,14 +78,14 @@ def upgraded(folder: Path, file: str) -> Plan:
 UPDATED = re.compile(
     r'module\.schedules\["shred"\]\..*|'
     r'google_monitoring_alert_policy\.log\["(?:pulled table failed|table differs from its source)"\]|'
-    r'google_logging_project_sink\.tables|google_cloudfunctions2_function\.function\["(?:sink_records|refresh_view|launch_batch)"\]|'
+    r"google_logging_project_sink\.tables|google_cloudfunctions2_function\.function\[.*|"
     r'google_logging_metric\.count\["errors"\]|google_monitoring_alert_policy\.log\["function errors"\]|'
     r"google_monitoring_dashboard\.onefold|google_storage_bucket_object\.spark\[.*"
 )
 """What is updated in place: schedules of the shredder, whose messages name more arguments, what names the job that pulls
 tables, which was called `extract`, the sink of the log, whose
-filter has each pattern once, `sink_records`, which publishes the rows of a table that does not take them, `refresh_view`,
-which records changes, and what watches the functions, of which there is one more. The code of jobs lies in another folder,
+filter has each pattern once, the functions, whose build has one variable more, and what watches them, of which there is one
+more. The code of jobs lies in another folder,
 as it does after each change of it, since the driver is gone."""
 NEW = re.compile(
     r'module\.schedules\["(?:pull|check)"\]\..*|google_logging_metric\.pulled\[.*|'
