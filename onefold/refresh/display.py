@@ -156,10 +156,10 @@ def show_changes(console: Console, changes: Iterable[SchemaChange]) -> None:
 
 def show_casts(console: Console, casts: Sequence[Cast]) -> None:
     """Print the conversions of a view, where there are any."""
-    table = _table("conversions", "version", "column", "landed as", "shown as", "can it lose anything?")
+    table = _table("conversions", "versions", "column", "landed as", "shown as", "can it lose anything?")
     for cast in casts[:_MOST_ROWS]:
         lost = f"[yellow]{escape('; '.join(cast.losses))}[/]" if cast.losses else "no"
-        table.add_row(cast.version, escape(cast.column), str(cast.source), str(cast.target), lost)
+        table.add_row(shown_list(cast.versions), escape(cast.column), str(cast.source), str(cast.target), lost)
     if table.row_count:
         console.print(table)
     if len(casts) > _MOST_ROWS:
@@ -257,13 +257,14 @@ def view_as_dict(view: BuiltView) -> dict[str, Any]:
         "versions": list(view.versions),
         "casts": [
             {
-                "version": cast.version,
+                "version": version,
                 "column": cast.column,
                 "from": str(cast.source),
                 "to": str(cast.target),
                 "losses": list(cast.losses),
             }
             for cast in view.casts
+            for version in cast.versions
         ],
         "characters": len(view.query),
         "limits": {

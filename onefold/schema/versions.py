@@ -66,9 +66,9 @@ def table_of(base: TableId, version: Version, names: VersionedNames) -> TableId:
 
 @dataclass(frozen=True)
 class Cast:
-    """A column of one version that has to be converted, and what the conversion can lose."""
+    """A column that some versions have in a type that has to be converted, and what the conversion can lose."""
 
-    version: str
+    versions: tuple[str, ...]
     column: str
     source: Type
     target: Type
@@ -191,7 +191,7 @@ def _has_common_type(types: Iterable[Type], rules: TableRules) -> bool:
 
 
 def casts(versions: Sequence[Version], columns: Sequence[Column], rules: TableRules) -> tuple[Cast, ...]:
-    """Return every conversion that the view makes, in the order of the versions and of their columns.
+    """Return every conversion that the view makes, in the order in which versions and their columns first need it.
 
     Args:
         versions: the versions that the view reads.
@@ -200,15 +200,18 @@ def casts(versions: Sequence[Version], columns: Sequence[Column], rules: TableRu
 
     Examples:
         >>> from onefold.schema.types import parse_type
-        >>> version = Version("a", (Column("id", parse_type("INT64")),))
-        >>> [f"{cast.source} -> {cast.target}" for cast in casts([version], [Column("id", STRING)], TableRules())]
-        ['INT64 -> STRING']
+        >>> versions = [Version(name, (Column("id", parse_type("INT64")),)) for name in ("a", "b")]
+        >>> [f"{cast.versions}: {cast.target}" for cast in casts(versions, [Column("id", STRING)], TableRules())]
+        ["('a', 'b'): STRING"]
     """
     unified = Schema(columns)
+    found: dict[Column, list[str]] = {}
+    for version in versions:
+        for column in version.columns:
+            found.setdefault(column, []).append(version.id)
     return tuple(
-        Cast(version.id, column.name, source, target.type, losses(source, target.type, rules.time_zone))
-        for version in versions
-        for column in version.columns
+        Cast(tuple(ids), column.name, source, target.type, losses(source, target.type, rules.time_zone))
+        for column, ids in found.items()
         if (target := unified.get(column.name)) and target.type != (source := landed_type(column, rules))
     )
 

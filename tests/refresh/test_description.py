@@ -12,11 +12,11 @@ from onefold.schema.versions import Cast
 
 
 def lossy(column: str = "paid_at", loss: str = "its zone") -> Cast:
-    return Cast("abc", column, parse_type("INT64"), STRING, (loss,))
+    return Cast(("abc",), column, parse_type("INT64"), STRING, (loss,))
 
 
 def test_a_view_that_loses_nothing_has_the_text_of_people_and_no_more() -> None:
-    assert describe("Our customers.", [Cast("abc", "id", parse_type("INT64"), STRING, ())]) == "Our customers."
+    assert describe("Our customers.", [Cast(("abc",), "id", parse_type("INT64"), STRING, ())]) == "Our customers."
     assert describe("", []) == ""
 
 

@@ -50,13 +50,13 @@ def test_changes_are_shown_with_their_types_and_severity() -> None:
 
 def test_conversions_are_shown_with_what_they_can_lose() -> None:
     casts = [
-        Cast("abc", "id", Scalar("INT64"), STRING, ()),
-        Cast("def", "zip", STRING, Scalar("INT64"), ("not a number [a]", "NULL")),
+        Cast(("abc", "fed"), "id", Scalar("INT64"), STRING, ()),
+        Cast(("def",), "zip", STRING, Scalar("INT64"), ("not a number [a]", "NULL")),
     ]
     assert table(shown(lambda console: show_casts(console, casts))) == [
         ["conversions"],
-        ["version", "column", "landed as", "shown as", "can it lose anything?"],
-        ["abc", "id", "INT64", "STRING", "no"],
+        ["versions", "column", "landed as", "shown as", "can it lose anything?"],
+        ["abc, fed", "id", "INT64", "STRING", "no"],
         ["def", "zip", "STRING", "INT64", "not a number [a]; NULL"],
     ]
 

@@ -73,8 +73,8 @@ def test_the_text_is_as_it_was(cloud: FakeBigQuery) -> None:
     assert plan.view
     assert [f"{one.name} {one.type}" for one in plan.view.columns] == ["id STRING", "name STRING", "note STRING"]
     assert plan.view.versions == ("abc", "def")
-    assert [f"{cast.version}.{cast.column}: {cast.source} -> {cast.target}" for cast in plan.view.casts] == [
-        "abc.id: INT64 -> STRING"
+    assert [f"{cast.versions}.{cast.column}: {cast.source} -> {cast.target}" for cast in plan.view.casts] == [
+        "('abc',).id: INT64 -> STRING"
     ]
 
 

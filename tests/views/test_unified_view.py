@@ -67,8 +67,8 @@ def test_the_articles_view_has_the_articles_rows(judge: Judge, form: Form) -> No
 def test_the_articles_view_is_spelled_out() -> None:
     view = build(ARTICLE)
     assert (view.form, view.leaves, view.tables) == ("spelled", (), 3)
-    assert [(cast.version, cast.column, str(cast.source), str(cast.target), cast.losses) for cast in view.casts] == [
-        ("abc", "id", "INT64", "STRING", ())
+    assert [(cast.versions, cast.column, str(cast.source), str(cast.target), cast.losses) for cast in view.casts] == [
+        (("abc",), "id", "INT64", "STRING", ())
     ]
 
 
@@ -201,7 +201,7 @@ def test_a_target_type_is_kept_and_its_losses_are_reported(judge: Judge) -> None
     view = build(ARTICLE, rules)
     accept(judge, view, ARTICLE)
     assert sorted(row["id"] or -1 for row in rows(judge, view, ARTICLE, ARTICLE_ROWS)) == [-1, 1, 2, 3]
-    assert [(cast.version, bool(cast.losses)) for cast in view.casts] == [("def", True)]
+    assert [(cast.versions, bool(cast.losses)) for cast in view.casts] == [(("def",), True)]
 
 
 def test_all_columns_that_cannot_have_their_target_type_are_named() -> None:
