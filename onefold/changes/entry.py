@@ -44,8 +44,8 @@ class Effect:
 
     @property
     def severity(self) -> Severity:
-        """The effect on those who read the view."""
-        return _SEVERITY[self.kind]
+        """The effect on those who read the view; of a kind that a newer release wrote, the worst."""
+        return _SEVERITY.get(self.kind, Severity.CRITICAL)
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ class Entry:
         change: the identifier of the change of versions that all tenants share, which decisions name; empty for other
             changes.
         decided_at: when somebody decided, where that is known: read with the decisions, and in no row of the ledger.
+        unknown: what of its row this release does not know, such as a kind of a newer release, in words.
     """
 
     id: str
@@ -109,12 +110,15 @@ class Entry:
     settings: tuple[SettingChange, ...] = ()
     change: str = ""
     decided_at: datetime | None = None
+    unknown: tuple[str, ...] = ()
 
     @property
     def severity(self) -> Severity:
         """The highest of the effects, or of the operations where no view is known.
 
         With a setting at least WARNING: values may be others though no column is. One that retires versions changes none.
+        So is a change that waits, because somebody has to decide.
         """
         found = [effect.severity for effect in self.effects] or [highest_severity(self.operations)]
-        return max([*found, Severity.WARNING] if any(one.name != "retire" for one in self.settings) else found)
+        needs_care = self.decision == "waiting" or any(one.name != "retire" for one in self.settings)
+        return max([*found, Severity.WARNING] if needs_care else found)

@@ -79,7 +79,8 @@ class ChangeGroup:
         Args:
             known: who reads columns, as far as it is known.
         """
-        views = dict.fromkeys((*effect.view.split(".")[-2:], effect.path) for effect in self.effects if effect.path)
+        places = dict.fromkeys((effect.view.rpartition("."), effect.path) for effect in self.effects if effect.path)
+        views = ((name[0].rpartition(".")[2], name[2], path) for name, path in places)
         return tuple(dict.fromkeys(one for dataset, view, path in views for one in known.readers_of(dataset, view, path)))
 
     def readers_text(self, known: KnownReaders) -> Iterator[str]:

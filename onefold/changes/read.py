@@ -10,10 +10,9 @@ from onefold.changes.decided import decided, is_held, later_names
 from onefold.changes.decisions import read_verdicts
 from onefold.changes.entry import Entry
 from onefold.changes.ledger import ledger_view
-from onefold.changes.table import entry_of
-from onefold.core.errors import InvalidInput, NotFound, Rejected
+from onefold.changes.rows import entry_of
+from onefold.core.errors import InvalidInput, NotFound
 from onefold.core.names import quote_text
-from onefold.core.text import shown_list
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.contract_rules import Verdicts
 
@@ -30,6 +29,8 @@ def read_entries(
 ) -> tuple[Entry, ...]:
     """Return the entries of the ledger, each once, with their present outcomes, by the time at which they were recorded.
 
+    A row that this release does not know in full never stops the others: `Entry.unknown` says what of it is not known.
+
     Args:
         warehouse: where the ledger is.
         dataset: the dataset of the ledger.
@@ -40,7 +41,6 @@ def read_entries(
 
     Raises:
         NotFound: there is no ledger.
-        Rejected: a row, which somebody else wrote, has no time.
         OnefoldError: as `read_verdicts`.
     """
     view = ledger_view(warehouse.project, dataset)
@@ -55,10 +55,6 @@ def read_entries(
         rows = warehouse.fetch(f"SELECT *\nFROM {view.quoted}\nWHERE {' AND '.join(conditions)}\nORDER BY recorded_at, id")
     except NotFound as error:
         raise NotFound(f"there is no ledger {view}: `onefold changes create` makes it ({error})") from error
-    if timeless := [row["id"] for row in rows if row["recorded_at"] is None]:
-        raise Rejected(
-            f"{view} has rows without recorded_at, of the id {shown_list(timeless)}: give them one, or delete them"
-        )
     entries = tuple(map(entry_of, rows))
     if not any(map(is_held, entries)):
         return entries

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from onefold.changes.entry import Effect, Entry, SettingChange
+from onefold.changes.entry import Entry
 from onefold.core.names import TableId
 from onefold.schema.columns import Column
-from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.types import parse_type
 
 LEDGER_TABLE = "schema_changes"
@@ -99,25 +97,6 @@ def entry_as_dict(entry: Entry) -> dict[str, Any]:
     """Return an entry for programs: as a row, with what is known of the decision and with times that are not known."""
     decided_at = entry.decided_at and _time_text(entry.decided_at)
     return {"changed_at": None, **row_of(entry), "decided_at": decided_at}
-
-
-def entry_of(row: Mapping[str, Any]) -> Entry:
-    """Return the entry that a row holds; times of rows have a zone."""
-    texts: dict[str, Any] = {name: row[name] or "" for name in _TEXTS}
-    return Entry(
-        **texts,
-        recorded_at=row["recorded_at"],
-        changed_at=row["changed_at"],
-        operations=tuple(
-            SchemaChange(one["kind"], one["path"] or "", Severity[one["severity"]], one["old"], one["new"])
-            for one in row["operations"]
-        ),
-        effects=tuple(Effect(one["view"], one["kind"], one["path"] or "", one["detail"] or "") for one in row["effects"]),
-        settings=tuple(SettingChange(one["setting"], one["before"], one["after"]) for one in row["settings"]),
-    )
-
-
-_TEXTS = tuple(column.name for column, _ in LEDGER_COLUMNS if column.type == _TEXT and column.name != "severity")
 
 
 def _time_text(time: datetime) -> str:

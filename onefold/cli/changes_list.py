@@ -16,6 +16,7 @@ from onefold.changes.notifications import create_notifications
 from onefold.changes.read import read_entries, since_time
 from onefold.changes.reader_counts import NOBODY, KnownReaders
 from onefold.changes.reader_table import read_readers
+from onefold.changes.rows import unknown_warnings
 from onefold.changes.table import entry_as_dict
 from onefold.cli.common import OK, as_json, given, project, read_settings, say
 from onefold.cli.common_options import DATASET
@@ -73,9 +74,12 @@ def list_(
     warehouse: Any = open_project(context, project or settings.project)
     entries = [one for one in read_entries(warehouse, place, settings.contracts.verdicts, start) if _is_named(one, named)]
     shown, known = names_of_hidden(entries, settings, warehouse.project), read_readers(warehouse, place)
+    warnings = list(unknown_warnings(shown))
     if as_json:
-        echo_json([_as_dict(entry, known) for entry in shown])
+        echo_json([_as_dict(entry, known) for entry in shown], warnings=warnings)
         return OK
+    for text in warnings:
+        say("yellow", f"Warning: {text}")
     show_changes(grouped(shown), known)
     return OK
 

@@ -15,6 +15,7 @@ from onefold.changes.notify import NotifiedOwner, Notifier, Post
 from onefold.changes.read import read_entries
 from onefold.changes.reader_counts import KnownReaders
 from onefold.changes.reader_table import read_readers
+from onefold.changes.rows import unknown_warnings
 from onefold.changes.topic import DigestTopic
 from onefold.cli.changes_list import ledger_dataset
 from onefold.cli.common import ERROR, OK, as_json, given, print_lines, project, read_settings, say
@@ -63,7 +64,7 @@ def notify(context: click.Context, dry_run: bool, project: str | None, as_json: 
     found = digests(entries, notified, owners)
     notifier = Notifier(channel_of, record, read_readers(warehouse, place))
     results = [notifier.notify(digest, dry_run=dry_run) for digest in found]
-    _show(results, notifier.readers, dry_run=dry_run, as_json=as_json)
+    _show(results, notifier.readers, list(unknown_warnings(entries)), dry_run=dry_run, as_json=as_json)
     return ERROR if any(one.error for one in results) else OK
 
 
@@ -80,10 +81,14 @@ def _owners(settings: Settings) -> Owners:
     return settings.owners
 
 
-def _show(results: Sequence[NotifiedOwner], readers: KnownReaders, *, dry_run: bool, as_json: bool) -> None:
+def _show(
+    results: Sequence[NotifiedOwner], readers: KnownReaders, warnings: Sequence[str], *, dry_run: bool, as_json: bool
+) -> None:
     if as_json:
-        echo_json([{**one.as_dict(), "dry_run": dry_run} for one in results])
+        echo_json([{**one.as_dict(), "dry_run": dry_run} for one in results], warnings=warnings)
         return
+    for text in warnings:
+        say("yellow", f"Warning: {text}")
     for one in results:
         if one.error:
             say("red", f"Error: {one.error}")

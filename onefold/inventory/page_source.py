@@ -24,6 +24,7 @@ from onefold.changes.page.hidden import hidden_columns
 from onefold.changes.read import read_entries
 from onefold.changes.reader_counts import NOBODY, KnownReaders
 from onefold.changes.reader_table import read_readers
+from onefold.changes.rows import unknown_warnings
 from onefold.changes.versions import version_entries
 from onefold.core.errors import AccessDenied, NotFound, OnefoldError, Rejected
 from onefold.core.names import TableId, fold_case
@@ -78,14 +79,16 @@ def read_kept(warehouse: Any, dataset: str, settings: Settings, lag: CaptureLag 
     if not settings.changes_dataset:
         return KeptElsewhere(lag=lag, warnings=lag.warnings)
     entries: dict[str, list[Entry]] = {}
+    warnings = lag.warnings
     try:
-        own = settings.contracts.verdicts
-        for entry in read_entries(warehouse, settings.changes_dataset, own, of_dataset=dataset):
+        found = read_entries(warehouse, settings.changes_dataset, settings.contracts.verdicts, of_dataset=dataset)
+        for entry in found:
             entries.setdefault(entry.table, []).append(entry)
-        return KeptElsewhere(entries, read_readers(warehouse, settings.changes_dataset), lag, lag.warnings)
+        warnings = (*unknown_warnings(found), *warnings)
+        return KeptElsewhere(entries, read_readers(warehouse, settings.changes_dataset), lag, warnings)
     except (AccessDenied, NotFound, Rejected) as error:
         lacks = f"the page lacks what the ledger and readers tell: {error}"
-        return KeptElsewhere(entries, lag=lag, warnings=(lacks, *lag.warnings))
+        return KeptElsewhere(entries, lag=lag, warnings=(lacks, *warnings))
 
 
 def read_page(

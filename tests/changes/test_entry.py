@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -49,6 +50,13 @@ def test_a_setting_is_a_warning_at_least() -> None:
     setting = SettingChange("types.id", None, "STRING")
     assert entry("nothing", operation=ADDED, settings=(setting,)).severity is Severity.WARNING
     assert entry("removed", operation=ADDED, settings=(setting,)).severity is Severity.CRITICAL
+
+
+def test_what_waits_is_a_warning_at_least_until_it_is_decided() -> None:
+    waiting = replace(entry("hidden", operation=ADDED), decision="waiting")
+    assert waiting.severity is Severity.WARNING
+    assert replace(waiting, decision="accepted").severity is Severity.INFO
+    assert replace(entry("removed"), decision="waiting").severity is Severity.CRITICAL
 
 
 def test_retiring_a_version_is_what_its_effects_are() -> None:

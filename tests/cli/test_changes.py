@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
@@ -71,12 +72,37 @@ def test_tables_and_times_that_are_not_asked_for_are_left_out(run: Run, stored: 
     }
 
 
-def test_a_row_without_a_time_is_an_error_that_names_it(run: Run, stored: StoredLedger) -> None:
-    append(stored, entry(1), entry(2))
-    stored.dataset.run(f"UPDATE `{stored.name}.schema_changes` SET recorded_at = NULL WHERE tenant = 'shop_2'")
-    listed = run("changes")
-    assert (listed.code, listed.out) == (1, "")
-    assert f"{stored.name}.schema_changes_latest has rows without recorded_at, of the id {entry(2).id}: " in listed.err
+OF_A_NEWER_RELEASE: list[tuple[dict[str, Any], str]] = [
+    ({"operations": [{"kind": "added", "path": "n", "severity": "NOTICE"}]}, "the unknown severity 'NOTICE'"),
+    ({"effects": [{"view": "orders", "kind": "renamed", "path": "n"}]}, "the unknown kind of an effect 'renamed'"),
+    ({"effects": [{"kind": "new column", "path": "n"}]}, "no view"),
+    ({"settings": [{"after": "x"}]}, "no setting"),
+    ({"decision": "deferred"}, "the unknown decision 'deferred'"),
+    ({"origin": None}, "no origin"),
+    ({"recorded_at": None}, "no recorded_at"),
+]
+
+
+def test_rows_of_a_newer_release_are_shown_as_far_as_they_are_known_and_are_warnings(
+    run: Run, stored: StoredLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{**row_of(entry(number)), **fields} for number, (fields, _) in enumerate(OF_A_NEWER_RELEASE, 10)]
+    stored.ledger.append([row_of(entry(1)), *rows])
+    listed = run("changes", "--json")
+    assert (listed.code, len(listed.results)) == (0, 8)
+    for number, (_, text) in enumerate(OF_A_NEWER_RELEASE, 10):
+        assert f"1 row of the ledger ({entry(number).id} of shop.customer) has {text}: " in listed.out
+    outcome = {one["id"]: (one["decision"], one["severity"]) for one in listed.results}
+    assert outcome[entry(14).id] == ("waiting", "WARNING")
+    assert outcome[entry(11).id] == ("shown", "CRITICAL")
+    assert "has no setting: " in run("changes").err
+
+    Path("onefold.yaml").write_text('owners: {"*": {webhook: "env:HOOK", form: json}}')
+    monkeypatch.setenv("HOOK", "https://hooks.example/secret")
+    assert run("changes", "create").code == 0
+    notified = run("changes", "notify", "--dry-run")
+    assert (notified.code, "would be notified" in notified.out) == (0, True)
+    assert "has the unknown kind of an effect 'renamed': " in notified.err
 
 
 def test_the_worst_effect_and_a_decision_are_shown(run: Run, stored: StoredLedger) -> None:

@@ -10,7 +10,7 @@ from support.bigquery_emulator import EmulatedDataset
 
 from onefold.changes.entry import Entry
 from onefold.changes.ledger import Ledger, create_ledger
-from onefold.changes.table import entry_of
+from onefold.changes.rows import entry_of
 from onefold.core.names import TableId
 from onefold.ports.rows import Row
 from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
