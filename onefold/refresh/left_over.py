@@ -129,6 +129,8 @@ def unknown_tables(
 def unknown_patterns(settings: Settings, dataset: str, tables: Collection[str]) -> Iterator[str]:
     """Yield a warning for each owner and contract of onefold.yaml whose pattern names no table of the dataset.
 
+    Patterns are compared with base names, so a pattern such as `order_v_*`, which names versions, names no table.
+
     A pattern that names several datasets of ONEFOLD_DATASETS may be about another one. One that names none of them is
     reported with the first of them alone, and so once in a check of all.
 
@@ -138,7 +140,7 @@ def unknown_patterns(settings: Settings, dataset: str, tables: Collection[str]) 
         tables: the names of all tables of the dataset; where it has none, nothing is wrong with a pattern.
     """
     names = settings.names_in(dataset)
-    known = {*tables, *bases_of(tables, names), *names.united}
+    known = {*(name for name in tables if not names.split(name)), *bases_of(tables, names), *names.united}
     every = sorted(settings.datasets or ())
     for at, pattern in _patterns(settings):
         of_dataset, _, table = pattern.rpartition(".")

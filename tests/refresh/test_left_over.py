@@ -182,3 +182,12 @@ def test_a_pattern_of_a_dataset_that_is_not_served_is_named_once() -> None:
     found = [one for name in ("shop", "crm") for one in unknown_patterns(settings, name, ["customer"])]
     assert found == [f"{at} {advice} the entry" for at in ("owners.nix*.customer", "contracts.nix*.*")]
     assert list(unknown_patterns(replace(settings, datasets=None), "crm", ["customer"])) == []
+
+
+@pytest.mark.parametrize("pattern", ["order_v_*", "shop.order_v_1"])
+def test_a_pattern_of_versions_names_no_table(pattern: str) -> None:
+    settings = Settings(contracts=Contracts((ContractRule(pattern, "new_columns", "review"),)))
+    (found,) = unknown_patterns(settings, "shop", ["order_v_1", "order_v_2", "orders"])
+    assert found.startswith(f"contracts.{pattern} of onefold.yaml: dataset shop has no table order_v_")
+    known = Settings(owners=Owners((Owner("orders", "env:HOOK", "json"), Owner("order", "env:HOOK", "json"))))
+    assert list(unknown_patterns(known, "shop", ["order_v_1", "orders"])) == []
