@@ -9,9 +9,10 @@ from functools import partial
 from typing import Any
 
 from onefold.changelog.metadata import METADATA
-from onefold.check.log import CHECK_TABLE, CHECKED_AT
+from onefold.check.log import CHECK_TABLE
 from onefold.core.errors import AccessDenied, NotFound
-from onefold.core.names import TableId, table_name
+from onefold.core.names import TableId
+from onefold.inventory.last_checks import LastCheck, checks_query, last_checks
 from onefold.merge.base_table import log_of
 from onefold.merge.plain import found_plain
 from onefold.ports.listing import ListedTable, ListingWarehouse, StoredSize
@@ -21,21 +22,6 @@ from onefold.schema.plain_table import PlainTable
 from onefold.schema.types import Type
 from onefold.settings.environment import Settings
 from onefold.views.current_kind import current_owner
-
-
-@dataclass(frozen=True)
-class LastCheck:
-    """The last check of a table against its source.
-
-    Attributes:
-        at: when it was.
-        outcome: its result in a word, the worst one where the table has rows of several databases.
-        repaired: the rows that all checks in the log have repaired.
-    """
-
-    at: datetime
-    outcome: str
-    repaired: int = 0
 
 
 @dataclass(frozen=True)
@@ -108,7 +94,7 @@ def read_contents(warehouse: ListingWarehouse, dataset: str, settings: Settings)
         views,
         sizes(dataset),
         {row["table_name"]: row["loaded_at"] for row in log(LOG_TABLE, loads_query)},
-        _last_checks(log(CHECK_TABLE, checks_query, *bases)),
+        last_checks(log(CHECK_TABLE, checks_query, *bases)),
         frozenset(names),
         tuple(warnings),
         plain,
@@ -175,34 +161,6 @@ def loads_query(log: TableId) -> str:
         f"SELECT l.table_name, MAX(l.logged_at) AS loaded_at\nFROM {log.quoted} AS l\nWHERE l.state = 'loaded'\n"
         "GROUP BY l.table_name"
     )
-
-
-def checks_query(log: TableId) -> str:
-    """Return the query for the last check of each table of each database."""
-    return (
-        f"SELECT c.table_name, c.database_name, c.outcome, MAX(c.{CHECKED_AT}) AS checked_at, "
-        f"SUM(c.rows_fixed) AS rows_fixed\nFROM {log.quoted} AS c\n"
-        "GROUP BY c.table_name, c.database_name, c.outcome"
-    )
-
-
-_WORST = ("failed", "different", "skipped", "fixed", "same")
-
-
-def _last_checks(rows: list[dict[str, Any]]) -> dict[str, LastCheck]:
-    """Return the last check of each table: the newest of each database, and the worst of these."""
-    newest: dict[tuple[str, str], LastCheck] = {}
-    for row in sorted(rows, key=lambda row: row["checked_at"]):
-        subject = row["table_name"], row["database_name"]
-        before = newest[subject].repaired if subject in newest else 0
-        newest[subject] = LastCheck(row["checked_at"], row["outcome"], before + int(row.get("rows_fixed") or 0))
-    found: dict[str, LastCheck] = {}
-    for (table, _), check in newest.items():
-        name = table_name(table)
-        known = found.get(name, LastCheck(check.at, check.outcome))
-        worst = min(known.outcome, check.outcome, key=_WORST.index)
-        found[name] = LastCheck(max(known.at, check.at), worst, known.repaired + check.repaired)
-    return found
 
 
 def _views(project: str, dataset: str, listed: Iterable[ListedTable]) -> Mapping[TableId, ListedTable]:

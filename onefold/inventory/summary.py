@@ -12,7 +12,8 @@ from onefold.core.event_labels import LABEL_BASE
 from onefold.core.names import KEY_TABLE, LEAF_PREFIX, TEMPORARY_PREFIX, TableId
 from onefold.core.text import shown_list
 from onefold.core.version_labels import LABELS
-from onefold.inventory.contents import Contents, LastCheck
+from onefold.inventory.contents import Contents
+from onefold.inventory.last_checks import LastCheck
 from onefold.merge.base_table import base_table, log_of
 from onefold.ports.event_tables import MANIFEST_TABLE
 from onefold.ports.listing import ListedTable
