@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable
+import json
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,12 @@ _MOST_CHANGES = 20
 (https://github.com/slackapi/bolt-js/issues/2509, read 2026-11); each change is a block of at most `_LONGEST` characters."""
 _LONGEST = 500
 _MOST_IN_JSON = 200
-"""Changes of a digest in the form of JSON, and parts of each list of a change."""
+"""Changes of a digest in the form of JSON, and tables of a change."""
+_MOST_PARTS = 50
+"""Operations, settings, effects and readers of a change in the form of JSON."""
+_MOST_BYTES = 1_000_000
+"""Bytes of the changes in the form of JSON. A message of Pub/Sub has at most 10 MB
+(https://docs.cloud.google.com/pubsub/quotas, read 2026-11), and receivers of webhooks often take less."""
 _MAIL = 900
 """Characters of the changes in an e-mail: an alert of Cloud Monitoring takes them as a label of the line of the log."""
 _REST = "`onefold changes` lists all"
@@ -80,18 +86,24 @@ class Digest:
         lines = [cut(line, _LONGEST) for line in self.lines(readers, _MOST_CHANGES)]
         sizes = itertools.accumulate(len(line) + 1 for line in lines)
         kept = [line for line, size in zip(lines, sizes, strict=True) if size <= _MAIL]
-        left = len(self.changes) - len(kept)
-        return {**self._head(), "shown": "\n".join([*kept, *([f"and {left:,} more: {_REST}"] if left else [])])}
+        return {**self._head(), "shown": "\n".join([*kept, *self._more(len(kept))])}
 
     def _slack(self, readers: KnownReaders) -> dict[str, Any]:
         lines = [cut(line, _LONGEST) for line in self.lines(readers, _MOST_CHANGES)]
-        left = len(self.changes) - len(lines)
-        texts = [self.title, *lines, *([f"and {left:,} more: {_REST}"] if left else [])]
+        texts = [self.title, *lines, *self._more(len(lines))]
         return {"text": _escaped(self.title), "blocks": [_block(text) for text in texts]}
 
     def _json(self, readers: KnownReaders) -> dict[str, Any]:
-        changes = [_change(change, readers) for change in self.changes[:_MOST_IN_JSON]]
-        return {**self._head(), "changes": changes, "left_out": len(self.changes) - len(changes)}
+        found = [_change(change, readers) for change in self.changes[:_MOST_IN_JSON]]
+        sizes = itertools.accumulate(len(json.dumps(one)) for one in found)
+        changes = [one for one, size in zip(found, sizes, strict=True) if size <= _MOST_BYTES]
+        left = {"left_out": len(self.changes) - len(changes), "more": "".join(self._more(len(changes)))}
+        return {**self._head(), "changes": changes, **left}
+
+    def _more(self, shown: int) -> list[str]:
+        """Return the line that says how many changes are left out; none where all are shown."""
+        left = len(self.changes) - shown
+        return [f"and {left:,} more: {_REST}"] if left else []
 
     def _head(self) -> dict[str, Any]:
         severity = self.changes[0].severity if self.changes else None
@@ -129,23 +141,32 @@ def _line(change: ChangeGroup, readers: KnownReaders) -> str:
 
 
 def _change(change: ChangeGroup, readers: KnownReaders) -> dict[str, Any]:
-    first = change.first
+    first, read = change.first, change.readers(readers)
     return {
         "id": change.id,
         "severity": change.severity,
         "origin": first.origin,
-        "tables": list(change.tables[:_MOST_IN_JSON]),
+        "tables": [cut(name, _LONGEST) for name in change.tables[:_MOST_IN_JSON]],
         "table_count": len(change.tables),
         "tenant_count": len(change.tenants),
         "recorded_at": first.recorded_at.isoformat(),
         "version_before": first.version_before,
         "version_after": first.version_after,
         "decision": first.decision,
-        "operations": [one.as_dict() for one in first.operations[:_MOST_IN_JSON]],
-        "settings": [one.as_dict() for one in first.settings[:_MOST_IN_JSON]],
-        "effects": [vars(one) for one in change.effects[:_MOST_IN_JSON]],
-        "readers": [one.as_count() for one in change.readers(readers)[:_MOST_IN_JSON]],
+        "operations": [_short(one.as_dict()) for one in first.operations[:_MOST_PARTS]],
+        "operation_count": len(first.operations),
+        "settings": [_short(one.as_dict()) for one in first.settings[:_MOST_PARTS]],
+        "setting_count": len(first.settings),
+        "effects": [_short(vars(one)) for one in change.effects[:_MOST_PARTS]],
+        "effect_count": len(change.effects),
+        "readers": [_short(one.as_count()) for one in read[:_MOST_PARTS]],
+        "reader_count": len(read),
     }
+
+
+def _short(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a part of a change with texts of a bounded length: a type of BigQuery may have a megabyte."""
+    return {name: cut(value, _LONGEST) if isinstance(value, str) else value for name, value in part.items()}
 
 
 def _block(text: str) -> dict[str, Any]:

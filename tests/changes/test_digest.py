@@ -148,12 +148,29 @@ def test_the_form_of_json_has_the_same_as_values() -> None:
                     }
                     for kind, readers in (("view", 1), ("person", 2))
                 ],
+                "operation_count": 1, "setting_count": 0, "effect_count": 1, "reader_count": 2,
             }
         ],
         "left_out": 0,
+        "more": "",
     }  # fmt: skip
     many = digest(*map(added, range(250)), owner=owner).message(NOBODY)
     assert (len(many["changes"]), many["left_out"]) == (200, 50)
+    assert many["more"] == "and 50 more: `onefold changes` lists all"
+
+
+def test_a_message_of_json_stays_within_what_channels_take_and_has_all_counts() -> None:
+    effects = tuple(replace(LOSSY, path=f"column_{number}", detail="é" * 10_000) for number in range(250))
+    operations = tuple(replace(RETYPED, path=f"column_{number}") for number in range(250))
+    changes = (added(number, effects=effects, operations=operations) for number in range(100))
+    message = digest(*changes, owner=replace(ALL, form="json")).message(READERS)
+    assert len(json.dumps(message)) < 1_010_000
+    first = message["changes"][0]
+    assert (len(first["operations"]), first["operation_count"], first["effect_count"]) == (50, 250, 250)
+    shown = len(message["changes"])
+    assert (shown > 0, message["left_out"], message["more"]) == (
+        True, 100 - shown, f"and {100 - shown} more: `onefold changes` lists all",
+    )  # fmt: skip
 
 
 def test_the_id_of_a_digest_is_that_of_its_entries_in_any_order_and_of_its_owner() -> None:
