@@ -40,6 +40,19 @@ def with_distinct_apart(text: str) -> str:
     return text
 
 
+def statements_of(text: str) -> list[exp.Expr]:
+    """Return the statements of a text. What `|> AS c` names, which sqlglot keeps as an alias of nothing, is a table.
+
+    Raises:
+        SqlglotError: the text cannot be understood.
+    """
+    statements = [one for one in sqlglot.parse(text, read="bigquery") if one is not None]
+    for from_ in (one for statement in statements for one in statement.find_all(exp.From)):
+        if isinstance(alias := from_.this, exp.TableAlias):
+            from_.set("this", exp.Table(this=alias.this))
+    return statements
+
+
 def _ends_of_distinct(kinds: Sequence[TokenType]) -> Iterator[int]:
     """Yield the place of the last word of each part of pipe syntax that begins with DISTINCT, or SELECT DISTINCT."""
     depth, open_at = 0, list[int]()
@@ -68,7 +81,7 @@ def queries_within(query: exp.Expr) -> Iterator[exp.Expr]:
         'WITH a AS (SELECT 1 AS n) SELECT * FROM a'
     """
     _flatten(query)
-    _drop_unused(query)
+    drop_unused(query)
     functions = [table for table in query.find_all(exp.Table) if isinstance(table.this, exp.Func)]
     queries = [_query_of(one) for function in functions for one in _given_to(function.this)]
     for function in functions:  # what it returns is as unknown as a table of another project
@@ -91,14 +104,38 @@ def _parts(chain: exp.Expr) -> list[exp.Expr]:
     return [one for one in found if not isinstance(one, _CHAINED)]
 
 
-def _drop_unused(query: exp.Expr) -> None:
-    """Take out the CTEs that nothing uses, and then those that only they had used."""
+def group_by_selected(query: exp.Expr) -> None:
+    """Replace GROUP BY ALL of a query, and of those within it, by what it groups by, so that no column of it is taken out.
+
+    Examples:
+        >>> import sqlglot
+        >>> query = sqlglot.parse_one("SELECT a, f(b) AS c, SUM(d) AS d FROM t GROUP BY ALL", read="bigquery")
+        >>> group_by_selected(query)
+        >>> query.sql("bigquery")
+        'SELECT a, f(b) AS c, SUM(d) AS d FROM t GROUP BY a, f(b)'
+    """
+    for select in query.find_all(exp.Select):
+        group = select.args.get("group")
+        if group is not None and group.args.get("all"):
+            chosen = [one.unalias().copy() for one in select.selects if not _is_aggregated(one, select)]
+            select.set("group", exp.Group(expressions=chosen))
+
+
+def _is_aggregated(item: exp.Expr, select: exp.Select) -> bool:
+    return any(one.find_ancestor(exp.Select) is select for one in item.find_all(exp.AggFunc))
+
+
+def drop_unused(query: exp.Expr) -> list[exp.Table]:
+    """Take out the CTEs that nothing uses, and then those that only they had used; return the tables that they name."""
+    gone: list[exp.Table] = []
     while unused := [cte for cte, count in _uses(query) if not count]:
         for cte in unused:
+            gone += cte.find_all(exp.Table)
             around = cte.parent
             cte.pop()
             if around is not None and not around.expressions:
                 around.pop()
+    return gone
 
 
 def _uses(query: exp.Expr) -> list[tuple[exp.CTE, int]]:
@@ -130,5 +167,5 @@ def _query_of(given: exp.Expr) -> exp.Expr:
         own = query.args.get("with_")
         ctes += own.expressions if own else []
         query.set("with_", exp.With(expressions=ctes))
-        _drop_unused(query)
+        drop_unused(query)
     return query

@@ -6,12 +6,13 @@ paths and default datasets are resolved in one place, by the catalog.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from onefold.changes.catalog import Catalog, Named
+from onefold.changes.query_mentions import places_of, places_of_tables
 from onefold.core.names import fold_case
 from onefold.ports.query_texts import TableKey
 
@@ -22,9 +23,15 @@ _PSEUDO = ("_table_suffix", "_partitiontime", "_partitiondate", "_file_name")
 
 @dataclass
 class QueryTables:
-    """The tables of a query, by the names that have replaced theirs."""
+    """The tables of a query.
+
+    Attributes:
+        by_name: what the names stand for that have replaced those of the text.
+        places: where in the text the former names are.
+    """
 
     by_name: dict[str, Named] = field(default_factory=dict)
+    places: set[int] = field(default_factory=set)
 
     @property
     def tables(self) -> frozenset[TableKey]:
@@ -72,25 +79,40 @@ def queries_of(statement: exp.Expr) -> tuple[list[exp.Expr], bool]:
     return [_everything(statement)] if any(statement.find_all(exp.Table)) else [], False
 
 
+def written_by(statement: exp.Expr) -> list[exp.Table]:
+    """Return the tables that a statement names and does not read, as the one that it writes.
+
+    Examples:
+        >>> import sqlglot
+        >>> [one.name for one in written_by(sqlglot.parse_one("INSERT INTO d.t SELECT a FROM d.u", read="bigquery"))]
+        ['t']
+    """
+    if not isinstance(statement, _WRITES):
+        return []
+    reads = any(statement.find_all(exp.Query)) or statement.args.get("clone")
+    return [*(statement.this if reads else statement).find_all(exp.Table)] if statement.this else []
+
+
 def _of_merge(merge: exp.Merge) -> list[exp.Expr]:
     """Return a merge as the query that reads the same: its source, with its conditions and values."""
-    target, source = merge.this, merge.args["using"]
-    written = {id(column) for when in merge.args["whens"].expressions for column in _written(when)}
-    values = [one for part in (merge.args["on"], merge.args["whens"]) for one in part.find_all(exp.Column)]
-    read = [one.copy() for one in values if id(one) not in written]
-    query = exp.select(*(read or [exp.Literal.number(1)])).from_(target.copy()).join(source.copy(), join_type="cross")
+    target, source, whens = merge.this, merge.args["using"], merge.args["whens"].expressions
+    read = [one.copy() for one in (merge.args["on"], *(value for when in whens for value in _values(when)))]
+    query = exp.select(*read).from_(target.copy()).join(source.copy(), join_type="cross")
     whole = any(isinstance(one.args.get("then"), exp.Insert) and not one.args["then"].args.get("expression")
-                for one in merge.args["whens"].expressions)  # fmt: skip
+                for one in whens)  # fmt: skip
     return [query.select(exp.Column(this=exp.Star(), table=exp.to_identifier(source.alias_or_name)))] if whole else [query]
 
 
-def _written(when: exp.Expr) -> list[exp.Expr]:
-    """Return the columns that a clause of a merge writes and does not read."""
+def _values(when: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield what a clause of a merge reads: its condition, and the values that it writes."""
+    if condition := when.args.get("condition"):
+        yield condition
     then = when.args.get("then")
     if isinstance(then, exp.Update):
-        return [one.this for one in then.expressions if isinstance(one, exp.EQ)]
-    into = then.this if isinstance(then, exp.Insert) else None
-    return list(into.expressions) if isinstance(into, exp.Tuple | exp.Schema) else []
+        yield from (one.expression if isinstance(one, exp.EQ) else one for one in then.expressions)
+    elif isinstance(then, exp.Insert) and (values := then.args.get("expression")):
+        items = values.expressions if isinstance(values, exp.Tuple) else [values]
+        yield from (one for one in items if not isinstance(one, exp.Var))
 
 
 def _everything(statement: exp.Expr) -> exp.Expr:
@@ -115,19 +137,42 @@ def name_tables(query: exp.Expr, catalog: Catalog, referenced: Collection[TableK
     found = QueryTables()
     tables = [table for table in query.find_all(exp.Table) if isinstance(table.this, exp.Identifier | exp.Dot)]
     ctes = {fold_case(cte.alias) for cte in query.find_all(exp.CTE)}
-    aliases = {fold_case(table.alias_or_name): table for table in tables}
+    sources = [*tables, *query.find_all(exp.Subquery)]
     for table in tables:
         parts = _parts(table)
         if len(parts) == 1 and fold_case(parts[0]) in ctes:
             continue
-        above = aliases.get(fold_case(parts[0])) if len(parts) > 1 else None
-        if above is not None and above is not table:
-            _to_path(table, parts, above.alias_or_name)
+        project, dataset, name = ("", "", *parts)[-3:] if len(parts) < 3 else (parts[-3], parts[-2], parts[-1])
+        named = catalog.find(project, dataset, name, referenced)
+        around = {id(one) for one in (table, *_above(table, exp.Subquery))}
+        above = [one for one in sources if len(parts) > 1 and id(one) not in around and _is_called(one, parts[0])]
+        if named.tables:
+            above = [one for one in above if _is_in_reach(one, table)]
+        if above:
+            _to_path(table, parts, above[0].alias_or_name)
         else:
-            project, dataset, name = ("", "", *parts)[-3:] if len(parts) < 3 else (parts[-3], parts[-2], parts[-1])
-            _rename(table, parts[-1], catalog.find(project, dataset, name, referenced), found)
+            _rename(table, parts[-1], named, found)
     _drop_unknown_stars(query, found)
     return found
+
+
+def _is_called(source: exp.Expr, name: str) -> bool:
+    return fold_case(source.alias_or_name) == fold_case(name)
+
+
+def _is_in_reach(source: exp.Expr, table: exp.Table) -> bool:
+    """Return whether the name of a table may begin with that of a source: of a query around it, or before it in FROM."""
+    own, of_source = table.find_ancestor(exp.Select), source.find_ancestor(exp.Select)
+    if own is not of_source:
+        return any(one is of_source for one in _above(table, exp.Select))
+    return max(places_of(source), default=-1) < max(places_of_tables([table]), default=0)
+
+
+def _above(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
+    above = node.find_ancestor(kind)
+    while above is not None:
+        yield above
+        above = above.find_ancestor(kind)
 
 
 def grouping_pivots(table: exp.Table) -> list[exp.Expr]:
@@ -166,6 +211,7 @@ def _to_path(table: exp.Table, parts: list[str], above: str) -> None:
 
 def _rename(table: exp.Table, name: str, named: Named, found: QueryTables) -> None:
     own = f"{_PREFIX}{len(found.by_name)}"
+    found.places |= places_of_tables([table])
     found.by_name[own] = named
     if table.args.get("alias") is None:
         table.set("alias", exp.TableAlias(this=exp.to_identifier(name.rstrip("*") or name, quoted=True)))

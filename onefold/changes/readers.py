@@ -1,7 +1,7 @@
 """The columns that a query reads, from its text and the columns of the tables that it names.
 
 sqlglot parses the text and resolves its names. Where it cannot be told whether a column is read, the column is read `maybe`:
-too much is said, and never too little.
+too much is said, and never too little. Of a table that the text names, and no query has, all columns are read `maybe`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.pushdown_projections import pushdown_projections
@@ -20,12 +19,14 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from onefold.changes.catalog import Catalog, Named
-from onefold.changes.query_forms import queries_within, with_distinct_apart
-from onefold.changes.query_tables import QueryTables, grouping_pivots, name_tables, queries_of
+from onefold.changes.query_forms import drop_unused, group_by_selected, queries_within, statements_of, with_distinct_apart
+from onefold.changes.query_mentions import mentions, places_of_columns, places_of_tables
+from onefold.changes.query_tables import QueryTables, grouping_pivots, name_tables, queries_of, written_by
 from onefold.ports.query_texts import TableKey
 
 DIALECT = "bigquery"
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w[\w-]*")
+_ALONE = re.compile(r"(?:\b(?:FROM|JOIN|TABLE|USING|INTO)\b|,)\s*`?([\w-]+)`?(?![.\w-])", re.IGNORECASE)
 # It logs texts that it does not understand, with their literals.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
@@ -64,12 +65,16 @@ class QueryReads:
 
 @dataclass
 class _Found:
-    """Collects what is read: whether for certain, by column. Of a statement that is not a query nothing is certain."""
+    """Collects what a text reads: whether for certain, by column. Of a statement that is not a query nothing is certain.
+
+    The places are those of the names of tables that are accounted for.
+    """
 
     catalog: Catalog
     is_certain: bool = True
     columns: dict[tuple[TableKey, str], bool] = field(default_factory=dict)
     tables: set[TableKey] = field(default_factory=set)
+    places: set[int] = field(default_factory=set)
 
     def add(self, table: TableKey, column: str, *, certain: bool) -> None:
         if spelled := self.catalog.spelled(table, column):
@@ -87,9 +92,12 @@ class _Found:
                 self.add(table, column, certain=certain)
 
     def add_mentioned(self, text: str) -> None:
-        """Add the tables whose names are among the words of a text that could not be understood."""
-        words = set(_WORD.findall(text))
-        mentioned = [table for table in self.catalog.columns if set(table) <= words]
+        """Add the tables whose names are among the words of a text that could not be understood.
+
+        Without its dataset a name counts where that of a table belongs.
+        """
+        words, alone = set(_WORD.findall(text)), set(_ALONE.findall(text))
+        mentioned = [table for table in self.catalog.columns if set(table) <= words or table[1] in alone]
         self.tables.update(mentioned)
         self.add_all(mentioned)
 
@@ -129,29 +137,55 @@ def _may_be_view(table: TableKey, referenced: Collection[TableKey]) -> bool:
 def _read_text(found: _Found, text: str, referenced: Collection[TableKey], *, pruned: bool) -> bool:
     """Collect what a text reads. Returns False where some of it could not be understood."""
     try:
-        statements = sqlglot.parse(with_distinct_apart(text), read=DIALECT)
+        text = with_distinct_apart(text)
+        statements = statements_of(text)
     except (SqlglotError, RecursionError):
         found.add_mentioned(text)
         return False
-    understood = [_read_statement(found, one, referenced, pruned=pruned) for one in statements if one is not None]
-    return all(understood)
+    of_columns = frozenset().union(*map(places_of_columns, statements))
+    understood = [_read_statement(found, one, text, referenced, pruned=pruned) for one in statements]
+    return all([*understood, not _add_lost(found, text, of_columns)])
 
 
-def _read_statement(found: _Found, statement: exp.Expr, referenced: Collection[TableKey], *, pruned: bool) -> bool:
+def _add_lost(found: _Found, text: str, of_columns: Collection[int]) -> bool:
+    """Collect all columns of the tables whose names no statement has accounted for. Returns whether there are any."""
+    lost = [
+        table
+        for place, named in mentions(text, found.catalog).items()
+        if place not in found.places and not (place in of_columns and found.tables.issuperset(named.tables))
+        for table in named.tables
+    ]
+    found.tables.update(lost)
+    found.add_all(lost)
+    return bool(lost)
+
+
+def _read_statement(
+    found: _Found, statement: exp.Expr, text: str, referenced: Collection[TableKey], *, pruned: bool
+) -> bool:
+    found.places |= places_of_tables(written_by(statement))
     queries, is_whole = queries_of(statement)
     if isinstance(statement, exp.Command):
-        found.add_mentioned(statement.sql(DIALECT))
+        # A statement that is made of texts may be made of any text before it.
+        found.add_mentioned(text if statement.name.upper() == "EXECUTE" else statement.sql(DIALECT))
     found.is_certain = is_whole
-    for query in [one for outer in queries for one in queries_within(outer)]:
-        named = name_tables(query, found.catalog, referenced)
-        found.tables.update(named.tables)
-        try:
-            _read_query(found, query, named, pruned=pruned)
-        except (SqlglotError, RecursionError):
-            found.add_all(named.tables)
-            is_whole = False
+    for outer in queries:
+        found.places |= places_of_tables(drop_unused(outer))
+        for query in queries_within(outer):
+            is_whole &= _read_named(found, query, name_tables(query, found.catalog, referenced), pruned=pruned)
     found.is_certain = True
     return is_whole
+
+
+def _read_named(found: _Found, query: exp.Expr, named: QueryTables, *, pruned: bool) -> bool:
+    found.tables.update(named.tables)
+    found.places |= named.places
+    try:
+        _read_query(found, query, named, pruned=pruned)
+    except (SqlglotError, RecursionError):
+        found.add_all(named.tables)
+        return False
+    return True
 
 
 def _read_query(found: _Found, query: exp.Expr, named: QueryTables, *, pruned: bool) -> None:
@@ -160,7 +194,12 @@ def _read_query(found: _Found, query: exp.Expr, named: QueryTables, *, pruned: b
     qualified = qualify(
         query, dialect=DIALECT, schema=schema, validate_qualify_columns=False, quote_identifiers=False, identify=False,
     )  # fmt: skip
+    all_sources = (source for scope in traverse_scope(qualified) for source in scope.sources.values())
+    reached = {source.name for source in all_sources if isinstance(source, exp.Table)}
+    for name in named.by_name.keys() - reached:
+        found.add_all(named.by_name[name].tables)
     if pruned:
+        group_by_selected(qualified)
         qualified = _pruned(qualified, schema)
     doubtful: set[int] = set()
     for scope in traverse_scope(qualified):
@@ -187,16 +226,25 @@ def _read_scope(
         source = sources.get(column.table)
         if source is not None and (source.tables or not scope.is_subquery):
             found.add_named(source, [column.name], certain=id(column) not in doubtful)
-        elif not column.table or source is not None:
-            # Of an unknown table, or of one around the query.
+        elif source is not None or not _is_source(scope, column.table):
+            # Of an unknown table, or of one around the query; or a field of a column of one of them.
             for one in _in_reach(scope, named):
-                found.add_named(one, [column.name], certain=False)
+                found.add_named(one, [part.name for part in column.parts], certain=False)
     for node in scope.find_all(exp.TableColumn, exp.Star):
         _read_whole(found, node, sources)
     for one in (
         named.of(table) for table in scope.sources.values() if isinstance(table, exp.Table) and grouping_pivots(table)
     ):
         found.add_all(one.tables, certain=one.certain)
+
+
+def _is_source(scope: Scope | None, name: str) -> bool:
+    """Return whether a query, or one around it, has a source of a name."""
+    while scope is not None:
+        if name in scope.sources:
+            return True
+        scope = scope.parent
+    return False
 
 
 def _in_reach(scope: Scope | None, named: QueryTables) -> Iterator[Named]:
