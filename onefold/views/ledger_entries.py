@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TypeGuard
 
 from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
+from onefold.changes.decided import is_held
 from onefold.changes.effects import ReadView
 from onefold.changes.entry import Effect, EffectKind, Entry, Origin
 from onefold.changes.ids import digest
@@ -87,8 +88,10 @@ def _of_versions(
             former = plan.stored.columns if entry.version_after in missing else ()
             if names:
                 yield from entries_by_column(rules.contract, entry, protected, former, names.of)
-            else:
-                yield entry_under(rules.contract, entry, protected, former)
+                continue
+            found = entry_under(rules.contract, entry, protected, former)
+            # What a view shows by now waits for nothing, as for a tenant that migrates after somebody has decided.
+            yield entry_under(rules.contract, entry, protected, plan.stored.columns) if is_held(found) else found
         return
     for entry in version_entries(plan.base, versions, missing, (), now, reported):
         # What came before there was a view is history: no reader notices it.

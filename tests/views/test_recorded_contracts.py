@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from support.bigquery_emulator import EmulatedDataset
 from support.contract_views import contracts
@@ -11,10 +13,12 @@ from support.merge_shop import CUSTOMER, Shop
 
 from onefold.changelog.metadata import LANDED_AT
 from onefold.changes.decided import decided
+from onefold.changes.versions import ReportedChange
 from onefold.core.names import TableId
 from onefold.schema.contract_rules import Contracts, Verdicts
 from onefold.schema.table_rules import TableRules
 
+T0 = datetime(2026, 11, 1, tzinfo=UTC)
 BY_ID = TableRules(keys=("id",), overlap_minutes=0)
 WIDER = {"id": "STRING", "name": "STRING", "zip": "STRING", LANDED_AT: "TIMESTAMP"}
 """A key of another type, and a new column."""
@@ -99,3 +103,37 @@ def test_a_function_with_an_older_file_lifts_a_contract_and_the_ledger_says_so(
     assert [one.decision for one in entries if one.version_after == "b2"] == ["shown"]
     lifted = {str(change) for one in entries for change in one.settings}
     assert lifted == {"contract.new_columns: review -> default"}
+
+
+def test_a_tenant_that_migrates_after_the_contract_came_waits_for_nothing_that_views_show(
+    dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, shop = StoredLedger(dataset), Shop(dataset)
+    function = RefreshView(dataset, monkeypatch, stored.ledger, rules=BY_ID)
+    for version, columns in (("a", CUSTOMER), ("b", CUSTOMER | {"zip": "STRING"})):
+        shop.create(version, columns)
+        function.deliver(version)
+    function = RefreshView(dataset, monkeypatch, stored.ledger, rules=BY_ID, contracts=contracts("review", "review"))
+    function.deliver()
+    reported = ReportedChange("capture", "shop_1", "ALTER TABLE customer ADD zip TEXT", T0, "a")
+    function.deliver("b", reported=reported)
+    (entry,) = (one for one in stored.entries() if one.tenant)
+    assert (entry.decision, {one.kind for one in entry.effects}) == ("shown", {"new column"})
+    shop.create("c", CUSTOMER | {"zip": "STRING", "city": "STRING"})
+    for tenant in ("shop_2", "shop_3"):
+        function.deliver("c", reported=ReportedChange("capture", tenant, "ALTER", T0, "b"))
+    assert [one.decision for one in stored.entries() if one.version_after == "c"] == ["waiting", "waiting"]
+
+
+def test_a_column_that_comes_back_is_shown_whoever_reports_it(
+    dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, shop = StoredLedger(dataset), Shop(dataset)
+    function = RefreshView(dataset, monkeypatch, stored.ledger, rules=BY_ID, contracts=contracts("review", "review"))
+    less = without(CUSTOMER, "name")
+    for version, columns in (("a", CUSTOMER), ("b", less), ("c", {**less, "name": "STRING"})):
+        shop.create(version, columns)
+        function.deliver(version)
+    function.deliver("c", reported=ReportedChange("pull"))
+    entry = stored.entries()[-1]
+    assert (entry.origin, entry.version_after, entry.decision) == ("pull", "c", "shown")
