@@ -35,11 +35,25 @@ class LastCheck:
 
 
 def checks_query(log: TableId) -> str:
-    """Return the query for the last check of each outcome of each chunk, for each table of each source and database."""
-    names = ", ".join(f"c.{name}" for name in (*_SUBJECT, "outcome", *_CHUNK, "chunk_low", "chunk_high"))
+    """Return the query for the checks that tell the last one of each table of each source and database.
+
+    They are the newest row of each chunk, as far back as the oldest of them with a difference, or else the newest of all. So
+    a log of years gives few rows. `rows_fixed` is the number for the table.
+
+    Args:
+        log: the log of checks.
+    """
+    subject = ", ".join(f"c.{name}" for name in _SUBJECT)
+    chunk = ", ".join(f"c.{name}" for name in (*_CHUNK, "chunk_low", "chunk_high"))
     return (
-        f"SELECT {names}, MAX(c.{CHECKED_AT}) AS checked_at, SUM(c.rows_fixed) AS rows_fixed\nFROM {log.quoted} AS c\n"
-        f"GROUP BY {names}"
+        f"WITH newest AS (\n  SELECT {subject}, {chunk}, c.outcome, c.{CHECKED_AT},\n"
+        f"    SUM(c.rows_fixed) OVER (PARTITION BY {subject}) AS rows_fixed\n  FROM {log.quoted} AS c\n  WHERE TRUE\n"
+        f"  QUALIFY ROW_NUMBER() OVER (\n    PARTITION BY {subject}, {chunk}, c.outcome IN ('failed', 'skipped')\n"
+        f"    ORDER BY c.{CHECKED_AT} DESC\n  ) = 1\n)\n"
+        "SELECT c.*\nFROM newest AS c\nWHERE TRUE\n"
+        f"QUALIFY c.{CHECKED_AT} >= COALESCE(\n"
+        f"  MIN(IF(c.outcome = 'different', c.{CHECKED_AT}, NULL)) OVER (PARTITION BY {subject}),\n"
+        f"  MAX(c.{CHECKED_AT}) OVER (PARTITION BY {subject})\n)"
     )
 
 
@@ -56,7 +70,7 @@ def last_checks(rows: Iterable[_Row]) -> dict[str, LastCheck]:
     for (*_, table), own in by_subject.items():
         name, at, outcome = table_name(table), own[-1]["checked_at"], _outcome(own)
         known = found.get(name, LastCheck(at, outcome))
-        repaired = known.repaired + sum(int(row.get("rows_fixed") or 0) for row in own)
+        repaired = known.repaired + int(own[-1].get("rows_fixed") or 0)
         found[name] = LastCheck(max(known.at, at), min(known.outcome, outcome, key=_WORST.index), repaired)
     return found
 

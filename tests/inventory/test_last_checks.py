@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
+from support.zetasql_judge import Judge
 
 from onefold.check.log import CHECK_COLUMNS
 from onefold.core.names import TableId
@@ -48,7 +49,7 @@ def test_a_difference_is_settled_by_a_later_check_of_all_its_rows(later: list[di
     assert last_checks([*later[::-1], FOUND])["t"].at == max(one["checked_at"] for one in [FOUND, *later])
 
 
-def test_the_log_tells_the_newest_check_of_each_chunk_and_all_repaired_rows(dataset: EmulatedDataset) -> None:
+def test_the_log_tells_the_checks_since_the_oldest_difference_and_all_repaired_rows(dataset: EmulatedDataset) -> None:
     log = TableId("local", dataset.name, "_checks")
     warehouse = EmulatedWarehouse(dataset.client)
     warehouse.create_table(log, CHECK_COLUMNS, partition="checked_at")
@@ -57,10 +58,19 @@ def test_the_log_tells_the_newest_check_of_each_chunk_and_all_repaired_rows(data
         for source, hour, outcome, low, high, fixed in (
             ("eu", 8, "different", "NULL", "'1000'", "NULL"), ("eu", 9, "fixed", "NULL", "'1000'", "17"),
             ("eu", 10, "fixed", "NULL", "'1000'", "3"), ("us", 8, "different", "'5'", "NULL", "NULL"),
-            ("us", 11, "same", "NULL", "'5'", "NULL"),
+            ("us", 7, "same", "NULL", "'5'", "NULL"), ("us", 11, "same", "NULL", "'5'", "NULL"),
+            ("us", 10, "skipped", "'5'", "NULL", "NULL"),
         )
     ]  # fmt: skip
     names = "source_name, database_name, table_name, checked_at, outcome, chunk_column, chunk_low, chunk_high, rows_fixed"
     dataset.run(f"INSERT INTO {dataset.quoted('_checks')} ({names}) VALUES {', '.join(values)}")
-    check = last_checks(warehouse.fetch(checks_query(log)))["t"]
+    rows = warehouse.fetch(checks_query(log))
+    found = sorted((row["source_name"], row["checked_at"].hour, row["outcome"]) for row in rows)
+    assert found == [("eu", 10, "fixed"), ("us", 8, "different"), ("us", 10, "skipped"), ("us", 11, "same")]
+    check = last_checks(rows)["t"]
     assert (check.outcome, check.repaired, check.at) == ("different", 20, T0 + timedelta(hours=3))
+
+
+def test_bigquery_takes_the_query(judge: Judge) -> None:
+    columns = [(column.name, str(column.type)) for column in CHECK_COLUMNS]
+    judge.accept(checks_query(TableId(None, None, "_checks")), {"_checks": columns})
