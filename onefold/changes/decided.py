@@ -16,7 +16,7 @@ from onefold.core.errors import InvalidType
 from onefold.core.names import TableId, fold_case
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.contract_rules import Verdicts
-from onefold.schema.contracts import Outcome, foremost
+from onefold.schema.outcomes import Outcome, foremost
 from onefold.schema.types import parse_type
 
 _Shown = Mapping[tuple[str, str], Sequence[tuple[datetime, str]]]

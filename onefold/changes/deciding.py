@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from onefold.changes.entry import Entry
 from onefold.core.names import fold_case
-from onefold.schema.contract_rules import DecisionKey
+from onefold.schema.contract_rules import DecisionKey, Verdict, Verdicts
 from onefold.schema.waiting import Waiting
 
 
@@ -20,12 +20,14 @@ class ChangeToDecide:
         columns: the columns and fields that are decided; empty for all of them.
         held: what the views of the table do not show, whatever was decided about it.
         entries: those of the table.
+        verdicts: what was decided before.
     """
 
     change: str
     columns: Sequence[str]
     held: Sequence[Waiting]
     entries: Sequence[Entry]
+    verdicts: Verdicts = field(default_factory=Verdicts)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -49,16 +51,35 @@ class ChangeToDecide:
         new = [(one, fold_case(one.path)) for one in self.held if one.old is None]
         return next((one for one, name in new if any(f"{path}.".startswith(f"{name}.") for path in paths)), None)
 
-    def keys(self) -> Iterator[DecisionKey]:
-        """Yield what is decided: each column of the change, and each that is open, under each identifier that it has.
+    def keys(self, verdict: Verdict) -> Iterator[DecisionKey]:
+        """Yield what is decided: each column under each identifier that it has.
 
-        The change as a whole is none of it: its version may come to have more columns than somebody has decided about, in
-        place, or since the version before is dropped or retired. By the identifier of the version alone a column is found
-        where the version before is gone.
+        No decision is about a change as a whole, which may be found to have more columns later: where its table gains one
+        in place, or where a version is gone that had brought them before. By the identifier of its version alone a column
+        is found where the version before is gone; by that of the column, where its own version is.
         """
-        yield from ((self.change, path) for path in self.columns or sorted(self.paths | self._shown_paths))
-        own = [(name, path) for one in self.open for name in self._names(one) for path in self.columns or (one.path,)]
-        yield from dict.fromkeys(key for key in own if key[0] not in ("", self.change))
+        chosen = self.chosen(verdict)
+        own = [(name, path) for one in chosen for name in self._names(one) for path in self.columns or (one.path,)]
+        if not chosen or verdict == "reject":
+            own += [(self.change, path) for path in self.columns or sorted(self._done(verdict))]
+        yield from dict.fromkeys(key for key in own if key[0])
+
+    def chosen(self, verdict: Verdict) -> tuple[Waiting, ...]:
+        """Return what is decided. Where no column is named, none that was rejected is accepted along with others."""
+        left = tuple(one for one in self.open if not self._is_rejected(one))
+        return left if left and verdict == "accept" and not self.columns else self.open
+
+    def _is_rejected(self, one: Waiting) -> bool:
+        names = (one.change, one.by_version, one.by_column)
+        return next((found for name in names if (found := self.verdicts.about(name, one.path))), None) == "reject"
+
+    def _done(self, verdict: Verdict) -> Iterator[str]:
+        """Yield the columns of a change of which nothing is open: those that views show, or whose version is gone."""
+        held = [fold_case(one.path) for one in self.held]
+        for path in self.paths | self._shown_paths:
+            if verdict == "reject" or not any(is_within(path, name) for name in held):
+                yield path
+
 
     @property
     def _shown_paths(self) -> frozenset[str]:
@@ -67,7 +88,7 @@ class ChangeToDecide:
         return frozenset(fold_case(effect.path) for entry in own for effect in entry.effects if effect.path)
 
     def _names(self, one: Waiting) -> Iterator[str]:
-        yield from (one.change, one.by_version)
+        yield from (self.change, one.change, one.by_version, one.by_column)
         if not one.by_version:
             return  # a column that came in place: another type of it is another change
         for entry in self.entries:

@@ -67,6 +67,8 @@ def decide(warehouse: BaseWarehouse, dataset: str, about: Sequence[DecisionKey],
         AccessDenied: the account may not append to it.
         OnefoldError: the warehouse refuses.
     """
+    if not about:
+        return
     table = decisions_table(warehouse.project, dataset)
     rows = ", ".join(
         f"(CURRENT_TIMESTAMP(), {quote_text(change)}, {quote_text(path)}, {quote_text(verdict)})" for change, path in about

@@ -12,8 +12,9 @@ from onefold.core.names import fold_case
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.contract_rules import Contract
-from onefold.schema.contracts import ChangeOf, Outcome, decision_of, outcomes_of
+from onefold.schema.contracts import ChangeOf
 from onefold.schema.diff import SchemaChange
+from onefold.schema.outcomes import Outcome, decision_of, outcomes_of
 from onefold.schema.target_types import type_at
 from onefold.schema.types import parse_type
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.changes.deciding import ChangeToDecide, is_within
-from onefold.changes.decisions import decide
+from onefold.changes.decisions import decide, read_verdicts
 from onefold.changes.entry import Entry
 from onefold.changes.read import read_entries
 from onefold.cli.changes_list import ledger_dataset
@@ -35,7 +35,7 @@ from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.core.names import check_names, fold_case
 from onefold.core.text import shown_list
 from onefold.refresh.kind import ViewKind
-from onefold.schema.contract_rules import Verdict
+from onefold.schema.contract_rules import DecisionKey, Verdict
 from onefold.schema.versions import active_versions
 from onefold.settings.environment import Settings
 
@@ -102,17 +102,20 @@ def _decide(
     plans = _plans(context, named, project)
     held = [one for plan in plans if plan.view for one in plan.view.waiting]
     own = [entry for entry in entries if (entry.dataset, entry.table) == (named.dataset, named.table)]
-    decided = ChangeToDecide(change, columns, held, own)
+    verdicts = settings.contracts.verdicts.over(read_verdicts(warehouse, place))
+    decided = ChangeToDecide(change, columns, held, own, verdicts)
     _check(decided, table)
     left = {version.id for plan in plans for version in active_versions(plan.versions, settings.rules_for(plan.base))}
     is_gone = not decided.open and not decided.versions & left
     if verdict == "accept" and not decided.open:
         _check_effect(decided, table, is_gone=is_gone)
+    keys = list(decided.keys(verdict))
+    _check_file(settings, verdict, keys)
     if not dry_run:
-        decide(warehouse, place, list(decided.keys()), verdict)
+        decide(warehouse, place, keys, verdict)
     what = f"{shown_list(columns)} of change {change}" if columns else f"change {change}"
     is_shown = not decided.open and not is_gone and not decided.first
-    for warning in _without_effect(settings, verdict, change, columns, is_shown=is_shown):
+    for warning in _said(decided, verdict, is_shown=is_shown):
         say("yellow", f"Warning: {warning}")
     if not as_json:
         say("green", f"{table}: {what} {'would be' if dry_run else 'is'} {_WORDS[verdict]}")
@@ -200,13 +203,22 @@ def _check_effect(decided: ChangeToDecide, table: str, *, is_gone: bool) -> None
         )
 
 
-def _without_effect(
-    settings: Settings, verdict: Verdict, change: str, columns: Sequence[str], *, is_shown: bool
-) -> Iterator[str]:
-    """Yield why a decision changes nothing that people see."""
+def _check_file(settings: Settings, verdict: Verdict, keys: Sequence[DecisionKey]) -> None:
+    """Check that onefold.yaml, which comes first, does not say the opposite.
+
+    Raises:
+        Rejected: it does. The decision would count as soon as the line in the file counts no longer.
+    """
     other: Verdict = "reject" if verdict == "accept" else "accept"
-    if any(settings.contracts.verdicts.about(change, path) == other for path in columns or ("",)):
-        yield f"onefold.yaml says `{other}` about it, and comes first: change the line there"
+    if any(settings.contracts.verdicts.about(change, path) == other for change, path in keys):
+        raise Rejected(f"nothing was decided: onefold.yaml says `{other}` about it, and comes first: change the line there")
+
+
+def _said(decided: ChangeToDecide, verdict: Verdict, *, is_shown: bool) -> Iterator[str]:
+    """Yield what a decision does not do."""
+    left = [one.path for one in decided.open if one not in decided.chosen(verdict)]
+    if left:
+        yield f"{shown_list(left)} was rejected and is not accepted along: --column accepts it"
     if is_shown and verdict == "reject":
         yield "the views show this change already, and go on to show it"
 

@@ -6,25 +6,19 @@ the type in the view does not hold. No memory of versions is needed, and a messa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import canonical
-from onefold.schema.contract_rules import Contract, Verdict
-from onefold.schema.diff import SchemaChange
+from onefold.schema.contract_rules import Types, Verdict
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.types import Array, Field, Struct, Type, element_of
 from onefold.schema.versions import Version, join_types
 from onefold.schema.waiting import Waiting
-
-Outcome = Literal["shown", "hidden", "waiting", "accepted", "rejected", "kept"]
-"""What became of a change: one of the decisions that the ledger keeps."""
-_PRECEDENCE: tuple[Outcome, ...] = ("waiting", "rejected", "hidden", "kept", "accepted", "shown")
 
 ChangeOf = Callable[[str, str], str]
 """Returns the identifier of the change that brought a column or field, given the version and the path."""
@@ -67,6 +61,7 @@ def held(
     change_of: ChangeOf,
     protected: Collection[str] = (),
     keeps_wider: bool = True,
+    column_of: ChangeOf | None = None,
 ) -> Held:
     """Return what a view shows under the contract of its table.
 
@@ -80,9 +75,12 @@ def held(
             of them would be another row.
         keeps_wider: whether a type is kept, too, that holds all values of the versions that are left; not where settings
             have made the type narrower.
+        column_of: returns the identifier of a column or field of this name and type, whichever version brought it: one that
+            was rejected stays so when that version is gone.
 
     Examples:
         >>> from dataclasses import replace
+        >>> from onefold.schema.contract_rules import Contract
         >>> from onefold.schema.types import parse_type
         >>> rules = TableRules(contract=Contract(new_columns="review", types="keep"))
         >>> old = (Column("id", parse_type("INT64")), Column("n", parse_type("INT64")))
@@ -93,7 +91,7 @@ def held(
     """
     if former is None or not rules.contract.holds:
         return Held(tuple(full), tuple(full))
-    review, before, columns = _Review(rules, change_of, keeps_wider), Schema(former), []
+    review, before, columns = _Review(rules, change_of, column_of, keeps_wider), Schema(former), []
     free = {fold_case(name) for name in protected}
     for column in full:
         landed = [
@@ -108,67 +106,12 @@ def held(
     return Held(tuple(columns), tuple(full), tuple(review.waiting))
 
 
-def decision_of(
-    change: str, operations: Iterable[SchemaChange], contract: Contract, protected: Collection[str] = ()
-) -> Outcome:
-    """Return what a contract makes of a change: of several operations, the one that somebody has to know of most.
-
-    Args:
-        change: the identifier of the change.
-        operations: how the schema of the table changed.
-        contract: that of the table, with the decisions.
-        protected: as for `held`.
-
-    Examples:
-        >>> from onefold.schema.diff import Severity
-        >>> added = SchemaChange("added", "zip", Severity.INFO)
-        >>> decision_of("c1", [added], Contract(new_columns="review")), decision_of("c1", [added], Contract())
-        ('waiting', 'shown')
-    """
-    return foremost(outcomes_of(change, operations, contract, protected).values())
-
-
-def foremost(outcomes: Collection[Outcome]) -> Outcome:
-    """Return the outcome that somebody has to know of most; `shown` where there is none.
-
-    Examples:
-        >>> foremost(["accepted", "waiting", "shown"])
-        'waiting'
-    """
-    return next((outcome for outcome in _PRECEDENCE if outcome in outcomes), "shown")
-
-
-def outcomes_of(
-    change: str, operations: Iterable[SchemaChange], contract: Contract, protected: Collection[str] = ()
-) -> Mapping[str, Outcome]:
-    """Return what a contract makes of each operation, by its path in the form in which names are compared.
-
-    The arguments are those of `decision_of`.
-    """
-    free = {fold_case(name) for name in protected}
-    return {
-        fold_case(operation.path): _outcome(change, operation, contract)
-        for operation in operations
-        if fold_case(operation.path.partition(".")[0]) not in free
-    }
-
-
-def _outcome(change: str, operation: SchemaChange, contract: Contract) -> Outcome:
-    rules = {"added": contract.new_columns, "retyped": contract.types}
-    rule, verdict = rules.get(operation.kind, "show"), contract.verdicts.about(change, operation.path)
-    if rule in ("show", "widen", "refuse"):
-        return "shown"
-    if verdict:
-        return "accepted" if verdict == "accept" else "rejected"
-    return "waiting" if rule == "review" else "hidden" if rule == "hide" else "kept"
-
-
 class _Review:
     """Decides column by column, and notes what waits."""
 
-    def __init__(self, rules: TableRules, change_of: ChangeOf, keeps_wider: bool) -> None:
+    def __init__(self, rules: TableRules, change_of: ChangeOf, column_of: ChangeOf | None, keeps_wider: bool) -> None:
         self._rules, self._contract = rules, rules.contract
-        self._change_of, self._keeps_wider = change_of, keeps_wider
+        self._change_of, self._column_of, self._keeps_wider = change_of, column_of, keeps_wider
         self._targets = {path for path, _ in rules.types}
         self.waiting: list[Waiting] = []
 
@@ -188,7 +131,10 @@ class _Review:
                 return full
             if not self._takes_new(path, full, landed):
                 return None
-            former = landed[0][1]  # which is what was accepted: later types are changes of their own
+            # What was accepted: later types are changes of their own.
+            former = self._without_rejected(path, *landed[0])
+            if former is None:
+                return None
         return self._beyond(path, former, full, landed)
 
     def _beyond(self, path: str, former: Type, full: Type, landed: _Landed) -> Type | None:
@@ -197,7 +143,12 @@ class _Review:
             return self._array(path, former, full, landed)
         if isinstance(former, Struct) and isinstance(full, Struct):
             return self._struct(path, former, full, landed)
-        return self._type(path, former, full, landed)
+        type_ = self._type(path, former, full, landed)
+        if isinstance(former, Struct) and isinstance(type_, Array) and isinstance(type_.element, Struct):
+            # A struct that became a list of structs: it has the fields that were accepted, as the struct had.
+            elements = [(id_, element_of(one)) for id_, one in landed]
+            return Array(self._struct(path, former, type_.element, elements))
+        return type_
 
     def _array(self, path: str, former: Array, full: Array, landed: _Landed) -> Array | None:
         first = len(self.waiting)
@@ -219,6 +170,19 @@ class _Review:
                 fields.append(Field(field.name, type_))
         return Struct(tuple(fields))
 
+    def _without_rejected(self, path: str, version: str, type_: Type) -> Type | None:
+        """Return a type that was accepted without the fields that were rejected; None where nothing is left of it."""
+        if isinstance(type_, Array):
+            element = self._without_rejected(path, version, type_.element)
+            return Array(element) if element else None  # type: ignore[arg-type]  # an element is no array
+        if not isinstance(type_, Struct):
+            return type_
+        names = ((field, f"{path}.{field.name}") for field in type_.fields)
+        left = [(field.name, name, field.type) for field, name in names if self._verdict(name, version) != "reject"]
+        pairs = ((name, self._without_rejected(below, version, one)) for name, below, one in left)
+        fields = tuple(Field(name, one) for name, one in pairs if one)
+        return Struct(fields) if fields else None
+
     def _takes_new(self, path: str, full: Type, landed: _Landed) -> bool:
         version, type_ = landed[0]
         verdict = self._verdict(path, version)
@@ -231,9 +195,12 @@ class _Review:
 
     def _type(self, path: str, former: Type, full: Type, landed: _Landed) -> Type:
         """Return the former type, widened by what was accepted; the full one where no version has brought the change."""
-        if self._contract.types == "widen" or canonical(former) == canonical(full):
+        rule = self._rule_of_type(former, full, landed)
+        if rule == "widen" or canonical(former) == canonical(full):
             return full
-        wider = [(id_, type_) for id_, type_ in landed if not self._is_held_by(type_, former)]
+        # Other fields of a struct are changes of their own, and wait as such.
+        others = [(id_, type_) for id_, type_ in landed if not _are_structs(former, type_)]
+        wider = [(id_, type_) for id_, type_ in others if not self._is_held_by(type_, former)]
         if not wider:
             return self._narrower(path, former, full, landed)
         accepted = [type_ for id_, type_ in wider if self._verdict(path, id_) == "accept"]
@@ -242,11 +209,21 @@ class _Review:
         kept = join_types([former, *accepted], self._rules)
         if canonical(kept) == canonical(full):
             return full
-        if self._contract.types == "review":
+        if rule == "review":
             for id_, type_ in wider:
                 if not self._verdict(path, id_) and not self._is_held_by(type_, kept):
                     self._wait(path, former, id_, self._joined(kept, type_) or type_)
         return kept
+
+    def _rule_of_type(self, former: Type, full: Type, landed: _Landed) -> Types:
+        """Return what the contract says of a type: a text of a whole struct is held where fields of it are not shown."""
+        of = element_of(former)
+        if self._contract.types != "widen" or not isinstance(of, Struct) or isinstance(element_of(full), Struct):
+            return self._contract.types
+        parts = (one for _, type_ in landed if isinstance(one := element_of(type_), Struct))
+        if self._contract.new_columns == "show" or all(_has_fields(of, one) for one in parts):
+            return "widen"
+        return "review" if self._contract.new_columns == "review" else "keep"
 
     def _narrower(self, path: str, former: Type, full: Type, landed: _Landed) -> Type:
         """Return the former type where the versions that had it are gone, unless all that the others brought is accepted."""
@@ -276,11 +253,33 @@ class _Review:
         return any(".".join(parts[:count]) in self._targets for count in range(1, len(parts) + 1))
 
     def _verdict(self, path: str, version: str) -> Verdict | None:
-        return self._contract.verdicts.about(self._change_of(version, path), path)
+        """Return what was decided: about the change, or else whether the column was rejected when another version had it."""
+        verdicts = self._contract.verdicts
+        if found := verdicts.about(self._change_of(version, path), path):
+            return found
+        return "reject" if verdicts.about(self._column(version, path), path) == "reject" else None
 
     def _wait(self, path: str, old: Type | None, version: str, new: Type) -> None:
         change = self._change_of(version, path)
         if any((one.change, one.path) == (change, path) for one in self.waiting):
             return  # several versions may have brought one change
         by_version = self._contract.verdicts.names.get(change, "")
-        self.waiting.append(Waiting(change, version, path, None if old is None else str(old), str(new), by_version))
+        former = None if old is None else str(old)
+        self.waiting.append(Waiting(change, version, path, former, str(new), by_version, self._column(version, path)))
+
+    def _column(self, version: str, path: str) -> str:
+        return self._column_of(version, path) if self._column_of else ""
+
+
+def _are_structs(one: Type, other: Type) -> bool:
+    """Return whether both types are structs, or arrays of them."""
+    both = isinstance(element_of(one), Struct) and isinstance(element_of(other), Struct)
+    return both and isinstance(one, Array) == isinstance(other, Array)
+
+
+def _has_fields(former: Type, landed: Type) -> bool:
+    """Return whether a type has all fields of another one, at any depth."""
+    of, one = element_of(former), element_of(landed)
+    if not isinstance(of, Struct) or not isinstance(one, Struct):
+        return True
+    return all((own := of.get(field.name)) is not None and _has_fields(own.type, field.type) for field in one.fields)

@@ -16,6 +16,7 @@ class Waiting:
         old: the type that the view keeps; None for a new column.
         new: the type in which the view shows the column once the change is accepted.
         by_version: the identifier of what the version brought, whatever version came before it; empty where there is none.
+        by_column: the identifier of a column of this name and type, whichever version brought it.
     """
 
     change: str
@@ -24,6 +25,7 @@ class Waiting:
     old: str | None
     new: str
     by_version: str = ""
+    by_column: str = ""
 
     def __str__(self) -> str:
         what = f"new column {self.path} {self.new}" if self.old is None else f"type of {self.path} {self.old} -> {self.new}"

@@ -37,6 +37,10 @@ class ChangeNames:
         """Return the identifier of the change by which a version brought a column or field; empty for another version."""
         if not self.grow:
             return self._by_version.get(version, "")
+        return self.of_column(version, path)
+
+    def of_column(self, version: str, path: str) -> str:
+        """Return the identifier of a column or field by its name and its type in a version; empty where it is not there."""
         found = self._versions.get(version)
         column = found.schema.get(path.partition(".")[0]) if found else None
         type_ = type_at(column, path) if column else None

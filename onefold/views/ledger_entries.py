@@ -25,8 +25,9 @@ from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.versions import Version, active_versions
 from onefold.schema.waiting import Waiting
 from onefold.views.change_names import ChangeNames
+from onefold.views.protected import protected_columns
 from onefold.views.table_policies import table_policies
-from onefold.views.under_contract import UnderContract, protected_columns
+from onefold.views.under_contract import UnderContract
 
 _EFFECTS: dict[str, EffectKind] = {"added": "new column", "removed": "removed", "retyped": "cast", "undecided": "hidden"}
 
@@ -82,7 +83,10 @@ def _of_versions(
     if plan.stored:
         rules = kind.settings.rules_for(plan.base)
         query = plan.view.query if plan.view else plan.stored.query
-        protected = protected_columns(kind, query, rules) if rules.contract.holds else ()
+        columns = [column for version in versions for column in version.columns]
+        protected: frozenset[str] = frozenset()
+        if isinstance(kind, UnderContract) and rules.contract.holds:
+            protected = protected_columns(kind, columns, query, rules, versions)
         names = ChangeNames(plan.base, kind.landed(versions), grow=True) if _grows(kind) else None
         for entry in version_entries(plan.base, versions, missing, list(read_views(kind, versions)), now, reported):
             former = plan.stored.columns if entry.version_after in missing else ()

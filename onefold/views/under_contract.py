@@ -9,15 +9,14 @@ from collections.abc import Sequence
 from dataclasses import Field, replace
 from typing import Any, ClassVar, Protocol
 
-from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
 from onefold.changes.decisions import read_verdicts
 from onefold.changes.entry import SettingChange
 from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.core.text import shown_list
+from onefold.core.version_pattern import DEFAULT_PATTERN
 from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.built_view import BuiltView
-from onefold.refresh.kind import ViewKind
 from onefold.refresh.stored_settings import change_types
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Column, Schema
@@ -32,8 +31,8 @@ from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
 from onefold.views.change_names import ChangeNames
 from onefold.views.contract_text import held_view
-from onefold.views.current_text import remembered_keys
 from onefold.views.former_view import not_shown
+from onefold.views.protected import key_columns, known_columns
 
 
 class FullKind(Protocol):
@@ -70,13 +69,15 @@ class FullKind(Protocol):
 class UnderContract:
     """What a kind of view gets of contracts: it has `build_full`, and a refresh calls `build`."""
 
+    warehouse: BaseWarehouse
     base: TableId
     settings: Settings
 
     @property
     def grows(self) -> bool:
-        """Whether versions of the table gain columns in place."""
-        return self.settings.rules_for(self.base).names.are_noted
+        """Whether versions of the table gain columns in place: those that are not named after their columns may."""
+        names = self.settings.rules_for(self.base).names
+        return names.are_noted or names.pattern != DEFAULT_PATTERN
 
     def build(self: FullKind, found: Sequence[Version], versions: Sequence[Version], stored: StoredView | None) -> BuiltView:
         """Return the view as it has to be under the contract of its table.
@@ -134,21 +135,6 @@ def build_under_contract(
     return replace(made, waiting=shown.waiting, warnings=view.warnings)
 
 
-def protected_columns(kind: FullKind | ViewKind, query: str, rules: TableRules) -> frozenset[str]:
-    """Return the columns that no contract holds: of the key, the order and the tenant, and those that landing adds.
-
-    Args:
-        kind: the kind of view.
-        query: its text, which may tell the key.
-        rules: those of the table.
-    """
-    keys = remembered_keys(query)
-    if not keys and (current := kind.warehouse.get_view(kind.settings.current_view_of(kind.base))):
-        keys = remembered_keys(current.query)
-    added = (METADATA, LANDED_AT, DAY, *filter(None, (rules.version_column, rules.landed_column)))
-    return frozenset((*keys, *rules.keys, *rules.order_by, *added))
-
-
 def _former(
     kind: FullKind, view: BuiltView, landed: Sequence[Version], stored: StoredView | None
 ) -> tuple[Column, ...] | None:
@@ -168,17 +154,17 @@ def _held(
     keeps_wider: bool,
 ) -> Held:
     names, dataset = ChangeNames(kind.base, landed, kind.grows), kind.settings.changes_dataset
-    protected = protected_columns(kind, view.query, rules)
 
-    def under(verdicts: Verdicts) -> Held:
+    def under(verdicts: Verdicts, protected: frozenset[str]) -> Held:
         by = replace(rules, contract=replace(rules.contract, verdicts=verdicts))
-        return held(former, view.columns, landed, by, names.of, protected, keeps_wider)
+        return held(former, view.columns, landed, by, names.of, protected, keeps_wider, names.of_column)
 
-    own = replace(rules.contract.verdicts, names=names.lasting)
-    shown = under(own)
-    if shown.columns == shown.full or not dataset:
+    own, known = replace(rules.contract.verdicts, names=names.lasting), known_columns(view.columns, view.query, rules)
+    shown = under(own, known)
+    if shown.columns == shown.full:
         return shown
-    return under(own.over(read_verdicts(kind.warehouse, dataset)))
+    verdicts = own.over(read_verdicts(kind.warehouse, dataset)) if dataset else own
+    return under(verdicts, known | key_columns(kind, landed))
 
 
 def _dropped(view: BuiltView, landed: Sequence[Version], rules: TableRules) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ def test_who_decides_what_has_no_effect_is_told_so(run: Run, decisions: Emulated
     id_ = waiting(run, decisions)["email"]
     Path("onefold.yaml").write_text(REVIEW.replace("types", f'decisions: {{"{id_}": reject}}, types'), "utf-8")
     overruled = run("changes", "accept", id_, table)
-    assert (overruled.code, "onefold.yaml says `reject` about it, and comes first" in overruled.err) == (0, True)
+    assert (overruled.code, "onefold.yaml says `reject` about it, and comes first" in overruled.err) == (1, True)
     Path("onefold.yaml").write_text(plain, "utf-8")
     accepted = run("changes", "accept", id_, table)
     assert (accepted.code, "Warning" in accepted.err) == (0, False)
@@ -134,8 +134,10 @@ def test_who_decides_what_has_no_effect_is_told_so(run: Run, decisions: Emulated
 def test_a_decision_of_onefold_yaml_comes_before_one_of_the_table(run: Run, decisions: EmulatedDataset) -> None:
     id_ = waiting(run, decisions)["email"]
     Path("onefold.yaml").write_text(REVIEW.replace("types", f'decisions: {{"{id_}": reject}}, types'), "utf-8")
-    assert run("changes", "accept", id_, f"{decisions.name}.order").code == 0
+    assert run("changes", "accept", id_, f"{decisions.name}.order").code == 1
+    assert run("refresh", f"{decisions.name}.order").code == 0
     assert sorted(decisions.rows("order_unified"), key=str) == [(1, 7), (2, None)]
+    assert decisions.rows("schema_change_decisions") == []
 
 
 def test_a_change_that_the_ledger_does_not_list_needs_its_table(run: Run, decisions: EmulatedDataset) -> None:
@@ -196,7 +198,7 @@ def test_a_decision_about_columns_stays_where_the_version_before_is_gone(
 
 
 def test_what_nobody_has_decided_waits_where_a_version_before_is_gone(run: Run, decisions: EmulatedDataset) -> None:
-    """The third version was accepted as a whole, and now has a column that the second one brought, and that was rejected.
+    """The third version was accepted as a whole, and now has a column that the second one brought, and that stays rejected.
 
     The type that the second one brought was accepted, and nobody has decided that it goes.
     """
@@ -207,4 +209,6 @@ def test_what_nobody_has_decided_waits_where_a_version_before_is_gone(run: Run, 
     decisions.land("order_v_3", {"id": "INT64", "email": "STRING", "fax": "STRING"})
     assert run("changes", "accept", waiting(run, decisions)["fax"], table).code == 0
     decisions.run(f"DROP TABLE {decisions.quoted('order_v_2')}")
-    assert set(waiting(run, decisions)) == {"amount", "email"}
+    assert set(waiting(run, decisions)) == {"amount"}
+    assert run("refresh", table).code == 0
+    assert all(len(row) == 3 for row in decisions.rows("order_unified"))  # id, amount and fax

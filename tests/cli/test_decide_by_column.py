@@ -1,0 +1,109 @@
+"""Decisions are about columns, and never about what a change is found to have later."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from google.cloud import bigquery
+from support.bigquery_emulator import EmulatedDataset
+from support.cli import Run
+
+REVIEW = 'contracts: {"*": {new_columns: review, types: review}}'
+BY_NUMBER = json.dumps("(?P<base>.+)_(?P<version>[0-9]+)")
+
+
+@pytest.fixture
+def ledger(dataset: EmulatedDataset, run: Run, monkeypatch: pytest.MonkeyPatch) -> EmulatedDataset:
+    """A dataset with a contract and a ledger."""
+    monkeypatch.setenv("ONEFOLD_CHANGES_DATASET", dataset.name)
+    Path("onefold.yaml").write_text(REVIEW, "utf-8")
+    assert run("changes", "create").code == 0
+    return dataset
+
+
+@pytest.fixture
+def order(ledger: EmulatedDataset, run: Run) -> EmulatedDataset:
+    """A table with a view of its first version."""
+    return lands(run, ledger, "1", id="INT64")
+
+
+def lands(run: Run, order: EmulatedDataset, version: str, **columns: str) -> EmulatedDataset:
+    order.land(f"order_v_{version}", columns)
+    assert run("refresh", f"{order.name}.order").code == 0
+    return order
+
+
+def grows(run: Run, order: EmulatedDataset, table: str, name: str) -> None:
+    stored = order.client.get_table(f"local.{order.name}.{table}")
+    stored.schema = [*stored.schema, bigquery.SchemaField(name, "STRING")]
+    order.client.update_table(stored, ["schema"])
+    assert run("refresh", f"{order.name}.order").code == 0
+
+
+def waiting(run: Run, order: EmulatedDataset) -> dict[str, str]:
+    (entry,) = run("plan", f"{order.name}.order", "--json").results
+    return {one["path"]: one["id"] for one in entry["waiting_changes"]}
+
+
+def shown(order: EmulatedDataset) -> list[str]:
+    found = order.client.query(f"SELECT * FROM {order.quoted('order_unified')} LIMIT 0").result()
+    return [field.name for field in found.schema]
+
+
+def test_a_column_that_was_rejected_is_not_accepted_along_with_the_others(run: Run, order: EmulatedDataset) -> None:
+    table = f"{lands(run, order, '2', id='INT64', email='STRING', zip='STRING').name}.order"
+    id_ = waiting(run, order)["email"]
+    assert run("changes", "reject", id_, table, "--column", "email").code == 0
+    accepted = run("changes", "accept", id_, table)
+    assert (accepted.code, shown(order)) == (0, ["id", "zip"])
+    assert "email was rejected and is not accepted along: --column accepts it" in accepted.err
+    assert run("changes", "accept", id_, table).code == 0  # all that is left was rejected, so that is meant
+    assert shown(order) == ["id", "zip", "email"]
+
+
+@pytest.mark.parametrize("verdict", ["reject", None])
+def test_what_was_not_accepted_stays_hidden_when_the_version_that_brought_it_is_gone(
+    run: Run, order: EmulatedDataset, verdict: str | None
+) -> None:
+    table = f"{lands(run, order, '2', id='INT64', email='STRING').name}.order"
+    if verdict:
+        assert run("changes", verdict, waiting(run, order)["email"], table).code == 0
+    lands(run, order, "3", id="INT64")
+    lands(run, order, "4", id="INT64", email="STRING", zip="STRING")
+    assert run("changes", "accept", waiting(run, order)["zip"], table).code == 0
+    order.run(f"DROP TABLE {order.quoted('order_v_2')}")
+    assert run("refresh", table).code == 0
+    assert (shown(order), list(waiting(run, order))) == (["id", "zip"], [] if verdict else ["email"])
+
+
+@pytest.mark.parametrize("verdict", ["accept", "reject"])
+def test_a_table_that_gains_columns_has_a_decision_about_each(run: Run, ledger: EmulatedDataset, verdict: str) -> None:
+    """The versions of tables of events are numbers, which say nothing of the columns."""
+    order = ledger
+    Path("onefold.yaml").write_text(f"datasets: {{{order.name}: {{version_pattern: {BY_NUMBER}}}}}\n{REVIEW}", "utf-8")
+    order.land("order_1", {"id": "INT64"})
+    assert run("refresh", f"{order.name}.order").code == 0
+    grows(run, order, "order_1", "email")
+    assert run("changes", verdict, waiting(run, order)["email"], f"{order.name}.order").code == 0
+    grows(run, order, "order_1", "ssn")
+    assert (shown(order), list(waiting(run, order))) == (["id", "email"] if verdict == "accept" else ["id"], ["ssn"])
+
+
+def test_a_version_that_somebody_alters_shows_no_more_than_was_accepted(run: Run, order: EmulatedDataset) -> None:
+    lands(run, order, "2", id="INT64", email="STRING")
+    assert run("changes", "accept", waiting(run, order)["email"], f"{order.name}.order").code == 0
+    grows(run, order, "order_v_2", "ssn")
+    assert shown(order) == ["id", "email"]
+
+
+def test_nothing_is_accepted_that_onefold_yaml_rejects(run: Run, order: EmulatedDataset) -> None:
+    """The line in the file is about the version before, too, and counts no longer when that is gone."""
+    table = f"{lands(run, order, '2', id='INT64', email='STRING').name}.order"
+    id_ = waiting(run, order)["email"]
+    Path("onefold.yaml").write_text(REVIEW.replace("types", f'decisions: {{"{id_}": reject}}, types'), "utf-8")
+    assert run("changes", "accept", id_, table).code == 1
+    order.run(f"DROP TABLE {order.quoted('order_v_1')}")
+    assert run("refresh", table).code == 0
+    assert shown(order) == ["id"]
