@@ -80,7 +80,6 @@ class ChangeToDecide:
             if verdict == "reject" or not any(is_within(path, name) for name in held):
                 yield path
 
-
     @property
     def _shown_paths(self) -> frozenset[str]:
         """The columns that views have for the change: of a field, they may name the column."""
