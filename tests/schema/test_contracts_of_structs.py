@@ -1,0 +1,66 @@
+"""Contracts at depth: fields that were not accepted stay hidden whatever becomes of their struct or of a version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from schema.test_contracts import hold, rules, shown, version
+
+from onefold.schema.contract_rules import NewColumns, Types, Verdict
+from onefold.schema.contracts import Held, held
+
+
+@pytest.mark.parametrize(
+    ("brought", "fields"),
+    [("STRUCT<city STRING, ssn STRING>", "STRUCT<city STRING>"), ("ARRAY<STRUCT<ssn STRING>>", None)],
+)
+def test_a_field_that_was_rejected_is_not_shown_with_its_new_struct(brought: str, fields: str | None) -> None:
+    verdicts: dict[tuple[str, str], Verdict] = {("change of b", "addr"): "accept", ("change of b", "addr.ssn"): "reject"}
+    found = hold(
+        {"id": "INT64"}, [version("a", {"id": "INT64"}), version("b", {"addr": brought})], rules("review", verdicts=verdicts)
+    )
+    assert (shown(found).get("addr"), found.waiting) == (fields, ())
+
+
+@pytest.mark.parametrize("types", ["widen", "review"])
+@pytest.mark.parametrize("last", ["ARRAY<STRUCT<city STRING>>", "ARRAY<STRUCT<city STRING, ssn STRING>>"])
+def test_fields_that_are_not_shown_stay_so_when_their_struct_becomes_a_list(types: Types, last: str) -> None:
+    before, old = "STRUCT<city STRING>", "STRUCT<city STRING, ssn STRING>"
+    versions = [version("a", {"at": before}), version("b", {"at": old}), version("c", {"at": last})]
+    verdicts: dict[tuple[str, str], Verdict] = {("change of b", "at.ssn"): "reject", ("change of c", "at"): "accept"}
+    found = hold({"at": before}, versions, rules("review", types, verdicts))
+    assert (shown(found), found.waiting) == ({"at": "ARRAY<STRUCT<city STRING>>"}, ())
+
+
+@pytest.mark.parametrize(("new", "waits"), [("review", [("c", "at")]), ("hide", []), ("show", None)])
+@pytest.mark.parametrize("of", ["{}", "ARRAY<{}>"])
+def test_a_text_of_a_struct_is_held_while_fields_of_it_are_not_shown(
+    new: NewColumns, waits: list[tuple[str, str]] | None, of: str
+) -> None:
+    before, old = of.format("STRUCT<city STRING>"), of.format("STRUCT<city STRING, ssn STRING>")
+    text = of.format("STRING")
+    versions = [version("a", {"at": before}), version("b", {"at": old}), version("c", {"at": "STRING"})]
+    reject: Verdict = "reject"
+    found = hold({"at": before}, versions, rules(new, verdicts={("change of b", "at.ssn"): reject}))
+    assert shown(found) == {"at": text if waits is None else before}
+    assert [(one.version, one.path) for one in found.waiting] == (waits or [])
+    # Whoever accepts the text knows that it has all fields; where all fields are shown, it waits for nobody.
+    accepted = hold({"at": before}, versions, rules(new, verdicts={("change of c", "at"): "accept"}))
+    assert shown(hold({"at": before}, [versions[0], versions[2]], rules(new))) == {"at": text}
+    assert new != "review" or shown(accepted) == {"at": text}
+
+
+def test_a_column_stays_rejected_when_the_version_that_brought_it_is_gone() -> None:
+    verdicts: dict[tuple[str, str], Verdict] = {("zip STRING", "zip"): "reject", ("change of c", "fax"): "accept"}
+    full = version("c", {"id": "INT64", "zip": "STRING", "fax": "STRING"})
+
+    def held_by(verdicts: Mapping[tuple[str, str], Verdict]) -> Held:
+        return held(
+            version("", {"id": "INT64"}).columns, full.columns, [full], rules("review", verdicts=verdicts),
+            lambda version, _: f"change of {version}", column_of=lambda _, path: f"{path} STRING",
+        )  # fmt: skip
+
+    assert (list(shown(held_by(verdicts))), held_by(verdicts).waiting) == (["id", "fax"], ())
+    assert list(shown(held_by({("zip STRING", "zip"): "accept"}))) == ["id"]  # another version is another change
+    assert list(shown(held_by({**verdicts, ("change of c", "zip"): "accept"}))) == ["id", "zip", "fax"]
