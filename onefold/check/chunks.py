@@ -44,6 +44,15 @@ class ChunkResult:
         """The columns whose values differ, each once, in order."""
         return tuple(sorted({finding.column for finding in self.findings if finding.column}))
 
+    def without(self, keys: Collection[tuple[str | None, ...]]) -> tuple[ChunkResult, int]:
+        """Return the findings about other rows than some, and how many rows these are of which there were findings.
+
+        Args:
+            keys: the values of the rows' keys.
+        """
+        left_out = {key for finding in self.findings if (key := tuple(finding.key.values())) in keys}
+        return ChunkResult(tuple(one for one in self.findings if tuple(one.key.values()) not in left_out)), len(left_out)
+
 
 def compare_chunk(source: Iterable[Row], warehouse: Iterable[Row], keys: Sequence[str]) -> ChunkResult:
     """Compare the rows of a chunk.

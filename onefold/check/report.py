@@ -29,6 +29,7 @@ class ChunkCheck:
         findings: the findings in words, as many as are kept.
         fixed: the rows and tombstones that were written.
         is_fixed: whether every finding was repaired.
+        moving: the rows that differed, and of which changes landed while they were compared: no findings.
     """
 
     chunk: KeyRange
@@ -38,6 +39,7 @@ class ChunkCheck:
     findings: tuple[str, ...] = ()
     fixed: int = 0
     is_fixed: bool = False
+    moving: int = 0
 
     @property
     def total(self) -> int:
@@ -119,6 +121,7 @@ class TableCheck:
             "columns": sorted({name for chunk in self.chunks for name in chunk.columns}),
             "counts": None if self.counts is None else {"source": self.counts.source, "warehouse": self.counts.warehouse},
             "fixed": sum(chunk.fixed for chunk in self.chunks),
+            "moving": sum(chunk.moving for chunk in self.chunks),
             "reasons": [*self.failed, *self.skipped, *self.notes],
         }
 

@@ -1,13 +1,13 @@
 """Use case: check the tables of a database against their source.
 
 One table that cannot be checked does not stop the others. A difference is reported only if a second read of both sides has
-it, too, with the same values.
+it, too, with the same values, and of a captured table if no change of the row has landed meanwhile.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field, replace
@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 
 import pymysql
 
+from onefold.check.arrivals import Arrivals, moved
 from onefold.check.by_copy import CopyRepairer
 from onefold.check.chunk import can_begin, first_chunk, next_chunk
 from onefold.check.chunks import ChunkResult, Disclosure, confirmed
@@ -32,7 +33,7 @@ from onefold.compare.findings import KINDS
 from onefold.core.errors import NotFound, OnefoldError
 from onefold.core.hash_key import HashKey
 from onefold.core.log import log
-from onefold.core.text import cut, shown_list
+from onefold.core.text import counted, cut, shown_list
 from onefold.pull.read.plan import KeyRange, TablePlan
 from onefold.pull.read.planner import Skipped
 from onefold.pull.read.pull import GONE, AskedTables, asked_tables
@@ -67,6 +68,7 @@ class Checks:
         comparer: compares chunks of tables that Onefold writes.
         plain: compares those of plain change tables.
         counter: counts rows.
+        arrivals: tells of which rows changes land meanwhile.
         repairer: repairs chunks.
         log: the log of checks.
         key: the key of the hashes in findings.
@@ -81,6 +83,7 @@ class Checks:
     comparer: ChunkComparer
     plain: MemoryComparer
     counter: RowCounter
+    arrivals: Arrivals
     repairer: Repairer
     log: CheckLog
     key: HashKey
@@ -157,14 +160,21 @@ class Checks:
         # A table that is loaded full has changed at the source since its load.
         is_exact = found.request.captured is not None or found.watermark is not None
         chunks = tuple(self._chunks(found)) if is_exact else ()
-        counts = self.counter.count(found)
-        differ = counts is not None and not counts.same
-        if counts and differ:
-            self._settle(found)
-            second = self.counter.count(found)
-            differ, counts = second is not None and is_confirmed(counts, second), second
+        counts, differ = self._counts(found)
         asked = self.copies.repair(found, self.log, differs=differ or any(chunk.total for chunk in chunks))
-        return TableCheck(table, chunks, counts, differ, notes=(*_notes(found, counts, differ=differ), *asked))
+        return TableCheck(table, chunks, counts, differ, notes=(*_notes(found, chunks, counts, differ=differ), *asked))
+
+    def _counts(self, table: CheckedTable) -> tuple[RowCounts | None, bool]:
+        """Return the numbers of rows, and whether they differ for good: no change of the table has landed meanwhile."""
+        watches = self.arrivals.watches(table)
+        before = self.arrivals.of_table(table) if watches else {}
+        first = self.counter.count(table)
+        if first is None or first.same:
+            return first, False
+        self._settle(table)
+        second = self.counter.count(table)
+        differ = second is not None and is_confirmed(first, second)
+        return second, differ and (not watches or self.arrivals.of_table(table) == before)
 
     def _chunks(self, table: CheckedTable) -> Iterator[ChunkCheck]:
         whole = first_chunk(table)
@@ -186,6 +196,8 @@ class Checks:
         with self._compare(table, chunk) as first:
             if not first.result.findings:
                 return ChunkCheck(chunk, first.source_rows)
+        if isinstance(first, ComparedChunk) and self.arrivals.watches(table):
+            return self._watched(table, chunk, first)
         self._settle(table)
         fixes = table.request.fix and not table.request.captured
         begin = self.repairer.loads.begin if fixes else _nothing
@@ -193,6 +205,19 @@ class Checks:
             result = confirmed(first.result, second.result)
             fixed = self.repairer.repair(table, second, result) if fixes and isinstance(second, ComparedChunk) else 0
             return self._described(table, chunk, second, result, fixed)
+
+    def _watched(self, table: CheckedTable, chunk: KeyRange, first: ComparedChunk) -> ChunkCheck:
+        """Compare a chunk again, and keep the findings of rows of which no change lands until they have settled."""
+        marks = {row.key: row.mark for row in first.rows}
+        before = self.arrivals.of_rows(table, marks.values())
+        with self._compare(table, chunk) as second:
+            result = confirmed(first.result, second.result)
+        if not result.findings:
+            return ChunkCheck(chunk, second.source_rows)
+        self._settle(table)
+        moving = moved(before, self.arrivals.of_rows(table, marks.values()), marks.values())
+        settled, left_out = result.without({key for key, mark in marks.items() if mark in moving})
+        return replace(self._described(table, chunk, second, settled, 0), moving=left_out)
 
     def _settle(self, table: CheckedTable) -> None:
         """Wait until changes that are under way have arrived, where others than a pull bring them."""
@@ -229,13 +254,15 @@ def _refuse_gone(_: str) -> TableCheck:
     raise NotFound(GONE)
 
 
-def _notes(table: CheckedTable, counts: RowCounts | None, *, differ: bool) -> Iterator[str]:
+def _notes(table: CheckedTable, chunks: Sequence[ChunkCheck], counts: RowCounts | None, *, differ: bool) -> Iterator[str]:
     if table.left_out:
         yield f"columns were left out: {shown_list(table.left_out)}"
     elif table.columns_missing:
         yield f"the view lacks the columns {shown_list(table.columns_missing)}, which were not compared: refresh it"
     if table.columns_hidden:
         yield f"a contract hides the columns {shown_list(table.columns_hidden)}, which were not compared"
+    if moving := sum(chunk.moving for chunk in chunks):
+        yield f"{counted(moving, 'row')} that differed changed while they were compared: a later check compares them"
     if counts and not counts.same and not differ:
         yield "the numbers of rows changed while they were counted"
 

@@ -6,92 +6,34 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.bigquery_emulator import EmulatedDataset
-from support.check_scene import CLUSTER, CheckScene
+from support.captured_scene import CapturedScene, five_rows
+from support.check_scene import CLUSTER
 from support.cli import Run
 from support.database_servers import MariaDb, MySql
 from support.source_database import SourceDatabase, on
 
-from onefold.adapters.connect import row_writer_for
 from onefold.capture.copy_mailbox import FolderMailbox
 from onefold.check.by_copy import CopyRepairer
 from onefold.check.counts import RowCounts
-from onefold.check.report import TableCheck
 from onefold.compare.findings import DIFFERENT, ONLY_LEFT, ONLY_RIGHT
 from onefold.core.errors import Rejected
 from onefold.core.hash_key import HashKey
-from onefold.core.names import TableId
 from onefold.landing.row_writer import LandingRules
-from onefold.landing.table import versioned_table
-from onefold.mysql.catalog import TableName, structure_of
-from onefold.mysql.snapshot.select_list import read_selected, select_list
+from onefold.mysql.catalog import TableName
 from onefold.schema.column_policy import Action, ColumnPolicies, PolicyRule
 from onefold.settings.captures import ColumnRules
-from onefold.views.refresh_current import refresh_current
 
 pytestmark = on(MariaDb, long=MySql)
 KEY = HashKey(b"thirty-two bytes of a secret key")
 
 
-class CapturedScene(CheckScene):
-    """A table whose changes land as capture and sink write them."""
-
-    def land(self, change: str = "INSERT", where: str = "TRUE") -> None:
-        """Land the present rows of the source as changes."""
-        structure = structure_of(self.source.connection, TableName(self.source.name, "t"))
-        assert structure
-        landing = self.columns.landing(self.source.name, structure)
-        target = versioned_table(landing.structure)
-        id_ = self.captured.sibling(target.name)
-        self.warehouse.create_table(id_, target.columns)
-        writer = row_writer_for(self.warehouse).open(id_)
-        assert writer
-        selected = self.source.rows(f"SELECT {select_list(structure)} FROM t WHERE {where}")
-        self.number = getattr(self, "number", 0) + 1
-        rows = [
-            {**dict(zip(target.source_names, row, strict=True)), **self._added(change)}
-            for row in landing.rows(read_selected(structure, selected).rows)
-        ]
-        assert not writer.append(rows)
-        refresh_current(self.warehouse, self.captured, (), self.settings)
-
-    def _added(self, change: str) -> dict[str, Any]:
-        now = datetime.now(UTC)
-        metadata = {
-            "ingestion_method": "BINLOG", "change_type": change, "change_sequence_number": f"1/1/{self.number:X}/0",
-            "source_timestamp": int(now.timestamp() * 1000), "primary_key": ["id"], "uuid": None, "sort_keys": [],
-        }  # fmt: skip
-        at = now.isoformat(" ", "microseconds")
-        return {"source_name": CLUSTER, "database_name": self.source.name, "_landed_at": at, "datastream_metadata": metadata}
-
-    def spoil_captured(self, statement: str) -> None:
-        """Run a statement on the only version of the table; `{}` is the table."""
-        names = [one.table_id for one in self.emulated.client.list_tables(self.emulated.name)]
-        (name,) = (name for name in names if name.startswith("t_v_"))
-        self.warehouse.execute(statement.replace("{}", self.captured.sibling(name).quoted))
-
-    @property
-    def captured(self) -> TableId:
-        return TableId(self.warehouse.project, self.emulated.name, "t")
-
-    def compared(self, **changes: Any) -> TableCheck:
-        options = {"captured": self.emulated.name, "settle_seconds": 0, "whole": True, "rows": 4, **changes}
-        (found,) = self.check(tables=("t",), **options).tables
-        return found
-
-
 @pytest.fixture
 def scene(source: SourceDatabase, dataset: EmulatedDataset, tmp_path: Path) -> CapturedScene:
-    source.run(
-        "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(40) CHARACTER SET utf8mb4, doc JSON)",
-        "INSERT INTO t VALUES (1, 'a', '{\"x\": 1.50}'), (2, 'b', NULL), (3, NULL, '[]'), (4, 'd', '{}'), (5, 'e', '1')",
-    )
-    return CapturedScene(source, dataset, tmp_path, {}, ColumnPolicies((PolicyRule("*", "*", Action.CLEAR),)))
+    return five_rows(source, dataset, tmp_path)
 
 
 def test_a_captured_table_is_compared_by_chunks_and_counted(scene: CapturedScene) -> None:

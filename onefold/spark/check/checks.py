@@ -9,6 +9,7 @@ import pymysql
 from onefold.adapters.bigquery.warehouse import BigQueryWarehouse
 from onefold.adapters.connect import load_jobs_for, row_writer_for
 from onefold.capture.copy_mailbox import CopyMailbox, NoMailbox
+from onefold.check.arrivals import Arrivals
 from onefold.check.by_copy import CopyRepairer
 from onefold.check.counting import RowCounter
 from onefold.check.exact import ChunkComparer
@@ -61,7 +62,7 @@ def checks_of(
     # A key that ends with this process: a hash in a finding says whether two values are equal, and nothing else.
     return Checks(
         inspector, connect, ChunkDigests(connect, warehouse), comparer, MemoryComparer(connect, warehouse),
-        RowCounter(connect, to, comparer),
+        RowCounter(connect, to, comparer), Arrivals(warehouse, settings.names_in),
         Repairer(warehouse, loads, jobs, StoredDeletions(to), to, SourceRows(connect)),
         CheckLog(warehouse, row_writer_for(warehouse), inspector.log_dataset, request), HashKey.new(),
         CopyRepairer(mailbox or NoMailbox()),
