@@ -9,6 +9,7 @@ import pytest
 from support.appended_tables import PlainShop
 from support.bigquery_emulator import EmulatedDataset
 from support.changelogs import Row, change
+from support.sweeps import sweep
 
 from onefold.changelog.generator import WorkloadOptions, make_workload
 from onefold.changelog.metadata import METADATA
@@ -39,7 +40,7 @@ def changes(first: int, last: int, time: datetime) -> Sequence[Row]:
 
 
 # By the time of the source another test merges, whose rows are late as well.
-@pytest.mark.parametrize("way", ["partition", "appends", pytest.param("source_timestamp", marks=pytest.mark.long)])
+@pytest.mark.parametrize("way", sweep(["appends", "partition", "source_timestamp"]))
 def test_the_rows_that_a_merge_reads_do_not_grow_with_history(dataset: EmulatedDataset, way: Way) -> None:
     shop, now = PlainShop(dataset, *WAYS[way]), datetime.now(UTC)
     shop.land(changes(0, HISTORY, now - 3 * DAY), now - 3 * DAY)

@@ -19,6 +19,7 @@ NARROWING = [
     for target in SCALARS
     if not is_at_or_below(parse_type(source), parse_type(target))
 ]
+NULLABLE = [pair for pair in NARROWING if pair[1] != "RANGE<TIMESTAMP>"]
 
 
 @pytest.mark.slow
@@ -44,14 +45,17 @@ def readable(source: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("source", "target"), [pair for pair in NARROWING if pair[1] != "RANGE<TIMESTAMP>"])
+@pytest.mark.parametrize(("source", "target"), NULLABLE)
 def test_a_conversion_is_refused_exactly_where_it_gives_null_for_every_value(judge: Judge, source: str, target: str) -> None:
     found = converted(judge, source, target, readable(source))
     assert bool(conversion_problems(parse_type(source), parse_type(target))) == (found == [None] * len(found))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("source", "target"), [pair for pair in NARROWING if pair[1] != "RANGE<TIMESTAMP>"])
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [pair if number % 5 == 0 else pytest.param(*pair, marks=pytest.mark.long) for number, pair in enumerate(NULLABLE)],
+)
 def test_a_narrowed_array_holds_no_null(judge: Judge, source: str, target: str) -> None:
     literals = [f"[{value}]" for value in EXTREMES[source]]
     assert all(None not in array for array in converted(judge, f"ARRAY<{source}>", f"ARRAY<{target}>", literals))

@@ -47,7 +47,7 @@ pytestmark = pytest.mark.heavy
             ".jsonl", ".parquet", without_nan({**SAME_TYPES, **OTHER_TYPES}), "{:05}".format, marks=pytest.mark.long
         ),
         pytest.param(".parquet", ".csv", without_null_lists(SAME_TYPES), "{}.0".format, marks=pytest.mark.long),
-        (".csv", ".jsonl", without_nan(without_null_lists(SAME_TYPES)), float),
+        pytest.param(".csv", ".jsonl", without_nan(without_null_lists(SAME_TYPES)), float, marks=pytest.mark.long),
         pytest.param(".csv", ".csv", SAME_TYPES, str, marks=pytest.mark.long),
     ],
 )

@@ -51,7 +51,7 @@ def rows_of(spark: SparkSession, path: Path) -> tuple[dict[str, str], list[Row]]
     return {column.name: str(column.type) for column in frame.columns}, rows
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+@pytest.mark.parametrize("suffix", sweep([".parquet", ".jsonl"]))
 def test_columns_of_folders_have_types_and_escaped_values(spark: SparkSession, tmp_path: Path, suffix: str) -> None:
     lake = tmp_path / "lake"
     write(lake / "day=2024-01-01" / "_n=1" / "more" / "s p=a%3Ab +é%" / f"a{suffix}", {"id": 1})

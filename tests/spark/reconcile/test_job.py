@@ -111,6 +111,7 @@ def test_the_job_counts_what_it_read_and_what_it_wrote(together: Together) -> No
     assert (report.rows, report.live) == (len(together.rows), sum(len(one.truth) for one in made))
 
 
+@pytest.mark.long
 def test_the_articles_thousand_operations_leave_188_rows(spark: SparkSession, tmp_path: Path) -> None:
     """382 insertions and 194 deletions among them, shuffled, in two batches of which the second overlaps the first."""
     kinds = ["INSERT"] * 382 + ["DELETE"] * 194 + ["UPDATE-INSERT"] * 424
