@@ -64,10 +64,8 @@ def key_columns(kind: ViewOfTable, versions: Iterable[Version]) -> frozenset[str
     Raises:
         OnefoldError: they cannot be read.
     """
-    current, names = (
-        kind.warehouse.get_view(kind.settings.current_view_of(kind.base)),
-        kind.settings.rules_for(kind.base).names,
-    )
+    current = kind.warehouse.get_view(kind.settings.current_view_of(kind.base))
+    names = kind.settings.rules_for(kind.base).names
     tables = defaultdict(list)
     for version in versions:
         table = table_of(kind.base, version, names)

@@ -118,7 +118,7 @@ def test_the_form_of_slack_has_a_block_for_each_change_and_reads_no_mention() ->
 
 def test_a_message_of_slack_stays_within_its_limits() -> None:
     wide = tuple(replace(LOSSY, path=f"column_{number}", detail="x" * 300) for number in range(2_000))
-    message = digest(*(added(number, effects=wide) for number in range(3_000))).message(READERS)
+    message = digest(*(added(number, effects=wide if number < 30 else (LOSSY,)) for number in range(3_000))).message(READERS)
     assert texts(message)[-1] == "and 2,980 more: `onefold changes` lists all"
     assert len(message["blocks"]) <= 50
     assert all(len(text) <= 3_000 for text in texts(message))

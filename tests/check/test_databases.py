@@ -51,7 +51,7 @@ def test_a_database_that_cannot_be_checked_is_reported_and_stops_no_other(capsys
     down, models = json.loads(report.to_json())["datasets"]
     assert (down["dataset"], down["reasons"], down["tables"]) == ("fraud_down", [str(DOWN)], [])
     assert models == json.loads(CheckReport("fraud_models", (TableCheck("score"),)).to_json())
-    assert "fraud_models: score: rows 0, chunks 0, fixed 0" in list(count_lines(json.loads(report.to_json())))
+    assert "fraud_models: score: rows 0, chunks 0, fixed 0, moving 0" in list(count_lines(json.loads(report.to_json())))
     assert report.summary().splitlines()[-1] == "2 databases, 1 failed"
 
 

@@ -53,6 +53,9 @@ class ShopWarehouse:
             raise NotFound(f"dataset {dataset} does not exist")
         return tuple(ListedTable(f"{name}_v_1", False, T0) for name in ("customer", "orders"))
 
+    def declared_keys(self, tables: Sequence[TableId]) -> Mapping[TableId, tuple[str, ...]]:  # noqa: ARG002
+        return {}
+
     def list_sizes(self, dataset: str) -> Mapping[str, StoredSize]:
         return {"customer_v_1": StoredSize(7, 70, T0)} if dataset == "shop" else {}
 
