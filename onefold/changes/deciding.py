@@ -59,7 +59,7 @@ class ChangeToDecide:
         is found where the version before is gone; by that of the column, where its own version is.
         """
         chosen = self.chosen(verdict)
-        own = [(name, path) for one in chosen for name in self._names(one) for path in self.columns or (one.path,)]
+        own = [(name, path) for one in chosen for name in self._names(one) for path in self._asked(one)]
         if not chosen or verdict == "reject":
             own += [(self.change, path) for path in self.columns or sorted(self._done(verdict))]
         yield from dict.fromkeys(key for key in own if key[0])
@@ -68,6 +68,24 @@ class ChangeToDecide:
         """Return what is decided. Where no column is named, none that was rejected is accepted along with others."""
         left = tuple(one for one in self.open if not self._is_rejected(one))
         return left if left and verdict == "accept" and not self.columns else self.open
+
+    def rejected_below(self) -> tuple[DecisionKey, ...]:
+        """Return the fields of what is accepted that were rejected, which they stay when the version is gone, too."""
+        paths = [(one, fold_case(path)) for one in self.chosen("accept") if one.old is None for path in self._asked(one)]
+        return tuple(
+            dict.fromkeys(
+                (one.by_column, below)
+                for one, path in paths
+                for (name, below), verdict in self.verdicts.by_change.items()
+                if verdict == "reject" and name in self._names(one) and below.startswith(f"{path}.")
+            )
+        )
+
+    def _asked(self, one: Waiting) -> list[str]:
+        """Return what is decided of something that is open: it, or the fields of it that are named."""
+        path = fold_case(one.path)
+        names = [name for name in self.columns if is_within(fold_case(name), path)]
+        return [name if len(name) > len(path) else one.path for name in names] or [one.path]
 
     def _is_rejected(self, one: Waiting) -> bool:
         names = (one.change, one.by_version, one.by_column)

@@ -67,6 +67,17 @@ def column_change_id(base: TableId, path: str, type_: str) -> str:
     return digest("column", base.project or "", base.dataset or "", base.table, fold_case(path), type_)
 
 
+def new_columns_id(base: TableId) -> str:
+    """Return the identifier of the new columns and fields of a table, whichever version brought them: 32 digits.
+
+    A decision about one is kept under it, too: a column that was rejected stays so when that version is gone.
+
+    Args:
+        base: the base name of the tables, with project and dataset.
+    """
+    return digest("new columns", base.project or "", base.dataset or "", base.table)
+
+
 def digest(kind: str, *parts: str) -> str:
     """Return 32 hexadecimal digits for some texts: equal for equal texts only.
 

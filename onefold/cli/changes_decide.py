@@ -112,6 +112,8 @@ def _decide(
     keys = list(decided.keys(verdict))
     _check_file(settings, verdict, keys)
     if not dry_run:
+        if verdict == "accept":
+            decide(warehouse, place, decided.rejected_below(), "reject")
         decide(warehouse, place, keys, verdict)
     what = f"{shown_list(columns)} of change {change}" if columns else f"change {change}"
     is_shown = not decided.open and not is_gone and not decided.first

@@ -62,6 +62,7 @@ def held(
     protected: Collection[str] = (),
     keeps_wider: bool = True,
     column_of: ChangeOf | None = None,
+    new_columns: str = "",
 ) -> Held:
     """Return what a view shows under the contract of its table.
 
@@ -75,8 +76,9 @@ def held(
             of them would be another row.
         keeps_wider: whether a type is kept, too, that holds all values of the versions that are left; not where settings
             have made the type narrower.
-        column_of: returns the identifier of a column or field of this name and type, whichever version brought it: one that
-            was rejected stays so when that version is gone.
+        column_of: returns the identifier of a type of a column or field, whichever version brought it: one that was
+            rejected stays so when that version is gone. None where changes have no versions.
+        new_columns: the identifier of all new columns and fields of the table; likewise.
 
     Examples:
         >>> from dataclasses import replace
@@ -91,7 +93,7 @@ def held(
     """
     if former is None or not rules.contract.holds:
         return Held(tuple(full), tuple(full))
-    review, before, columns = _Review(rules, change_of, column_of, keeps_wider), Schema(former), []
+    review, before, columns = _Review(rules, change_of, column_of, new_columns, keeps_wider), Schema(former), []
     free = {fold_case(name) for name in protected}
     for column in full:
         landed = [
@@ -109,9 +111,12 @@ def held(
 class _Review:
     """Decides column by column, and notes what waits."""
 
-    def __init__(self, rules: TableRules, change_of: ChangeOf, column_of: ChangeOf | None, keeps_wider: bool) -> None:
+    def __init__(
+        self, rules: TableRules, change_of: ChangeOf, column_of: ChangeOf | None, new_columns: str, keeps_wider: bool
+    ) -> None:
         self._rules, self._contract = rules, rules.contract
-        self._change_of, self._column_of, self._keeps_wider = change_of, column_of, keeps_wider
+        self._change_of, self._column_of = change_of, column_of
+        self._new_columns, self._keeps_wider = new_columns, keeps_wider
         self._targets = {path for path, _ in rules.types}
         self.waiting: list[Waiting] = []
 
@@ -178,14 +183,14 @@ class _Review:
         if not isinstance(type_, Struct):
             return type_
         names = ((field, f"{path}.{field.name}") for field in type_.fields)
-        left = [(field.name, name, field.type) for field, name in names if self._verdict(name, version) != "reject"]
+        left = [(field.name, name, field.type) for field, name in names if self._verdict_of_new(name, version) != "reject"]
         pairs = ((name, self._without_rejected(below, version, one)) for name, below, one in left)
         fields = tuple(Field(name, one) for name, one in pairs if one)
         return Struct(fields) if fields else None
 
     def _takes_new(self, path: str, full: Type, landed: _Landed) -> bool:
         version, type_ = landed[0]
-        verdict = self._verdict(path, version)
+        verdict = self._verdict_of_new(path, version)
         if not verdict and self._contract.new_columns == "review":
             first = len(self.waiting)
             shown = self._beyond(path, type_, full, landed) or full
@@ -252,8 +257,21 @@ class _Review:
         parts = fold_case(path).split(".")
         return any(".".join(parts[:count]) in self._targets for count in range(1, len(parts) + 1))
 
+    def _verdict_of_new(self, path: str, version: str) -> Verdict | None:
+        """Return what was decided about a new column or field: of two decisions, about the narrower path.
+
+        What was accepted of a struct is not a field of it that was rejected, in whichever version.
+        """
+        verdicts = self._contract.verdicts
+        found = verdicts.deciding(self._change_of(version, path), path)
+        by_name = verdicts.deciding(self._new_columns, path)
+        counts = by_name and (len(by_name[1]) > len(found[1]) if found else self._column_of is not None)
+        if by_name and counts and verdicts.by_change[by_name] == "reject":
+            return "reject"
+        return verdicts.by_change[found] if found else None
+
     def _verdict(self, path: str, version: str) -> Verdict | None:
-        """Return what was decided: about the change, or else whether the column was rejected when another version had it."""
+        """Return what was decided about a type: in the change, or whether it was rejected when another version had it."""
         verdicts = self._contract.verdicts
         if found := verdicts.about(self._change_of(version, path), path):
             return found
@@ -264,8 +282,9 @@ class _Review:
         if any((one.change, one.path) == (change, path) for one in self.waiting):
             return  # several versions may have brought one change
         by_version = self._contract.verdicts.names.get(change, "")
+        by_column = self._new_columns if old is None else self._column(version, path)
         former = None if old is None else str(old)
-        self.waiting.append(Waiting(change, version, path, former, str(new), by_version, self._column(version, path)))
+        self.waiting.append(Waiting(change, version, path, former, str(new), by_version, by_column))
 
     def _column(self, version: str, path: str) -> str:
         return self._column_of(version, path) if self._column_of else ""

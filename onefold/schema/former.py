@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from onefold.core.names import fold_case
 from onefold.schema.columns import Column
-from onefold.schema.types import Array, Field, Struct, Type
+from onefold.schema.types import Array, Field, Struct, Type, element_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,26 @@ def former_columns(full: Iterable[Column], not_shown: NotShown) -> tuple[Column,
     """
     pairs = ((column.name, _former(column.name, column.type, not_shown)) for column in full)
     return tuple(Column(name, type_) for name, type_ in pairs if type_ is not None)
+
+
+def missing(full: Column, shown: Column | None) -> Iterator[str]:
+    """Yield the paths that a column of a view lacks, as names are compared: that of the column where it is not there.
+
+    Examples:
+        >>> from onefold.schema.types import parse_type
+        >>> full, less = (Column("A", parse_type(f"STRUCT<x INT64{more}>")) for more in (", Y INT64", ""))
+        >>> list(missing(full, less)), list(missing(full, None))
+        (['a.y'], ['a'])
+    """
+    if shown is None:
+        yield fold_case(full.name)
+        return
+    of, own = element_of(shown.type), element_of(full.type)
+    if not isinstance(of, Struct) or not isinstance(own, Struct):
+        return
+    for part in own.fields:
+        path, found = f"{full.name}.{part.name}", of.get(part.name)
+        yield from missing(Column(path, part.type), Column(path, found.type) if found else None)
 
 
 def _former(path: str, type_: Type, not_shown: NotShown) -> Type | None:

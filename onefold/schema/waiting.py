@@ -16,7 +16,7 @@ class Waiting:
         old: the type that the view keeps; None for a new column.
         new: the type in which the view shows the column once the change is accepted.
         by_version: the identifier of what the version brought, whatever version came before it; empty where there is none.
-        by_column: the identifier of a column of this name and type, whichever version brought it.
+        by_column: the identifier of the type, or of new columns of the table, whichever version brought it.
     """
 
     change: str

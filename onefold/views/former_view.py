@@ -14,11 +14,11 @@ from onefold.changes.under_contract import NOT_SHOWN, outcome_in
 from onefold.core.errors import AccessDenied, InvalidType, NotFound, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.ports.warehouse import BaseWarehouse, StoredView
-from onefold.refresh.held_note import HeldNote, read_held_note
+from onefold.refresh.held_note import read_held_note
 from onefold.refresh.labels import LABEL
-from onefold.schema.columns import Schema
+from onefold.schema.columns import Column, Schema
 from onefold.schema.diff import SchemaChange
-from onefold.schema.former import NotShown
+from onefold.schema.former import NotShown, missing
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import type_at
 from onefold.schema.types import Type, parse_type
@@ -27,13 +27,19 @@ from onefold.settings.environment import Settings
 
 
 def not_shown(
-    warehouse: BaseWarehouse, view: TableId, base: TableId, settings: Settings, landed: Sequence[Version]
+    warehouse: BaseWarehouse,
+    view: TableId,
+    full: Sequence[Column],
+    base: TableId,
+    settings: Settings,
+    landed: Sequence[Version],
 ) -> NotShown:
     """Return what a view that is not there must not show.
 
     Args:
         warehouse: where the other view and the ledger are.
         view: the view.
+        full: its columns without a contract.
         base: the base name of the table.
         settings: those of the installation.
         landed: the versions that the view reads, with its columns as they landed.
@@ -44,7 +50,7 @@ def not_shown(
     """
     others = [one for one in (settings.view_of(base), settings.current_view_of(base)) if one != view]
     known = [stored for one in others if (stored := warehouse.get_view(one)) and LABEL in stored.labels]
-    if found := next(filter(None, map(_of_view, known)), None):
+    if found := next(filter(None, (_of_view(stored, full) for stored in known)), None):
         return found
     if not settings.changes_dataset:
         return NotShown()
@@ -64,10 +70,12 @@ def not_shown(
     return _of_entries(entries, landed, rules)
 
 
-def _of_view(stored: StoredView) -> NotShown:
+def _of_view(stored: StoredView, full: Sequence[Column]) -> NotShown:
+    """Return what another view of the table does not show: what it holds, and what came after it was written."""
     note, columns = read_held_note(stored.query), Schema(stored.columns)
     types = {fold_case(name): column.type for name in note.types if (column := columns.get(name))}
-    return NotShown(frozenset(map(fold_case, note.hidden)), types) if note != HeldNote() else NotShown()
+    pairs = ((column, columns.get(column.name)) for column in full)
+    return NotShown(frozenset(path for column, shown in pairs for path in missing(column, shown)), types)
 
 
 def _of_entries(entries: Iterable[Entry], landed: Sequence[Version], rules: TableRules) -> NotShown:

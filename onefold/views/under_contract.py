@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 from onefold.changes.decisions import read_verdicts
 from onefold.changes.entry import SettingChange
+from onefold.changes.ids import new_columns_id
 from onefold.core.errors import LimitExceeded, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.core.text import shown_list
@@ -141,7 +142,7 @@ def _former(
     """Return what people have accepted; None where nobody has read the view yet."""
     if stored:
         return stored.columns or None
-    found = not_shown(kind.warehouse, view.id, kind.base, kind.settings, landed)
+    found = not_shown(kind.warehouse, view.id, view.columns, kind.base, kind.settings, landed)
     return former_columns(view.columns, found) if found else None
 
 
@@ -157,7 +158,8 @@ def _held(
 
     def under(verdicts: Verdicts, protected: frozenset[str]) -> Held:
         by = replace(rules, contract=replace(rules.contract, verdicts=verdicts))
-        return held(former, view.columns, landed, by, names.of, protected, keeps_wider, names.of_column)
+        of_column, new = None if names.grow else names.of_column, new_columns_id(kind.base)
+        return held(former, view.columns, landed, by, names.of, protected, keeps_wider, of_column, new)
 
     own, known = replace(rules.contract.verdicts, names=names.lasting), known_columns(view.columns, view.query, rules)
     shown = under(own, known)

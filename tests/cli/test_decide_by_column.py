@@ -78,6 +78,34 @@ def test_what_was_not_accepted_stays_hidden_when_the_version_that_brought_it_is_
     assert (shown(order), list(waiting(run, order))) == (["id", "zip"], [] if verdict else ["email"])
 
 
+def fields(order: EmulatedDataset, column: str) -> list[str]:
+    found = order.client.query(f"SELECT * FROM {order.quoted('order_unified')} LIMIT 0").result()
+    return [part.name for field in found.schema if field.name == column for part in field.fields]
+
+
+def test_a_field_stays_rejected_when_a_later_type_of_its_struct_is_accepted(run: Run, ledger: EmulatedDataset) -> None:
+    order = lands(run, ledger, "1", at="STRUCT<city STRING>")
+    table = f"{lands(run, order, '2', at='STRUCT<city STRING, ssn STRING>').name}.order"
+    assert run("changes", "reject", waiting(run, order)["at.ssn"], table).code == 0
+    lands(run, order, "3", at="ARRAY<STRUCT<city STRING, ssn STRING>>")
+    assert run("changes", "accept", waiting(run, order)["at"], table).code == 0
+    order.run(f"DROP TABLE {order.quoted('order_v_2')}")
+    assert run("refresh", table).code == 0
+    assert fields(order, "at") == ["city"]
+
+
+def test_a_field_that_onefold_yaml_rejects_stays_so_when_its_struct_is_accepted(run: Run, order: EmulatedDataset) -> None:
+    """The line in the file counts no longer when the version before is gone."""
+    table = f"{lands(run, order, '2', id='INT64', at='STRUCT<city STRING, ssn STRING>').name}.order"
+    id_ = waiting(run, order)["at"]
+    text = REVIEW.replace("types", f'decisions: {{"{id_}": {{at.ssn: reject}}}}, types')
+    Path("onefold.yaml").write_text(text, "utf-8")
+    assert run("changes", "accept", id_, table).code == 0
+    order.run(f"DROP TABLE {order.quoted('order_v_1')}")
+    assert run("refresh", table).code == 0
+    assert fields(order, "at") == ["city"]
+
+
 @pytest.mark.parametrize("verdict", ["accept", "reject"])
 def test_a_table_that_gains_columns_has_a_decision_about_each(run: Run, ledger: EmulatedDataset, verdict: str) -> None:
     """The versions of tables of events are numbers, which say nothing of the columns."""

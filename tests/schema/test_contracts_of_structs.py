@@ -52,15 +52,30 @@ def test_a_text_of_a_struct_is_held_while_fields_of_it_are_not_shown(
 
 
 def test_a_column_stays_rejected_when_the_version_that_brought_it_is_gone() -> None:
-    verdicts: dict[tuple[str, str], Verdict] = {("zip STRING", "zip"): "reject", ("change of c", "fax"): "accept"}
+    verdicts: dict[tuple[str, str], Verdict] = {("new", "zip"): "reject", ("change of c", "fax"): "accept"}
     full = version("c", {"id": "INT64", "zip": "STRING", "fax": "STRING"})
 
     def held_by(verdicts: Mapping[tuple[str, str], Verdict]) -> Held:
         return held(
             version("", {"id": "INT64"}).columns, full.columns, [full], rules("review", verdicts=verdicts),
-            lambda version, _: f"change of {version}", column_of=lambda _, path: f"{path} STRING",
+            lambda version, _: f"change of {version}", column_of=lambda *_: "", new_columns="new",
         )  # fmt: skip
 
     assert (list(shown(held_by(verdicts))), held_by(verdicts).waiting) == (["id", "fax"], ())
-    assert list(shown(held_by({("zip STRING", "zip"): "accept"}))) == ["id"]  # another version is another change
+    assert list(shown(held_by({("new", "zip"): "accept"}))) == ["id"]  # another version is another change
     assert list(shown(held_by({**verdicts, ("change of c", "zip"): "accept"}))) == ["id", "zip", "fax"]
+
+
+@pytest.mark.parametrize("accepted", ["at", ""])
+def test_a_field_that_was_rejected_is_not_accepted_with_the_struct_of_another_version(accepted: str) -> None:
+    """The version that brought the field is gone, and a later one was accepted for the type, or as a whole."""
+    verdicts: dict[tuple[str, str], Verdict] = {("new", "at.ssn"): "reject", ("change of c", accepted): "accept"}
+    last = version("c", {"at": "ARRAY<STRUCT<city STRING, ssn STRING>>"})
+    former = version("", {"at": "ARRAY<STRUCT<city STRING>>"}).columns
+
+    def held_by(verdicts: Mapping[tuple[str, str], Verdict]) -> dict[str, str]:
+        by = rules("review", "review", verdicts)
+        return shown(held(former, last.columns, [last], by, lambda version, _: f"change of {version}", new_columns="new"))
+
+    assert held_by(verdicts) == {"at": "ARRAY<STRUCT<city STRING>>"}
+    assert held_by({**verdicts, ("change of c", "at.ssn"): "accept"}) == {"at": "ARRAY<STRUCT<city STRING, ssn STRING>>"}

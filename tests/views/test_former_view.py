@@ -39,7 +39,7 @@ class Unread(ToldWarehouse):
 
 
 def found(*versions: Any, views: tuple[StoredView, ...] = (), settings: Settings = SETTINGS) -> NotShown:
-    return not_shown(cast(BaseWarehouse, Unread(*views)), VIEW, BASE, settings, versions)
+    return not_shown(cast(BaseWarehouse, Unread(*views)), VIEW, versions[-1].columns, BASE, settings, versions)
 
 
 def other(query: str, columns: Any) -> StoredView:
@@ -52,6 +52,10 @@ def test_it_shows_what_the_other_view_of_the_table_shows() -> None:
     assert set(told.paths) == {"zip"}
     assert {path: str(type_) for path, type_ in told.types.items()} == {"n": "INT64"}
     assert not found(OLD, NEW, views=(other("SELECT 1", NEW.columns),))
+
+
+def test_a_column_that_came_after_the_other_view_was_written_is_not_shown() -> None:
+    assert set(found(OLD, NEW, views=(other("SELECT 1", OLD.columns),)).paths) == {"zip"}
 
 
 def test_where_nothing_tells_it_the_view_is_not_written() -> None:

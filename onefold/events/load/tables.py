@@ -80,7 +80,7 @@ class TableMigrations:
         plan = plan_adopted_table if wanted.table.is_adopted else own
         try:
             made = plan(wanted, facts, self.warehouse.grown)
-            return with_descriptions(made, wanted.models) if has_wide else made
+            return with_descriptions(made, wanted) if has_wide else made
         except OnefoldError as error:
             return error
 

@@ -44,19 +44,21 @@ def models_of_columns(columns: Columns, models: Collection[ModelKey]) -> tuple[t
     return tuple((name, plain[of][0].path) for name, of in named if of and len(plain[of]) == 1)
 
 
-def with_descriptions(plan: EventTablePlan, models: Collection[ModelKey]) -> EventTablePlan:
+def with_descriptions(plan: EventTablePlan, wanted: Wanted) -> EventTablePlan:
     """Return the plan of a table with wide columns, with the descriptions of those that have none and are certain.
 
-    Another loader has one column for all schemas of a base name. So a column that an adopted table had before is certain
-    only where one schema of the run has its base name.
+    They are those of models that have a column in the run: others have another place. Another loader has one column for all
+    schemas of a base name, so a column that an adopted table had before is certain only where one schema of the run has its
+    base name.
 
     Args:
         plan: the plan of the table of events.
-        models: those whose data a row of the run has.
+        wanted: the table as the run has it.
     """
     had = dict(plan.found.columns) if plan.found and plan.table.is_adopted else {}
-    texts = models_of_columns(plan.table.columns, models)
-    certain = tuple((name, text) for name, text in texts if name not in had or not _is_shared(name, models))
+    placed = dict(models_of_columns(wanted.of_files, wanted.models)).values()
+    texts = models_of_columns(plan.table.columns, [one for one in wanted.models if one.path in placed])
+    certain = tuple((name, text) for name, text in texts if name not in had or not _is_shared(name, wanted.models))
     plan = replace(plan, table=replace(plan.table, descriptions=certain))
     return replace(plan, action="change") if plan.action == "none" and plan.described else plan
 

@@ -47,7 +47,7 @@ _FIELD_COUNTS = (len(EVENT_FIELDS), *FORMER_FIELDS)
 FIELDS_TO_ID = _NUMBERS[EVENT_ID] + 1
 """The fields of a line up to its id."""
 _AFTER_FINGERPRINT = len(EVENT_FIELDS) - _NUMBERS[FINGERPRINT]
-_ID_IN_LINE = re.compile(rb"\n(?!\{)" + rb"[^\t]*\t" * _NUMBERS[EVENT_ID] + rb"([^\t]*)\t")
+_ID_IN_LINE = re.compile(rb"\n(?!\{)" + rb"[^\t\n]*\t" * _NUMBERS[EVENT_ID] + rb"([^\t\n]*)\t")
 _own_texts = itemgetter(*(_NUMBERS[name] for name in _OWN))
 
 

@@ -169,6 +169,14 @@ def test_a_column_of_another_loader_that_two_schemas_share_gets_no_description()
     assert dict(found.table.descriptions) == {digested[0]: TWIN.path}
 
 
+def test_a_run_that_has_its_rows_elsewhere_describes_no_column() -> None:
+    tables = MemoryTables({"events": FoundTable((ID, CART), descriptions=())})
+    wanted = replace(adopted(), models=frozenset({TWIN}))  # `com/acme_cart`, whose column would have the same base name
+    found = TableMigrations(MemoryWarehouse(tables), "run=1").migrate([wanted])["events"]
+    assert isinstance(found, EventTablePlan)
+    assert (found.described, undescribed(found)) == ((), (CART[0],))
+
+
 def test_a_warehouse_that_describes_no_columns_has_none_described() -> None:
     tables = MemoryTables({"events": FoundTable((ID, CART))})
     found = TableMigrations(MemoryWarehouse(tables), "run=1").migrate([replace(adopted(), models=frozenset({CART_MODEL}))])

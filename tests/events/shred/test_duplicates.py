@@ -232,3 +232,9 @@ def test_an_original_id_that_the_context_does_not_allow_makes_a_bad_row_of_the_o
     assert bad
     assert (bad.kind, bad.original) == ("invalid", record)
     assert DUPLICATE in bad.reasons[0]
+
+
+def test_lines_without_fields_are_looked_at_once() -> None:
+    """A search from each of them to the end of the text would take minutes."""
+    assert sure_ids(b"\n" * 300_000) is None
+    assert sure_ids(b"a,b,c\n" * 100_000) is None
