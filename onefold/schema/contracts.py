@@ -14,6 +14,7 @@ from onefold.core.names import fold_case
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import canonical
 from onefold.schema.contract_rules import Types, Verdict
+from onefold.schema.former import missing
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.types import Array, Field, Struct, Type, element_of
@@ -225,8 +226,8 @@ class _Review:
         of = element_of(former)
         if self._contract.types != "widen" or not isinstance(of, Struct) or isinstance(element_of(full), Struct):
             return self._contract.types
-        parts = (one for _, type_ in landed if isinstance(one := element_of(type_), Struct))
-        if self._contract.new_columns == "show" or all(_has_fields(of, one) for one in parts):
+        hidden = (path for _, type_ in landed for path in missing(Column("", type_), Column("", former)))
+        if self._contract.new_columns == "show" or not any(hidden):
             return "widen"
         return "review" if self._contract.new_columns == "review" else "keep"
 
@@ -294,11 +295,3 @@ def _are_structs(one: Type, other: Type) -> bool:
     """Return whether both types are structs, or arrays of them."""
     both = isinstance(element_of(one), Struct) and isinstance(element_of(other), Struct)
     return both and isinstance(one, Array) == isinstance(other, Array)
-
-
-def _has_fields(former: Type, landed: Type) -> bool:
-    """Return whether a type has all fields of another one, at any depth."""
-    of, one = element_of(former), element_of(landed)
-    if not isinstance(of, Struct) or not isinstance(one, Struct):
-        return True
-    return all((own := of.get(field.name)) is not None and _has_fields(own.type, field.type) for field in one.fields)
