@@ -6,9 +6,12 @@ A view that was dropped is made anew as the contract left it. Where nothing is k
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from onefold.changes.deciding import is_within
+from onefold.changes.decisions import read_verdicts
 from onefold.changes.entry import Entry
+from onefold.changes.ids import new_columns_id
 from onefold.changes.read import read_entries
 from onefold.changes.under_contract import NOT_SHOWN, outcome_in
 from onefold.core.errors import AccessDenied, InvalidType, NotFound, SchemaConflict
@@ -17,6 +20,7 @@ from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.held_note import read_held_note
 from onefold.refresh.labels import LABEL
 from onefold.schema.columns import Column, Schema
+from onefold.schema.contract_rules import Verdicts
 from onefold.schema.diff import SchemaChange
 from onefold.schema.former import NotShown, missing
 from onefold.schema.table_rules import TableRules
@@ -67,7 +71,9 @@ def not_shown(
             f"{view} is not there, and what it must not show cannot be read from the ledger ({error}): have it written by "
             f"somebody who may read that, by `onefold refresh {base.dataset}.{base.table}`"
         ) from error
-    return _of_entries(entries, landed, rules)
+    found = _of_entries(entries, landed, rules)
+    verdicts = own.over(read_verdicts(warehouse, settings.changes_dataset))
+    return replace(found, paths=found.paths | _rejected(verdicts, base, entries))
 
 
 def _of_view(stored: StoredView, full: Sequence[Column]) -> NotShown:
@@ -86,6 +92,16 @@ def _of_entries(entries: Iterable[Entry], landed: Sequence[Version], rules: Tabl
             retyped.setdefault(fold_case(one.path), []).append(one)
     types = {path: type_ for path, of_path in retyped.items() if (type_ := _kept_type(path, of_path, landed, rules))}
     return NotShown(frozenset(fold_case(one.path) for one in held if one.kind == "added"), types)
+
+
+def _rejected(verdicts: Verdicts, base: TableId, entries: Iterable[Entry]) -> frozenset[str]:
+    """Return the new columns and fields that were rejected, also those of a struct that was accepted: no entry has these."""
+    new = [(entry.change, fold_case(one.path)) for entry in entries for one in entry.operations if one.kind == "added"]
+    found: dict[str, set[str]] = {"accept": set(), "reject": set()}
+    for (change, path), verdict in verdicts.by_change.items():
+        if change == new_columns_id(base) or any(change == id_ and f"{path}.".startswith(f"{name}.") for id_, name in new):
+            found[verdict].add(path)
+    return frozenset(found["reject"] - found["accept"])
 
 
 def _held(entry: Entry) -> Iterator[SchemaChange]:

@@ -53,6 +53,14 @@ def test_what_was_rejected_is_held_too_and_a_contract_that_is_lifted_holds_nothi
     assert made_anew(run, shop) == SHOWN
 
 
+def test_a_field_that_was_rejected_of_a_struct_that_was_accepted_is_held(run: Run, shop: EmulatedDataset) -> None:
+    shop.land("order_v_3", {"id": "INT64", "at": "STRUCT<city STRING, ssn STRING>"}, "3, STRUCT('Rome', '1')")
+    assert run("refresh", f"{shop.name}.order").code == 0
+    for verdict, path in (("reject", "at.ssn"), ("accept", "at")):
+        assert run("changes", verdict, waiting(run, shop)["at"], f"{shop.name}.order", "--column", path).code == 0
+    assert made_anew(run, shop)[-1] == (3, None, {"city": "Rome"})
+
+
 def test_a_type_is_held_when_the_version_that_had_it_is_gone_too(run: Run, shop: EmulatedDataset) -> None:
     shop.run(f"DROP TABLE {shop.quoted('order_v_1')}")
     assert made_anew(run, shop) == [(2, None)]
