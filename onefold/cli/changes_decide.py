@@ -112,7 +112,7 @@ def _decide(
     keys = list(decided.keys(verdict))
     _check_file(settings, verdict, keys)
     if not dry_run:
-        if verdict == "accept":
+        if verdict == "accept":  # first, so that nothing is accepted before they are kept
             decide(warehouse, place, decided.rejected_below(), "reject")
         decide(warehouse, place, keys, verdict)
     what = f"{shown_list(columns)} of change {change}" if columns else f"change {change}"
@@ -123,14 +123,19 @@ def _decide(
         say("green", f"{table}: {what} {'would be' if dry_run else 'is'} {_WORDS[verdict]}")
     results = [] if dry_run else _refreshed(context, named, project)
     done = [one for one in results if not isinstance(one, Failure)]
-    if as_json:
-        views = [str(one.view.id) for one in done if one.view and one.action != "none"]
-        entry = {"change": change, "table": table, "verdict": verdict, "columns": list(columns), "views": views}
-        echo_json([{**entry, "dry_run": dry_run}])
-    else:
-        for one in done:
-            show_done(one)
+    entry = {"change": change, "table": table, "verdict": verdict, "columns": list(columns)}
+    _show(done, {**entry, "dry_run": dry_run} if as_json else None)
     return ERROR if len(done) < len(results) else OK
+
+
+def _show(done: Sequence[ViewPlan], entry: dict[str, Any] | None) -> None:
+    """Show the views that were written: in the entry of --json, or to a person where there is none."""
+    if entry is not None:
+        views = [str(one.view.id) for one in done if one.view and one.action != "none"]
+        echo_json([{**entry, "views": views}])
+        return
+    for one in done:
+        show_done(one)
 
 
 def _found(entries: Sequence[Entry], change: str, table: str | None) -> tuple[str, str, Sequence[Entry]]:

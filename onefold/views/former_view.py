@@ -96,10 +96,13 @@ def _of_entries(entries: Iterable[Entry], landed: Sequence[Version], rules: Tabl
 
 def _rejected(verdicts: Verdicts, base: TableId, entries: Iterable[Entry]) -> frozenset[str]:
     """Return the new columns and fields that were rejected, also those of a struct that was accepted: no entry has these."""
-    new = [(entry.change, fold_case(one.path)) for entry in entries for one in entry.operations if one.kind == "added"]
+    by_name = new_columns_id(base)
+    new = {(entry.change, fold_case(one.path)) for entry in entries for one in entry.operations if one.kind == "added"}
     found: dict[str, set[str]] = {"accept": set(), "reject": set()}
     for (change, path), verdict in verdicts.by_change.items():
-        if change == new_columns_id(base) or any(change == id_ and f"{path}.".startswith(f"{name}.") for id_, name in new):
+        parts = path.split(".")
+        above = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+        if change == by_name or any((change, name) in new for name in above):
             found[verdict].add(path)
     return frozenset(found["reject"] - found["accept"])
 
