@@ -10,6 +10,7 @@ from typing import Any
 from onefold.core.errors import AccessDenied, NotFound, Rejected
 from onefold.core.names import TableId, fold_case, quote, quote_text
 from onefold.core.text import shown_list
+from onefold.ports.rows import Row
 from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.columns import Column
 from onefold.schema.contract_rules import DecisionKey, Verdict, Verdicts
@@ -83,7 +84,18 @@ def decide(warehouse: BaseWarehouse, dataset: str, about: Sequence[DecisionKey],
 
 
 def read_verdicts(warehouse: BaseWarehouse, dataset: str) -> Verdicts:
-    """Return all decisions; none where nobody has made the table.
+    """Return what was decided; nothing where nobody has made the table.
+
+    Raises:
+        OnefoldError: as `read_decisions`.
+    """
+    return verdicts_of(read_decisions(warehouse, dataset))
+
+
+def read_decisions(warehouse: BaseWarehouse, dataset: str) -> list[Row]:
+    """Return the rows of all decisions, the earliest first, for `verdicts_of`; none where nobody has made the table.
+
+    Of two decisions of one moment, the rejection is the later one.
 
     Raises:
         Rejected: the table has other columns, or they have other types.
@@ -93,13 +105,13 @@ def read_verdicts(warehouse: BaseWarehouse, dataset: str) -> Verdicts:
     table = decisions_table(warehouse.project, dataset)
     try:
         with _errors_about(table, "bigquery.tables.getData"):
-            rows = warehouse.fetch(f"SELECT {_names()}\nFROM {table.quoted}\nORDER BY `decided_at`, `path`")
+            rows = warehouse.fetch(f"SELECT {_names()}\nFROM {table.quoted}\nORDER BY `decided_at`, `path`, `verdict`")
     except NotFound:
-        return Verdicts()
+        return []
     wrong = [column.name for column, _ in DECISION_COLUMNS if not all(_is_value(row, column) for row in rows)]
     if wrong:
         raise Rejected(f"{table}: the type of {shown_list(wrong)} is another one: {_ADVICE}")
-    return verdicts_of(rows)
+    return rows
 
 
 def verdicts_of(rows: Iterable[Mapping[str, Any]]) -> Verdicts:
@@ -112,14 +124,21 @@ def verdicts_of(rows: Iterable[Mapping[str, Any]]) -> Verdicts:
     """
     found: dict[DecisionKey, tuple[Verdict, datetime | None]] = {}
     for row in rows:
-        change, path, verdict = row["change"], fold_case(row["path"] or ""), _VERDICTS.get(row["verdict"])
-        if not change or not verdict:
+        known = known_decision(row)
+        if known is None:
             continue
+        (change, path), verdict = known
         if not path:
             found = {key: one for key, one in found.items() if key[0] != change}
         found[change, path] = (verdict, row.get("decided_at"))
     times = {key: time for key, (_, time) in found.items() if time}
     return Verdicts({key: verdict for key, (verdict, _) in found.items()}, times)
+
+
+def known_decision(row: Mapping[str, Any]) -> tuple[DecisionKey, Verdict] | None:
+    """Return what a row is about, and the decision; None for a row that is no decision."""
+    change, verdict = row["change"], _VERDICTS.get(row["verdict"])
+    return ((change, fold_case(row["path"] or "")), verdict) if change and verdict else None
 
 
 def _names() -> str:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onefold.changes.deciding import ChangeToDecide, is_within
-from onefold.changes.decisions import decide, read_verdicts
+from onefold.changes.decisions import decide, read_decisions, verdicts_of
 from onefold.changes.entry import Entry
+from onefold.changes.meanwhile import OtherDecision, decided_meanwhile
 from onefold.changes.read import read_entries
 from onefold.cli.changes_list import ledger_dataset
 from onefold.cli.common import (
@@ -37,12 +38,14 @@ from onefold.core.text import shown_list
 from onefold.refresh.kind import ViewKind
 from onefold.schema.contract_rules import DecisionKey, Verdict
 from onefold.schema.versions import active_versions
+from onefold.schema.waiting import Waiting
 from onefold.settings.environment import Settings
 
 if TYPE_CHECKING:
     from onefold.refresh.plan import ViewPlan
 
 _WORDS: dict[Verdict, str] = {"accept": "accepted", "reject": "rejected"}
+_NOUNS: dict[Verdict, str] = {"accept": "acceptance", "reject": "rejection"}
 
 
 def _options(command: Callable[..., int]) -> Callable[..., int]:
@@ -100,9 +103,10 @@ def _decide(
     change, table, entries = _found(read_entries(warehouse, place, settings.contracts.verdicts), change, table)
     (named,) = named_tables((table,), None, context.command_path)
     plans = _plans(context, named, project)
-    held = [one for plan in plans if plan.view for one in plan.view.waiting]
+    held = _held(plans)
     own = [entry for entry in entries if (entry.dataset, entry.table) == (named.dataset, named.table)]
-    verdicts = settings.contracts.verdicts.over(read_verdicts(warehouse, place))
+    before = read_decisions(warehouse, place)
+    verdicts = settings.contracts.verdicts.over(verdicts_of(before))
     decided = ChangeToDecide(change, columns, held, own, verdicts)
     _check(decided, table)
     left = {version.id for plan in plans for version in active_versions(plan.versions, settings.rules_for(plan.base))}
@@ -111,9 +115,9 @@ def _decide(
         _check_effect(decided, table, is_gone=is_gone)
     keys = list(decided.keys(verdict))
     _check_file(settings, verdict, keys)
+    below = decided.rejected_below() if verdict == "accept" else ()
     if not dry_run:
-        if verdict == "accept":  # first, so that nothing is accepted before they are kept
-            decide(warehouse, place, decided.rejected_below(), "reject")
+        decide(warehouse, place, below, "reject")  # first, so that nothing is accepted before they are kept
         decide(warehouse, place, keys, verdict)
     what = f"{shown_list(columns)} of change {change}" if columns else f"change {change}"
     is_shown = not decided.open and not is_gone and not decided.first
@@ -123,8 +127,13 @@ def _decide(
         say("green", f"{table}: {what} {'would be' if dry_run else 'is'} {_WORDS[verdict]}")
     results = [] if dry_run else _refreshed(context, named, project)
     done = [one for one in results if not isinstance(one, Failure)]
-    entry = {"change": change, "table": table, "verdict": verdict, "columns": list(columns)}
-    _show(done, {**entry, "dry_run": dry_run} if as_json else None)
+    written: dict[DecisionKey, Verdict] = {**dict.fromkeys(below, "reject"), **dict.fromkeys(keys, verdict)}
+    after = before if dry_run else read_decisions(warehouse, place)
+    others = decided_meanwhile(before, after, written, settings.contracts.verdicts)
+    for warning in _said_of_others(others, _held(_plans(context, named, project)) if others else ()):
+        say("yellow", f"Warning: {warning}")
+    entry = {"change": change, "table": table, "verdict": verdict, "columns": list(columns), "dry_run": dry_run}
+    _show(done, {**entry, "meanwhile": [one.as_dict() for one in others]} if as_json else None)
     return ERROR if len(done) < len(results) else OK
 
 
@@ -178,6 +187,10 @@ def _plans(context: click.Context, named: NamedTables, project: str | None) -> l
     return plans
 
 
+def _held(plans: Sequence[ViewPlan]) -> list[Waiting]:
+    return [one for plan in plans if plan.view for one in plan.view.waiting]
+
+
 def _check(decided: ChangeToDecide, table: str) -> None:
     """Check that a change is one of a table, and that columns are its own, before anything is decided.
 
@@ -228,6 +241,24 @@ def _said(decided: ChangeToDecide, verdict: Verdict, *, is_shown: bool) -> Itera
         yield f"{shown_list(left)} was rejected and is not accepted along: --column accepts it"
     if is_shown and verdict == "reject":
         yield "the views show this change already, and go on to show it"
+
+
+def _said_of_others(others: Sequence[OtherDecision], held: Sequence[Waiting]) -> Iterator[str]:
+    """Yield what others decided about the same columns while the command ran, and which decision counts.
+
+    Args:
+        others: their decisions.
+        held: what the views do not show by now, whatever was decided about it.
+    """
+    for one in others:
+        what, counts = one.column or "the whole change", _NOUNS[one.verdict if one.counts else one.opposite]
+        yield (
+            f"somebody else {_WORDS[one.verdict]} {what} at {one.decided_at.isoformat(' ', 'seconds')} while this command "
+            f"ran: the {counts} counts"
+        )
+        is_shown = one.column and not any(is_within(fold_case(one.column), fold_case(waits.path)) for waits in held)
+        if is_shown and counts == _NOUNS["reject"]:
+            yield f"the views show {what} already, and go on to show it"
 
 
 def _refreshed(context: click.Context, named: NamedTables, project: str | None) -> list[Any]:
