@@ -22,7 +22,7 @@ from onefold.refresh.held_note import HeldNote
 from onefold.schema.casts import convert
 from onefold.schema.column_policy import Action, TablePolicies
 from onefold.schema.columns import Column, Schema
-from onefold.schema.fit import fit, fit_landed, gives_back
+from onefold.schema.fit import fit
 from onefold.schema.plain_table import PlainTable
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
@@ -62,9 +62,7 @@ class ComparedColumn:
         landed, shown, zone = landed_type(self.landed, self.rules), self.shown.type, self.rules.time_zone
         if self.full is None:
             return convert(x, landed, shown, zone)
-        if gives_back(self.full, shown, zone):
-            return fit(convert(x, landed, self.full, zone), self.full, shown, zone)
-        return fit_landed(x, landed, shown, zone)
+        return fit(x, landed, shown, zone)
 
     def key_text(self, row: str, *, landed: bool) -> str:
         """Return SQL for the value as text, the same for both sides.

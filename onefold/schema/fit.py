@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from onefold.core.names import quote
 from onefold.schema.casts import UTC, conversion_problems, convert, free_name, losses, typed_null
-from onefold.schema.types import STRING, Array, Scalar, Struct, Type
+from onefold.schema.types import STRING, Array, Scalar, Struct, Type, element_of
 
 _NUMERIC, _BIGNUMERIC = Scalar("NUMERIC"), Scalar("BIGNUMERIC")
 
 
 def fit(x: str, source: Type, target: Type, zone: str = UTC, depth: int = 1) -> str:
-    """Return an expression of type `target` for the expression `x` of type `source`: the same value, or NULL.
+    """Return an expression of type `target` for the expression `x` of any type: the same value, or NULL.
 
     Args:
         x: an expression of SQL, which the result may repeat.
-        source: the type of the expression.
-        target: a type whose values the source type gives back (`gives_back`).
+        source: the type of the expression: the unified type, or the one in which the value landed.
+        target: the type that the column keeps.
         zone: the time zone in which a DATETIME is read where a TIMESTAMP is needed.
         depth: the number of arrays around the expression, counted from 1.
 
@@ -28,42 +28,28 @@ def fit(x: str, source: Type, target: Type, zone: str = UTC, depth: int = 1) -> 
         'SAFE_CAST(o.n AS INT64)'
         >>> fit("o.n", Scalar("NUMERIC"), Scalar("INT64"))
         'IF(CAST(SAFE_CAST(o.n AS INT64) AS NUMERIC) = o.n, SAFE_CAST(o.n AS INT64), NULL)'
+        >>> from onefold.schema.types import Field
+        >>> fit("v.n", STRING, Struct((Field("a", STRING),))), fit("v.n", Scalar("BOOL"), Scalar("INT64"))
+        ('CAST(NULL AS STRUCT<`a` STRING>)', 'CAST(v.n AS INT64)')
     """
     if source == target:
-        return x
+        return convert(x, source, target, zone, depth, pinned=True)
     if isinstance(source, Array):
         return _of_array(x, source, target, zone, depth)
+    if isinstance(target, Array):  # one value is a list of one
+        return _of_array(convert(x, source, Array(source), zone, depth), Array(source), target, zone, depth)
     if isinstance(source, Struct) and isinstance(target, Struct):
         return _of_struct(x, source, target, zone, depth)
-    value = convert(x, source, target, zone, depth)
+    if conversion_problems(source, target):
+        return typed_null(target)
+    value = convert(x, source, target, zone, depth, pinned=True)
+    if isinstance(source, Struct) or not losses(source, target, zone):
+        return value
     if source != STRING:
         return f"IF({convert(value, target, source, zone, depth)} = {x}, {value}, NULL)"
     if target == _NUMERIC:  # a cast rounds to nine places
         return f"IF(CAST({value} AS BIGNUMERIC) = {convert(x, STRING, _BIGNUMERIC)}, {value}, NULL)"
     return value
-
-
-def fit_landed(x: str, source: Type, target: Type, zone: str = UTC) -> str:
-    """Return an expression of type `target` for a landed value of any type: the same value, or NULL.
-
-    Args:
-        x: an expression of SQL, which the result may repeat.
-        source: the type in which the value landed.
-        target: the type that the column keeps.
-        zone: the time zone in which a DATETIME is read where a TIMESTAMP is needed.
-
-    Examples:
-        >>> from onefold.schema.types import Field
-        >>> fit_landed("v.n", STRING, Struct((Field("a", STRING),)))
-        'CAST(NULL AS STRUCT<`a` STRING>)'
-        >>> fit_landed("v.n", Scalar("BOOL"), Scalar("INT64")), fit_landed("v.n", STRING, Scalar("BYTES"))
-        ('CAST(v.n AS INT64)', 'SAFE_CAST(v.n AS BYTES)')
-    """
-    if conversion_problems(source, target):
-        return typed_null(target)
-    if source == target or not losses(source, target, zone) or isinstance(source, Struct | Array):
-        return convert(x, source, target, zone, pinned=True)
-    return fit(x, source, target, zone)
 
 
 def gives_back(source: Type, target: Type, zone: str = UTC) -> bool:
@@ -87,6 +73,30 @@ def gives_back(source: Type, target: Type, zone: str = UTC) -> bool:
     if isinstance(target, Struct | Array):
         return False
     return not losses(target, source, zone) and not conversion_problems(source, target)
+
+
+def same_through(landed: Type, full: Type, kept: Type) -> bool:
+    """Return whether a landed value shows the same in a kept type where it is converted to the unified type before.
+
+    It does where it landed in one of the two types. A third one may have another text: BOOL as text is no number.
+
+    Args:
+        landed: the type in which the value landed.
+        full: the unified type, which gives the kept type back (`gives_back`).
+        kept: the type that the column keeps.
+
+    Examples:
+        >>> same_through(Scalar("INT64"), STRING, Scalar("INT64")), same_through(Scalar("BOOL"), STRING, Scalar("INT64"))
+        (True, False)
+    """
+    if isinstance(full, Array):
+        return same_through(element_of(landed), full.element, element_of(kept))
+    if landed in (full, kept):
+        return True
+    if not (isinstance(landed, Struct) and isinstance(full, Struct) and isinstance(kept, Struct)):
+        return False
+    triples = ((landed.get(field.name), full.get(field.name), field.type) for field in kept.fields)
+    return all(not one or (wide is not None and same_through(one.type, wide.type, type_)) for one, wide, type_ in triples)
 
 
 def _of_array(x: str, source: Array, target: Type, zone: str, depth: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onefold.core.names import fold_case, quote, quote_text
 from onefold.schema.casts import convert, typed_null
 from onefold.schema.columns import Column
-from onefold.schema.fit import fit_landed
+from onefold.schema.fit import fit
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 
@@ -31,9 +31,7 @@ def shown_item(column: Column, target: Column, rules: TableRules) -> str:
     name = f"v.{quote(column.name)}"
     landed, zone = landed_type(column, rules), rules.time_zone
     is_held = fold_case(target.name) in dict(rules.held)
-    expression = (
-        fit_landed(name, landed, target.type, zone) if is_held else convert(name, landed, target.type, zone, pinned=True)
-    )
+    expression = fit(name, landed, target.type, zone) if is_held else convert(name, landed, target.type, zone, pinned=True)
     is_plain = expression == name and column.name == target.name
     return expression if is_plain else f"{expression} AS {quote(target.name)}"
 

@@ -24,9 +24,10 @@ from onefold.schema.columns import Column, Schema
 from onefold.schema.contract_rules import Verdicts
 from onefold.schema.contracts import Held, held
 from onefold.schema.dropped import dropped_paths
-from onefold.schema.fit import gives_back
+from onefold.schema.fit import gives_back, same_through
 from onefold.schema.former import former_columns
 from onefold.schema.table_rules import TableRules
+from onefold.schema.target_types import landed_type
 from onefold.schema.types import Type
 from onefold.schema.versions import Version
 from onefold.settings.environment import Settings
@@ -122,7 +123,7 @@ def build_under_contract(
     shown = _held(kind, view, landed, former, rules, keeps_wider)
     if not shown.columns:
         raise SchemaConflict(f"{view.id}: the contract of {kind.base} hides every column: accept one, or show new columns")
-    view = _in_held_types(kind, view, found, versions, stored, shown)
+    view = _in_held_types(kind, view, found, versions, stored, shown, landed)
     view = replace(view, waiting=shown.waiting, warnings=(*view.warnings, *dropped))
     made = held_view(view, shown, landed, rules)
     reserved = stored.reserved if stored else 0
@@ -130,7 +131,7 @@ def build_under_contract(
         return made
     # Longer forms of the text inside may be chosen without regard to the text around it.
     around = replace(stored or StoredView(view.id, is_view=True), reserved=reserved + len(made.query) - len(view.query))
-    made = held_view(_in_held_types(kind, None, found, versions, around, shown), shown, landed, rules)
+    made = held_view(_in_held_types(kind, None, found, versions, around, shown, landed), shown, landed, rules)
     if len(made.query) + reserved > MAX_TEXT:
         raise LimitExceeded(f"{view.id}: its text takes {len(made.query)} of {MAX_TEXT} characters under the contract")
     return replace(made, waiting=shown.waiting, warnings=view.warnings)
@@ -184,10 +185,12 @@ def _in_held_types(
     versions: Sequence[Version],
     stored: StoredView | None,
     shown: Held,
+    landed: Sequence[Version],
 ) -> BuiltView:
-    """Return the view, built anew where the unified type of a column cannot give back the values of the type that it keeps.
+    """Return the view, built anew where values would show something else once they were in the unified type of a column.
 
-    Then each value is converted from its landed type to the type that is kept.
+    Then each value is converted from its landed type to the type that is kept. So what a value shows does not depend on
+    versions that come later.
 
     Args:
         kind: the kind of view.
@@ -196,23 +199,29 @@ def _in_held_types(
         versions: those that are not retired.
         stored: the view as it is.
         shown: what the view shows.
+        landed: the versions with the columns of the view, as they landed.
 
     Raises:
-        SchemaConflict: the view is of a kind that reads rows in the unified type only.
+        SchemaConflict: the view is of a kind that reads rows in the unified type only, which does not give a type back.
     """
     rules = kind.settings.rules_for(kind.base)
-    kept = [(column.name, column.type) for column, full in shown.types if not gives_back(full, column.type, rules.time_zone)]
+    kept = [(one.name, one.type) for one, full in shown.types if not _is_same_through(one, full, landed, rules)]
     if view and not kept:
         return view
     made = replace(kind, settings=_holding(kind.settings, kind.base, kept)).build_full(found, versions, stored)
     types = Schema(made.columns)
-    lost = [name for name, type_ in kept if (column := types.get(name)) is None or column.type != type_]
+    lost = [name for name, type_ in kept if not ((one := types.get(name)) and gives_back(one.type, type_, rules.time_zone))]
     if lost:
         raise SchemaConflict(
             f"{made.id}: the contract of {kind.base} keeps the type of {shown_list(lost)}, and the rows are there in "
             "the new type only: accept the change, or set a target type in onefold.yaml"
         )
     return made
+
+
+def _is_same_through(column: Column, full: Type, landed: Sequence[Version], rules: TableRules) -> bool:
+    types = (landed_type(found, rules) for version in landed if (found := version.schema.get(column.name)))
+    return gives_back(full, column.type, rules.time_zone) and all(same_through(one, full, column.type) for one in types)
 
 
 def _holding(settings: Settings, base: TableId, kept: Sequence[tuple[str, Type]]) -> Settings:

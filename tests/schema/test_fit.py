@@ -13,7 +13,7 @@ from support.strategies import ABOVE, EXTREMES, above, types, values
 from support.zetasql_judge import Judge
 
 from onefold.schema.casts import convert
-from onefold.schema.fit import fit, fit_landed, gives_back
+from onefold.schema.fit import fit, gives_back
 from onefold.schema.types import Type, parse_type, render_type
 
 PAIRS = [
@@ -120,5 +120,5 @@ def test_fields_are_given_back_one_by_one_and_a_null_struct_stays_null(judge: Ju
 def test_a_landed_value_of_any_type_fits_or_is_null(
     judge: Judge, landed: str, kept: str, literal: str, expected: Any
 ) -> None:
-    value = fit_landed("v.x", parse_type(landed), parse_type(kept))
+    value = fit("v.x", parse_type(landed), parse_type(kept))
     assert judge.rows(f"SELECT {value} FROM (SELECT CAST({literal} AS {landed}) AS x) AS v") == [(expected,)]

@@ -130,6 +130,27 @@ def test_a_dropped_column_is_warned_of_and_stays() -> None:
     assert build_held((OLD,), (OLD, version("c3", "id INT64")), contracts()).warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("kept", "second", "value", "held"),
+    [
+        ("DATE", "TIMESTAMP", "TIMESTAMP '2026-01-01 00:00:00+00'", "STRING"),
+        ("BOOL", "INT64", "1", "STRING"),
+        ("BYTES", "ARRAY<BYTES>", "[b'\\xff']", "ARRAY<STRING>"),
+        ("STRUCT<x INT64>", "ARRAY<STRUCT<x INT64>>", "[STRUCT(2)]", "STRING"),
+        ("STRUCT<x INT64, y STRUCT<z DATE>>", "STRUCT<x NUMERIC, y STRUCT<z DATETIME>>",
+         "STRUCT(7, STRUCT(DATETIME '2026-01-01 00:00:00'))", "STRUCT<x STRING, y STRUCT<z STRING>>"),
+    ],
+)  # fmt: skip
+def test_a_version_that_is_held_changes_no_value_of_another_one(
+    judge: Judge, kept: str, second: str, value: str, held: str
+) -> None:
+    every = tuple(version(f"v{number}", "id INT64", f"a {type_}") for number, type_ in enumerate((kept, second, held)))
+    landed: Rows = {"v1": [("2", value)]}
+    found = [rows(judge, build_held(every[:1], every[:count], HOLD), every[:count], landed) for count in (2, 3)]
+    assert found[0] == found[1]
+    assert found[0][0]["a"] is not None
+
+
 TEXT, NUMBER = version("a1", "id INT64", "n STRING"), version("b2", "id INT64", "n INT64")
 
 
