@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -81,6 +81,10 @@ class _Found:
             certain = certain and self.is_certain
             self.columns[table, spelled] = certain or self.columns.get((table, spelled), False)
 
+    def has(self, named: Named, column: str) -> bool:
+        """Return whether a table that a name stands for has a column."""
+        return any(self.catalog.spelled(table, column) for table in named.tables)
+
     def add_named(self, named: Named, columns: Iterable[str], *, certain: bool = True) -> None:
         for column in columns:
             for table in named.tables:
@@ -148,15 +152,20 @@ def _read_text(found: _Found, text: str, referenced: Collection[TableKey], *, pr
 
 
 def _add_lost(found: _Found, text: str, of_columns: Collection[int]) -> bool:
-    """Collect all columns of the tables whose names no statement has accounted for. Returns whether there are any."""
+    """Collect all columns of the tables whose names no statement has accounted for. Returns whether there are any.
+
+    Where there are, a name of another table may be understood wrongly, too: then each word may be a column of it.
+    """
     lost = [
         table
         for place, named in mentions(text, found.catalog).items()
         if place not in found.places and not (place in of_columns and found.tables.issuperset(named.tables))
         for table in named.tables
     ]
-    found.tables.update(lost)
-    found.add_all(lost)
+    if lost:
+        found.tables.update(lost)
+        found.add_all(lost)
+        found.add_named(Named(tuple(found.tables), certain=False), set(_WORD.findall(text)))
     return bool(lost)
 
 
@@ -224,11 +233,10 @@ def _read_scope(
 ) -> None:
     for column in scope.columns:
         source = sources.get(column.table)
-        if source is not None and (source.tables or not scope.is_subquery):
+        if source is not None and (found.has(source, column.name) or not (source.tables or scope.is_subquery)):
             found.add_named(source, [column.name], certain=id(column) not in doubtful)
-        elif source is not None or not _is_source(scope, column.table):
-            # Of an unknown table, or of one around the query; or a field of a column of one of them.
-            for one in _in_reach(scope, named):
+        else:
+            for one in _perhaps(found, scope, column, named):
                 found.add_named(one, [part.name for part in column.parts], certain=False)
     for node in scope.find_all(exp.TableColumn, exp.Star):
         _read_whole(found, node, sources)
@@ -238,20 +246,22 @@ def _read_scope(
         found.add_all(one.tables, certain=one.certain)
 
 
-def _is_source(scope: Scope | None, name: str) -> bool:
-    """Return whether a query, or one around it, has a source of a name."""
-    while scope is not None:
-        if name in scope.sources:
-            return True
-        scope = scope.parent
-    return False
+def _perhaps(found: _Found, scope: Scope, column: exp.Column, named: QueryTables) -> Collection[Named]:
+    """Return the tables to which a column may belong that is of no known table of its query.
 
-
-def _in_reach(scope: Scope | None, named: QueryTables) -> Iterator[Named]:
-    """Yield the tables to which an unresolved column of a query may belong: its own, and those of the queries around it."""
-    while scope is not None:
-        yield from (named.of(source) for source in scope.sources.values() if isinstance(source, exp.Table))
-        scope = scope.parent
+    It is of a subquery, which is read by itself; of a table of a query around it; or, where it is a field of a column, its
+    source has a name that is there twice, or the text is older than its tables, of any table.
+    """
+    around: Scope | None = scope
+    while around is not None and column.table not in around.sources:
+        around = around.parent
+    source = around.sources[column.table] if around else None
+    if isinstance(source, exp.Table) and found.has(named.of(source), column.name):
+        return [named.of(source)]
+    is_whole = isinstance(source, Scope) and (
+        not isinstance(source.expression, exp.Query) or {column.name, "*"} & {*source.expression.named_selects}
+    )
+    return [] if is_whole else named.by_name.values()
 
 
 def _read_whole(found: _Found, node: exp.Expr, sources: Mapping[str, Named]) -> None:
