@@ -9,7 +9,6 @@ from typing import Any
 from onefold.adapters.redshift.data_api import connect
 from onefold.core.errors import InvalidInput, NotFound, Rejected, TryAgain
 from onefold.core.text import reason_of
-from onefold.ports.event_tables import Columns
 from onefold.ports.external_tables import RUN_COLUMN, ExternalTable
 
 _DATABASE = re.compile(r"[a-z0-9_]{1,255}")
@@ -19,6 +18,10 @@ _TYPES = {
 }  # fmt: skip
 _OF_GLUE = {glue: type_ for type_, glue in _TYPES.items() if type_ != "TIMESTAMPTZ"}
 _MARK = {"classification": "parquet", "EXTERNAL": "TRUE", "created_by": "onefold"}
+_FILLING = {"onefold_runs": "incomplete"}
+"""The mark of a table to which the runs of before are still being added."""
+_NOTES = ("Description", "Owner", "Retention", "LastAccessTime", "LastAnalyzedTime", "PartitionKeys")
+"""What a change of a table gives back to Glue as it was: `UpdateTable` replaces the table as a whole."""
 _FORMATS = {
     "InputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
     "OutputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
@@ -60,39 +63,41 @@ class GlueCatalog:
         self._database = database
         self._region = region
         self._client: Any = None
-        self._versions: dict[str, str] = {}
-        """The version of each table when its columns were read: Glue refuses a change of another one."""
+        self._found: dict[str, dict[str, Any]] = {}
+        """Each table as it was found: Glue refuses a change of another version."""
 
-    def columns(self, name: str) -> Columns | None:
-        """Return the columns of a table, without its partition; None where there is no such table.
+    def find(self, name: str) -> ExternalTable | None:
+        """Return a table, with its columns but for its partition; None where there is no such table.
 
         Raises:
             NotFound: the database does not exist.
             Rejected: somebody else made the table.
         """
-        self._call("get_database", Name=self._database)
         found = self._table(name)
         if found is None:
+            self._call("get_database", Name=self._database)
             return None
-        if found.get("Parameters", {}).get("created_by") != _MARK["created_by"]:
+        marks = found.get("Parameters", {})
+        if marks.get("created_by") != _MARK["created_by"]:
             raise Rejected(f"{self._database}.{name} is a table that onefold has not made: rename or drop it")
-        self._versions[name] = found.get("VersionId", "")
-        columns = found["StorageDescriptor"]["Columns"]
-        return tuple((one["Name"], _OF_GLUE.get(one["Type"]) or one["Type"].upper()) for one in columns)
+        self._found[name] = found
+        storage = found["StorageDescriptor"]
+        columns = tuple((one["Name"], _OF_GLUE.get(one["Type"]) or one["Type"].upper()) for one in storage["Columns"])
+        return ExternalTable(name, columns, storage.get("Location", ""), is_filled=not _FILLING.items() <= marks.items())
 
     def create(self, table: ExternalTable) -> None:
         """Create a table without partitions; a table of this name stays as it is."""
         self._call("create_table", allowed=_THERE, TableInput=_table_input(table), DatabaseName=self._database)
 
     def change(self, table: ExternalTable) -> None:
-        """Bring a table to other columns.
+        """Bring a table to other columns, or mark it as filled. What people have noted on it and its columns stays.
 
         Raises:
-            TryAgain: somebody else has changed it since its columns were read.
+            TryAgain: somebody else has changed it since it was found.
         """
-        version = self._versions.get(table.name)
-        seen = {"VersionId": version} if version else {}
-        self._call("update_table", TableInput=_table_input(table), DatabaseName=self._database, **seen)
+        found = self._found.get(table.name, {})
+        seen = {"VersionId": found["VersionId"]} if found.get("VersionId") else {}
+        self._call("update_table", TableInput=_changed(found, table), DatabaseName=self._database, **seen)
 
     def runs(self, name: str) -> frozenset[str]:
         """Return the addresses of the runs that are partitions of a table."""
@@ -158,9 +163,29 @@ def _table_input(table: ExternalTable) -> dict[str, Any]:
     return {
         "Name": table.name,
         "TableType": "EXTERNAL_TABLE",
-        "Parameters": _MARK,
+        "Parameters": _MARK if table.is_filled else {**_MARK, **_FILLING},
         "PartitionKeys": [{"Name": RUN_COLUMN, "Type": "varchar(2048)"}],
         "StorageDescriptor": _storage(table, table.location),
+    }
+
+
+def _changed(found: Mapping[str, Any], table: ExternalTable) -> dict[str, Any]:
+    """Return what a table becomes, with what was noted on it and on its columns.
+
+    Args:
+        found: the table in Glue.
+        table: its other columns.
+    """
+    made, before = _table_input(table), found.get("StorageDescriptor", {})
+    marks = {name: value for name, value in found.get("Parameters", {}).items() if name not in _FILLING}
+    noted = {column["Name"]: column for column in before.get("Columns", ())}
+    own = made["StorageDescriptor"]
+    columns = [{**noted.get(column["Name"], {}), **column} for column in own["Columns"]]
+    return {
+        **made,
+        **{name: found[name] for name in _NOTES if name in found},
+        "Parameters": {**marks, **made["Parameters"]},
+        "StorageDescriptor": {**before, **own, "Columns": columns},
     }
 
 

@@ -22,11 +22,13 @@ class ExternalTable:
         name: its name, that of the table into which the files are loaded.
         columns: the columns of all runs; types as manifests spell them.
         location: the folder of the runs.
+        is_filled: whether all runs that were finished when it was created have been added.
     """
 
     name: str
     columns: Columns
     location: str
+    is_filled: bool = True
 
 
 class ExternalCatalog(Protocol):
@@ -35,8 +37,8 @@ class ExternalCatalog(Protocol):
     Each method raises TryAgain for an error that may pass, and Rejected for one that a retry does not change.
     """
 
-    def columns(self, name: str) -> Columns | None:
-        """Return the columns of a table, without its partition; None where there is no such table.
+    def find(self, name: str) -> ExternalTable | None:
+        """Return a table, with its columns but for its partition; None where there is no such table.
 
         Raises:
             NotFound: the catalogue does not exist.
@@ -47,7 +49,11 @@ class ExternalCatalog(Protocol):
         """Create a table without partitions; a table of this name stays as it is."""
 
     def change(self, table: ExternalTable) -> None:
-        """Bring a table to other columns."""
+        """Bring a table to other columns, or mark it as filled. What people have noted on it and its columns stays.
+
+        Raises:
+            TryAgain: somebody else has changed it since it was found.
+        """
 
     def runs(self, name: str) -> frozenset[str]:
         """Return the addresses of the runs that are partitions of a table."""
@@ -67,8 +73,16 @@ class ExternalViews(Protocol):
     def prepare(self) -> None:
         """Create the schema of the external tables unless it exists."""
 
-    def create(self, table: ExternalTable) -> None:
-        """Create or replace the view of a table: its loaded rows, and those of the runs that are not loaded."""
+    def loaded(self, name: str) -> Columns:
+        """Return the columns of the loaded table; none where there is no such table."""
+
+    def create(self, table: ExternalTable, loaded: Columns) -> None:
+        """Create or replace the view of a table: its loaded rows, and those of the runs that are not loaded.
+
+        Args:
+            table: the external table.
+            loaded: the columns of the loaded table.
+        """
 
 
 def lists_address(run: str, table: str) -> str:

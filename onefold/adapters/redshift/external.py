@@ -65,10 +65,13 @@ class SpectrumViews:
         self._api.execute(external_schema(self._external, self._catalog, self._connection.role))
         self._api.execute(f"CREATE SCHEMA IF NOT EXISTS {quote_redshift(self._views)}")
 
-    def create(self, table: ExternalTable) -> None:
+    def loaded(self, name: str) -> Columns:
+        """Return the columns of the loaded table; none where there is no such table."""
+        found = self._loaded.find(name)
+        return found.columns if found else ()
+
+    def create(self, table: ExternalTable, loaded: Columns) -> None:
         """Create or replace the view of a table."""
-        found = self._loaded.find(table.name)
-        loaded = found.columns if found else ()
         self._api.execute(union_view(table, loaded, self._connection.schema, self._external, self._views))
 
 

@@ -1,20 +1,22 @@
 """Use case: external tables over the files of finished runs, so that a warehouse reads what it has not loaded.
 
-Every step may be repeated, and two processes may be at work: each reads the present state and adds what is missing. A run is
-a partition of the tables that it has rows of, added after its manifest is there, and a partition names the files that the
-manifest lists and no others: what killed tasks have left is never read.
+Every step may be repeated, and two processes may be at work: each reads the present state, adds what is missing, and looks
+again after its last step. A run is a partition of the tables that it has rows of, added after its manifest is there, and a
+partition names the files that the manifest lists and no others: what killed tasks have left is never read.
 """
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from onefold.core.errors import OnefoldError, SchemaConflict
+from onefold.core.errors import OnefoldError, SchemaConflict, TryAgain
 from onefold.events.load.runs import FolderRuns, file_address
-from onefold.events.shred.manifest import ShreddedTable
+from onefold.events.shred.manifest import RunManifest, ShreddedTable
 from onefold.ports.event_tables import Columns, EventFile
 from onefold.ports.external_tables import ExternalCatalog, ExternalTable, ExternalViews, lists_address, missing
 from onefold.schema.redshift_catalog import grown_type
@@ -23,6 +25,10 @@ from onefold.schema.table_columns import grown_by_name
 Put = Callable[[str, Sequence[EventFile]], None]
 """Writes the list of files of a run and a table to an address."""
 Change = Literal["create", "change", "none"]
+_READERS = 16
+"""Manifests that are read at the same time."""
+_LOOKS = 12
+"""How often a table and its view are looked at, where others change them meanwhile; 3 are enough where nobody does."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +62,14 @@ class ExternalReport:
 
 @dataclass
 class _Rows:
-    """What runs have for one table."""
+    """What runs have for one table. Runs of CSV have no files that are read in place."""
 
+    runs: list[str] = field(default_factory=list)
     states: list[Columns] = field(default_factory=list)
     files: dict[str, tuple[EventFile, ...]] = field(default_factory=dict)
+
+
+_Found = Mapping[str, _Rows]
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,8 @@ class ExternalTables:
     def bring(self, only: Collection[str] | None = None, *, dry_run: bool = False) -> Iterator[ExternalReport]:
         """Bring tables to the finished runs with Parquet for Redshift, and yield a report of each.
 
-        An error of one table or run leaves all others alone.
+        A table that is not there, or that another call has not filled, gets all finished runs. Runs of CSV change the view
+        of a table that is there. An error of one table or run leaves all others alone.
 
         Args:
             only: the addresses of the runs that are looked at; None for all of them.
@@ -90,49 +101,127 @@ class ExternalTables:
         Raises:
             OnefoldError: the folder cannot be listed, or the warehouse refuses the schema.
         """
-        found: defaultdict[str, _Rows] = defaultdict(_Rows)
-        for run in self.runs.list():
-            if only is not None and run not in only:
-                continue
-            try:
-                self._add(run, found)
-            except OnefoldError as error:
-                yield ExternalReport(run, error=error, runs=(run,))
+        runs = self.runs.list()
+        found, unread = self._rows([run for run in runs if only is None or run in only])
+        yield from unread
         if found and not dry_run:
             self.views.prepare()
+        everything = functools.cache(lambda: self._all_rows(runs))
         for name, rows in sorted(found.items()):
             try:
-                yield self._brought(name, rows, dry_run)
+                yield from self._brought(name, rows, everything, dry_run)
             except OnefoldError as error:
-                yield ExternalReport(name, error=error, runs=tuple(rows.files))
+                yield ExternalReport(name, error=error, runs=tuple(rows.runs))
 
-    def _add(self, run: str, found: Mapping[str, _Rows]) -> None:
-        manifest = self.runs.manifest(run)
-        if manifest is None or (manifest.target, manifest.format) != ("redshift", "parquet"):
+    def missing(self, runs: Collection[str]) -> set[str]:
+        """Return the runs, among some, of which the catalogue does not have all rows, or does not say so."""
+        found, _ = self._rows(list(runs))
+        return {run for name, rows in found.items() for run in self._missing(name, rows.files)}
+
+    def _missing(self, name: str, files: Mapping[str, Any]) -> Collection[str]:
+        try:
+            table = self.catalog.find(name)
+            return missing(files, self.catalog.runs(name)) if table and table.is_filled else files
+        except OnefoldError:  # whoever brings these runs reports it
+            return files
+
+    def _rows(self, runs: Sequence[str]) -> tuple[_Found, list[ExternalReport]]:
+        """Return what runs have for each table, and reports of those that cannot be read."""
+        found: defaultdict[str, _Rows] = defaultdict(_Rows)
+        unread = []
+        with ThreadPoolExecutor(_READERS) as pool:
+            for run, manifest in zip(runs, pool.map(self._manifest, runs), strict=True):
+                if isinstance(manifest, OnefoldError):
+                    unread.append(ExternalReport(run, error=manifest, runs=(run,)))
+                elif manifest and manifest.target == "redshift":
+                    _add(run, manifest, found)
+        return found, unread
+
+    def _all_rows(self, runs: Sequence[str]) -> _Found:
+        """Return what all runs have for each table, but for runs whose manifests are not valid.
+
+        Raises:
+            TryAgain: a manifest cannot be read now.
+        """
+        found, unread = self._rows(runs)
+        for report in unread:
+            if isinstance(report.error, TryAgain):
+                raise report.error
+        return found
+
+    def _manifest(self, run: str) -> RunManifest | OnefoldError | None:
+        try:
+            return self.runs.manifest(run)
+        except OnefoldError as error:
+            return error
+
+    def _brought(self, name: str, named: _Rows, everything: Callable[[], _Found], dry_run: bool) -> Iterator[ExternalReport]:
+        before = self.catalog.find(name)
+        if before is None and not named.files:
             return
-        for table in manifest.tables:
-            if table.rows:
-                found[table.name].states.append(table.columns)
-                found[table.name].files[run] = _files(run, table)
-
-    def _brought(self, name: str, rows: _Rows, dry_run: bool) -> ExternalReport:
-        before = self.catalog.columns(name)
-        table = ExternalTable(name, _columns(name, before or (), rows.states), self.runs.address)
-        action: Change = "create" if before is None else "none" if before == table.columns else "change"
+        is_filled = before is not None and before.is_filled
+        rows = named if is_filled else everything()[name]
+        table = self._grown(name, before, rows.states) if dry_run else self._settled(name, rows.states)
         lists = {run: lists_address(run, name) for run in rows.files}
-        new = missing(lists, frozenset() if before is None else self.catalog.runs(name))
-        if dry_run:
-            return ExternalReport(name, action, tuple(new))
+        new = missing(lists, self.catalog.runs(name) if before or not dry_run else ())
+        if not dry_run:
+            self._add_runs(table, new, rows, fills=not is_filled)
+        action: Change = "create" if before is None else "none" if before.columns == table.columns else "change"
+        yield ExternalReport(name, action, tuple(new), runs=tuple(named.runs))
+
+    def _settled(self, name: str, states: Sequence[Columns]) -> ExternalTable:
+        """Bring a table and its view to the columns of runs, until both are seen to have the same ones.
+
+        Others may change either between any two steps. The last one to make the view looks again after it, so that no
+        columns are missing in it.
+
+        Raises:
+            TryAgain: the columns differ each time.
+        """
+        made: tuple[Columns, Columns] | None = None
+        for _ in range(_LOOKS):
+            found = self.catalog.find(name)
+            table = self._grown(name, found, states)
+            if found is None:
+                self.catalog.create(table)
+            elif found.columns != table.columns:
+                self.catalog.change(table)
+            elif (seen := (table.columns, self.views.loaded(name))) == made:
+                return table
+            else:
+                self.views.create(table, seen[1])
+                made = seen
+        raise TryAgain(f"{name}: others change its columns at the same time: try again")
+
+    def _grown(self, name: str, found: ExternalTable | None, states: Sequence[Columns]) -> ExternalTable:
+        is_filled = found is not None and found.is_filled
+        return ExternalTable(name, _columns(name, found.columns if found else (), states), self.runs.address, is_filled)
+
+    def _add_runs(self, table: ExternalTable, new: Mapping[str, str], rows: _Rows, *, fills: bool) -> None:
+        """Add runs after the view, so that rows of a loaded run are never read twice; then the table is filled.
+
+        Args:
+            table: the table, of which the view is made.
+            new: the addresses of the lists of the runs.
+            rows: their files.
+            fills: whether these are all finished runs that the table does not have.
+        """
         for run, address in new.items():
             self.put(address, rows.files[run])
-        if action == "create":
-            self.catalog.create(table)
-        elif action == "change":
-            self.catalog.change(table)
-        # The view comes before the runs: rows of a loaded run are never read twice, and never once more than they are there.
-        self.views.create(table)
         self.catalog.add_runs(table, new)
-        return ExternalReport(name, action, tuple(new))
+        found = self.catalog.find(table.name) if fills else None
+        if found and not found.is_filled:
+            self.catalog.change(replace(found, is_filled=True))
+
+
+def _add(run: str, manifest: RunManifest, found: defaultdict[str, _Rows]) -> None:
+    for table in manifest.tables:
+        if table.rows:
+            rows = found[table.name]
+            rows.runs.append(run)
+            if manifest.format == "parquet":
+                rows.states.append(table.columns)
+                rows.files[run] = _files(run, table)
 
 
 def _files(run: str, table: ShreddedTable) -> tuple[EventFile, ...]:

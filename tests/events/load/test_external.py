@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
+from support.external_scene import ID, address, bring, seen, tables
 from support.redshift_runs import BUCKET, ENVELOPE
 from support.redshift_scene import RUNS, TABLE, RedshiftScene, row_of, run_name, table_of
 from support.redshift_server import CONNECTION, ROLE, SCHEMA
@@ -16,17 +16,14 @@ from support.shredded_runs import click_table
 
 from onefold.adapters.glue import GlueCatalog
 from onefold.adapters.objects_at import run_objects_at
-from onefold.adapters.redshift.copies import file_list
 from onefold.adapters.redshift.external import SpectrumViews, external_schema, union_view
-from onefold.adapters.s3 import S3Objects
 from onefold.core.errors import InvalidInput, TryAgain
-from onefold.events.load.external import ExternalReport, ExternalTables
 from onefold.events.load.load import Loader
 from onefold.events.load.runs import FolderRuns
 from onefold.ports.external_tables import ExternalTable
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-ID, ZIP, LONG = ("id", "INT"), ("zip", "VARCHAR(5)"), ("zip", "VARCHAR(50)")
+ZIP, LONG = ("zip", "VARCHAR(5)"), ("zip", "VARCHAR(50)")
 
 
 @pytest.fixture
@@ -34,45 +31,6 @@ def scene(redshift_scene: RedshiftScene) -> RedshiftScene:
     redshift_scene.server.run("DROP SCHEMA IF EXISTS spectrum CASCADE", "DROP SCHEMA IF EXISTS events CASCADE")
     boto3.client("glue").create_database(DatabaseInput={"Name": "acme"})
     return redshift_scene
-
-
-def tables(before: Callable[[str], None] = lambda _: None) -> ExternalTables:
-    objects = S3Objects()
-
-    def put(address: str, files: Any) -> None:
-        before("put")
-        objects.write(address, file_list(files))
-
-    views = SpectrumViews(CONNECTION, "acme", "spectrum", "events", sleep=lambda _: None)
-    return ExternalTables(FolderRuns(RUNS, run_objects_at(RUNS)), _Steps(GlueCatalog("acme"), before), views, put)
-
-
-class _Steps(GlueCatalog):
-    """The catalogue, with a step before each of its methods that writes."""
-
-    def __init__(self, catalog: GlueCatalog, before: Callable[[str], None]) -> None:
-        super().__init__(catalog._database)
-        self._before = before
-
-    def create(self, table: ExternalTable) -> None:
-        self._before("create")
-        super().create(table)
-
-    def add_runs(self, table: ExternalTable, lists: Any) -> None:
-        self._before("add_runs")
-        super().add_runs(table, lists)
-
-
-def bring(*, dry_run: bool = False) -> list[ExternalReport]:
-    return list(tables().bring(dry_run=dry_run))
-
-
-def seen(scene: RedshiftScene, *names: str, table: str = TABLE) -> list[tuple[Any, ...]]:
-    """Return what the view of a table shows now."""
-    with scene.server.connect() as connection:
-        scene.server.spectrum.read(connection)
-    columns = ", ".join(["TRIM(root_id)", *names])
-    return scene.server.query(f'SELECT {columns} FROM events."{table}" ORDER BY 1')
 
 
 def test_a_run_is_read_outside_until_it_is_loaded_and_never_twice(scene: RedshiftScene) -> None:
@@ -139,7 +97,7 @@ def test_the_view_of_an_adopted_table_has_its_names_and_all_of_its_columns(scene
     assert seen(scene, '"ID"', "mine", '"at"', table="old") == [("a", 1, None, None)]
 
 
-@pytest.mark.parametrize("step", range(3))
+@pytest.mark.parametrize("step", range(5))
 def test_what_was_killed_anywhere_is_finished_by_the_next(scene: RedshiftScene, step: int) -> None:
     scene.write_values(0, [(table_of(ID), [row_of("a", 1)])])
     steps: list[str] = []
@@ -179,23 +137,26 @@ def test_a_dry_run_writes_nothing(scene: RedshiftScene) -> None:
 def test_runs_that_are_named_are_brought_alone(scene: RedshiftScene) -> None:
     for second in range(2):
         scene.write_values(second, [(table_of(ID), [row_of(f"r{second}", second)])])
-    first, last = (f"{RUNS}/run={run_name(number)}" for number in range(2))
-    assert [one.added for one in tables().bring([last, "s3://elsewhere/run=2026-11-23-08-00-00"])] == [(last,)]
-    assert seen(scene, "id") == [("r1", 1)]
+        bring() if second == 0 else None
+    for second in (2, 3):
+        scene.write_values(second, [(table_of(ID), [row_of(f"r{second}", second)])])
+    assert [one.added for one in tables().bring([address(3), "s3://elsewhere/run=2026-11-23-08-00-00"])] == [(address(3),)]
+    assert seen(scene, "id") == [("r0", 0), ("r3", 3)]
     assert list(tables().bring([])) == []
-    assert [one.added for one in bring()] == [(first,)]
+    assert [one.added for one in bring()] == [(address(1), address(2))]
 
 
 def test_a_table_is_changed_only_as_it_was_read(scene: RedshiftScene) -> None:
     scene.write_values(0, [(table_of(ID), [row_of("a", 1)])])
     bring()
     catalog, glue = GlueCatalog("acme"), boto3.client("glue")
-    columns = catalog.columns(TABLE) or ()
+    found = catalog.find(TABLE)
+    assert found is not None
     sent: list[dict[str, Any]] = []
     catalog._client.meta.events.register("provide-client-params.glue.UpdateTable", lambda params, **_: sent.append(params))
-    catalog.change(ExternalTable(TABLE, (*columns, ("more", "INT")), RUNS))
-    assert [one["VersionId"] for one in sent] == ["1"]
-    assert glue.get_table(DatabaseName="acme", Name=TABLE)["Table"]["VersionId"] == "2"
+    catalog.change(replace(found, columns=(*found.columns, ("more", "INT"))))
+    assert [one["VersionId"] for one in sent] == ["2"]
+    assert glue.get_table(DatabaseName="acme", Name=TABLE)["Table"]["VersionId"] == "3"
 
 
 def test_schemas_have_to_be_three() -> None:
