@@ -33,7 +33,7 @@ class Verdicts:
     Attributes:
         by_change: `accept` or `reject` by the identifier of a change and the path of a column; an empty path is the whole
             change.
-        times: when it was decided, where that is known; by the same keys.
+        times: when a command decided it; by the same keys. A decision of a file has no time.
         names: further identifiers of changes, by the first one: what was decided under them counts, too.
     """
 
@@ -63,6 +63,23 @@ class Verdicts:
         paths = [*(".".join(parts[:count]) for count in range(len(parts), 0, -1)), ""]
         changes = [change, *([self.names[change]] if change in self.names else [])]
         return next((key for one in changes for name in paths if (key := (one, name)) in self.by_change), None)
+
+    def is_of_struct(self, change: str, path: str) -> bool:
+        """Return whether all that was decided about a field is that a command accepted a struct that holds it.
+
+        A command accepts a struct with the fields that it has by then: one that it comes to have later was not accepted. A
+        line of a file is about all fields.
+
+        Examples:
+            >>> at, accept = datetime(2026, 1, 1), Verdicts({("c1", "at"): "accept"})
+            >>> by_command = replace(accept, times={("c1", "at"): at})
+            >>> [by_command.is_of_struct("c1", path) for path in ("at", "at.zip")], accept.is_of_struct("c1", "at.zip")
+            ([False, True], False)
+        """
+        found = self.deciding(change, path)
+        if not found or found not in self.times:
+            return False
+        return self.by_change[found] == "accept" and found[1] not in (fold_case(path), "")
 
     def over(self, others: Verdicts) -> Verdicts:
         """Return these decisions, and others about what these say nothing of.

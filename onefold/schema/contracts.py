@@ -192,6 +192,8 @@ class _Review:
     def _takes_new(self, path: str, full: Type, landed: _Landed) -> bool:
         version, type_ = landed[0]
         verdict = self._verdict_of_new(path, version)
+        if verdict == "accept" and self._contract.verdicts.is_of_struct(self._change_of(version, path), path):
+            verdict = None
         if not verdict and self._contract.new_columns == "review":
             first = len(self.waiting)
             shown = self._beyond(path, type_, full, landed) or full
@@ -266,7 +268,7 @@ class _Review:
         verdicts = self._contract.verdicts
         found = verdicts.deciding(self._change_of(version, path), path)
         by_name = verdicts.deciding(self._new_columns, path)
-        counts = by_name and (len(by_name[1]) > len(found[1]) if found else self._column_of is not None)
+        counts = by_name and (len(by_name[1]) > len(found[1]) if found else "." in path or self._column_of is not None)
         if by_name and counts and verdicts.by_change[by_name] == "reject":
             return "reject"
         return verdicts.by_change[found] if found else None

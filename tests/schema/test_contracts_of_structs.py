@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 import pytest
 from schema.test_contracts import hold, rules, shown, version
 
-from onefold.schema.contract_rules import NewColumns, Types, Verdict
+from onefold.schema.contract_rules import Contract, NewColumns, Types, Verdict, Verdicts
 from onefold.schema.contracts import Held, held
+from onefold.schema.table_rules import TableRules
 
 
 @pytest.mark.parametrize(
@@ -79,3 +81,28 @@ def test_a_field_that_was_rejected_is_not_accepted_with_the_struct_of_another_ve
 
     assert held_by(verdicts) == {"at": "ARRAY<STRUCT<city STRING>>"}
     assert held_by({**verdicts, ("change of c", "at.ssn"): "accept"}) == {"at": "ARRAY<STRUCT<city STRING, ssn STRING>>"}
+
+
+@pytest.mark.parametrize("path", ["at", "at.ssn"])
+@pytest.mark.parametrize("by_command", [True, False])
+def test_a_command_accepts_no_field_that_comes_to_an_accepted_struct_later(path: str, by_command: bool) -> None:
+    """In place, or from a version that is gone. A line of onefold.yaml is about all fields of its column."""
+    key = ("change of b", path)
+    times = {key: datetime(2026, 1, 1, tzinfo=UTC)} if by_command else {}
+    contract = Contract("review", "review", verdicts=Verdicts({key: "accept"}, times))
+    found = hold(
+        {"at": "STRUCT<city STRING>"},
+        [version("b", {"at": "STRUCT<city STRING, ssn STRING>"})],
+        TableRules(contract=contract),
+    )
+    is_accepted = path == "at.ssn" or not by_command
+    assert [one.path for one in found.waiting] == ([] if is_accepted else ["at.ssn"])
+    assert shown(found) == {"at": "STRUCT<city STRING, ssn STRING>" if is_accepted else "STRUCT<city STRING>"}
+
+
+def test_a_field_that_was_rejected_stays_so_where_each_column_is_a_change_of_its_own() -> None:
+    verdicts: dict[tuple[str, str], Verdict] = {("new", "at.ssn"): "reject", ("at", "at"): "accept"}
+    old, new = version("", {"id": "INT64"}), version("", {"id": "INT64", "at": "STRUCT<city STRING, ssn STRING>"})
+    by = rules("review", verdicts=verdicts)
+    found = held(old.columns, new.columns, [new], by, lambda _, path: path, new_columns="new")
+    assert (shown(found)["at"], found.waiting) == ("STRUCT<city STRING>", ())
