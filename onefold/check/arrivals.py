@@ -3,7 +3,8 @@
 The source and the view cannot be read at one moment. But of a row of which no change lands from before both are read until
 the time to settle has passed behind them, everything has landed that the source had committed when it was read: the view had
 its last state all the time. So a difference of such a row is real, also where other rows change all the time. What a row has
-as values says less: one that goes back and forth has the same ones again.
+as values says less: one that goes back and forth has the same ones again. A change that is delivered again is no other state of its
+row: changes are counted by their positions and keys, so that no duplicate hides a wrong row.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from onefold.changelog.metadata import LANDED_AT, SOURCE_NAME
+from onefold.changelog.metadata import LANDED_AT, METADATA, SOURCE_NAME
 from onefold.check.join import mark_of
 from onefold.check.request import CheckedTable
 from onefold.core.names import TableId, quote_text, time_literal
@@ -21,7 +22,7 @@ from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.versions import Version, table_of
 
 Landed = Mapping[str | None, int]
-"""How many changes have landed, by the mark of their key; those of None are not told apart."""
+"""How many different changes have landed, by the mark of their key; those of None are not told apart."""
 _RECENT = timedelta(days=1)
 """Changes that landed so long before a check are not counted: far above the time of a check, and differences of clocks."""
 
@@ -64,7 +65,7 @@ class Arrivals:
         wanted = f" OR c.mark IN ({', '.join(map(quote_text, sorted(marks)))})" if marks else ""
         changes = "\nUNION ALL\n".join(parts)
         found = self.warehouse.fetch(
-            f"SELECT c.mark AS mark, COUNT(*) AS n\nFROM (\n{changes}\n) AS c\nWHERE c.mark IS NULL{wanted}\nGROUP BY mark"
+            f"SELECT c.mark AS mark, COUNT(DISTINCT c.change) AS n\nFROM (\n{changes}\n) AS c\nWHERE c.mark IS NULL{wanted}\nGROUP BY mark"
         )
         return {row["mark"]: row["n"] for row in found}
 
@@ -87,9 +88,12 @@ def moved(before: Landed, after: Landed, marks: Collection[str]) -> frozenset[st
 
 def _rows(table: CheckedTable, id_: TableId, version: Version, *, by_key: bool) -> str:
     keys = ((version.schema.get(one.landed.name), one.landed) for one in table.key_columns)
-    is_same_key = by_key and all(found is not None and found.type == landed.type for found, landed in keys)
-    mark = mark_of(table, "v", landed=True) if is_same_key else "CAST(NULL AS STRING)"
+    is_same_key = all(found is not None and found.type == landed.type for found, landed in keys)
+    key = mark_of(table, "v", landed=True) if is_same_key else ""
+    # The metadata has the position, which all rows of a copied chunk share. With another key, each delivery counts.
+    change = f"CONCAT({key}, TO_JSON_STRING(v.{METADATA}))" if key and version.schema.has(METADATA) else "GENERATE_UUID()"
+    mark = key if key and by_key else "CAST(NULL AS STRING)"
     conditions = [table.tenant] if version.schema.has(SOURCE_NAME) else []
     if version.schema.has(LANDED_AT):
         conditions.append(f"v.{LANDED_AT} >= {time_literal(table.request.at - _RECENT)}")
-    return f"SELECT {mark} AS mark FROM {id_.quoted} AS v WHERE {' AND '.join(conditions) or 'TRUE'}"
+    return f"SELECT {mark} AS mark, {change} AS change FROM {id_.quoted} AS v WHERE {' AND '.join(conditions) or 'TRUE'}"

@@ -94,3 +94,22 @@ def test_rows_of_another_tenant_move_no_row(scene: CapturedScene) -> None:
 
     (found,) = replace(checks, sleep=other).run().tables
     assert (found.by_kind, found.as_dict()["moving"]) == ({DIFFERENT: 1}, 0), found.text
+
+
+def test_a_change_that_is_delivered_again_hides_no_difference(scene: CapturedScene) -> None:
+    scene.land()
+    scene.source.run("UPDATE t SET name = 'lost' WHERE id = 4", "INSERT INTO t VALUES (9, 'lost', NULL)")
+    checks = scene.checks(captured=scene.emulated.name, tables=("t",), whole=True)
+    (found,) = replace(checks, sleep=lambda _: scene.spoil_captured("INSERT INTO {} SELECT * FROM {}")).run().tables
+    assert (found.by_kind, found.as_dict()["moving"]) == ({DIFFERENT: 1, ONLY_LEFT: 1}, 0), found.text
+    assert found.counts_differ, found.text
+
+
+def test_another_row_of_the_same_position_is_another_change(scene: CapturedScene) -> None:
+    """The rows of a copied chunk have one position, and may land one after the other."""
+    scene.land()
+    checks = scene.checks(captured=scene.emulated.name, tables=("t",))
+    table = checks.inspector.inspect(scene.source.connection, "t")
+    before = checks.arrivals.of_table(table)
+    scene.spoil_captured("INSERT INTO {} SELECT * REPLACE (9 AS id) FROM {} WHERE id = 4")
+    assert (before, checks.arrivals.of_table(table)) == ({None: 5}, {None: 6})
