@@ -32,6 +32,26 @@ def version_change_id(
     return digest("version", *parts, *([changed_at.isoformat()] if changed_at else []))
 
 
+def version_entry_id(base: TableId, version: str, created: datetime | None) -> str:
+    """Return the identifier of the entry about a version: 32 hexadecimal digits.
+
+    It does not name the version before, which is another one for a message that comes again once that one is dropped.
+
+    Args:
+        base: the base name of the versioned tables, with project and dataset.
+        version: the version.
+        created: when its table was created; None where that is unknown. A table that was dropped and came again is another
+            entry.
+
+    Examples:
+        >>> shop, noon = TableId("p", "shop", "customer"), datetime(2026, 1, 1, 12)
+        >>> version_entry_id(shop, "abc", noon) == version_entry_id(shop, "abc", None)
+        False
+    """
+    time = created.isoformat(timespec="milliseconds") if created else ""  # as exact as BigQuery's list of tables
+    return digest("of version", base.project or "", base.dataset or "", base.table, version, time)
+
+
 def version_id(base: TableId, version: str) -> str:
     """Return the identifier of what a version brings, whatever version comes before it: 32 hexadecimal digits.
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from onefold.changes.effects import ReadView, Shown, effects_of
 from onefold.changes.entry import Entry, Origin
-from onefold.changes.ids import version_change_id
+from onefold.changes.ids import version_change_id, version_entry_id
 from onefold.core.names import TableId
 from onefold.schema.diff import SchemaChange, compare
 from onefold.schema.versions import Version
@@ -86,9 +86,8 @@ def _shown(views: Sequence[ReadView], versions: Sequence[Version]) -> list[Shown
 def _entry(base: TableId, versions: Sequence[Version], index: int, recorded_at: datetime) -> Entry:
     before = versions[index - 1] if index else Version("", ())
     after = versions[index]
-    id_ = version_change_id(base, before.id, after.id)
     return Entry(
-        id=id_,
+        id=version_entry_id(base, after.id, after.created),
         recorded_at=recorded_at,
         origin="discovered",
         dataset=base.dataset or "",
@@ -96,7 +95,7 @@ def _entry(base: TableId, versions: Sequence[Version], index: int, recorded_at: 
         operations=_operations(before, after),
         version_before=before.id,
         version_after=after.id,
-        change=id_,
+        change=version_change_id(base, before.id, after.id),
     )
 
 
@@ -126,9 +125,9 @@ def _reported_entry(
         change=entry.change if former < index else version_change_id(base, before.id, entry.version_after),
     )
     if not reported.tenant:
-        return replace(reported_entry, id=entry.id), former
+        return reported_entry, former
     # A process that was started anew does not know the version before; the time tells the change all the same.
-    known = "" if reported.changed_at else before.id
+    known = "" if reported.changed_at else reported.version_before
     return replace(
         reported_entry, id=version_change_id(base, known, entry.version_after, reported.tenant, reported.changed_at)
     ), former

@@ -3,8 +3,8 @@
 The source and the view cannot be read at one moment. But of a row of which no change lands from before both are read until
 the time to settle has passed behind them, everything has landed that the source had committed when it was read: the view had
 its last state all the time. So a difference of such a row is real, also where other rows change all the time. What a row has
-as values says less: one that goes back and forth has the same ones again. A change that is delivered again is no other state of its
-row: changes are counted by their positions and keys, so that no duplicate hides a wrong row.
+as values says less: one that goes back and forth has the same ones again. A change that is delivered again is nothing new:
+changes are counted by key and position, so that no duplicate hides a wrong row.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class Arrivals:
         wanted = f" OR c.mark IN ({', '.join(map(quote_text, sorted(marks)))})" if marks else ""
         changes = "\nUNION ALL\n".join(parts)
         found = self.warehouse.fetch(
-            f"SELECT c.mark AS mark, COUNT(DISTINCT c.change) AS n\nFROM (\n{changes}\n) AS c\nWHERE c.mark IS NULL{wanted}\nGROUP BY mark"
+            f"SELECT c.mark AS mark, COUNT(DISTINCT c.change) AS n\nFROM (\n{changes}\n) AS c\n"
+            f"WHERE c.mark IS NULL{wanted}\nGROUP BY mark"
         )
         return {row["mark"]: row["n"] for row in found}
 

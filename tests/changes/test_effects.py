@@ -217,10 +217,12 @@ def test_a_version_before_that_is_gone_is_the_one_before_in_the_warehouse() -> N
 
 
 @pytest.mark.parametrize("origin", ["pull", "discovered"])
-def test_without_a_tenant_the_entry_is_that_of_the_change(origin: str) -> None:
+def test_without_a_tenant_the_entry_is_that_of_the_version_whatever_came_before_it(origin: str) -> None:
     versions = [version("a", "id INT64"), version("b", "id STRING")]
     (entry,) = entries(versions, reported=("b", ReportedChange(origin)))  # type: ignore[arg-type]
-    assert (entry.id, entry.origin) == (entry.change, origin)
+    (alone,) = entries(versions[1:], reported=("b", ReportedChange(origin, version_before="a")))  # type: ignore[arg-type]
+    assert entry.id == alone.id == entries(versions, "b")[0].id
+    assert (entry.origin, entry.change) == (origin, version_change_id(BASE, "a", "b"))
 
 
 def test_the_rows_of_a_history_are_the_golden_ones() -> None:

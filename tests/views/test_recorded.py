@@ -68,7 +68,7 @@ def test_a_new_version_is_one_entry_with_what_each_view_makes_of_it(
     first, second = stored.entries()
     assert (first.version_before, first.version_after, first.effects) == ("", "a1", ())
     assert (second.version_before, second.version_after, second.origin) == ("a1", "b2", "discovered")
-    assert second.id == version_change_id(TableId(stored.warehouse.project, shop.dataset.name, "customer"), "a1", "b2")
+    assert second.change == version_change_id(TableId(stored.warehouse.project, shop.dataset.name, "customer"), "a1", "b2")
     found = [(one.view.rpartition(".")[2], one.kind, one.path, one.detail) for one in second.effects]
     assert found == [
         (view, kind, path, detail)
