@@ -21,11 +21,9 @@ from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
 from onefold.spark.shred.files import check_no_ids_lost
 from onefold.spark.shred.records import read_records
-from onefold.spark.shred.repeated import TASK_BITS, EarlierIds, find_repeated
+from onefold.spark.shred.repeated import READERS, TASK_BITS, EarlierIds, find_repeated
 from onefold.spark.shred.stores import Stores
 from onefold.spark.shred.tasks import ReadTask, run_tasks, unread_file_named
-
-_READERS = 16
 
 
 def decide(
@@ -73,7 +71,7 @@ def _check_earlier(kept: Mapping[EarlierIds, int]) -> None:
     Raises:
         InvalidInput: some are gone.
     """
-    with ThreadPoolExecutor(_READERS) as pool:
+    with ThreadPoolExecutor(READERS) as pool:
         counts = list(pool.map(EarlierIds.count, kept))
     check_no_ids_lost([ids.folder for (ids, wanted), found in zip(kept.items(), counts, strict=True) if found != wanted])
 

@@ -8,6 +8,7 @@ part, the driver compares it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -30,6 +31,8 @@ from onefold.spark.shred.tasks import ReadTask
 
 TASK_BITS = 40
 """The bits of a place that tell which record of a task it is. The bits above them are the number of the task."""
+READERS = 16
+"""The earlier runs whose ids the driver reads at the same time: each is some requests to a store."""
 _BYTES = 8
 """Of a number."""
 _PART_IDS, _EVENT_BYTES = 2_000_000, 500
@@ -112,8 +115,9 @@ def find_repeated(
     own = context.parallelize(tasks, len(tasks)).flatMap(_Own(plan.input, stores, parts).run)
     before = _Earlier(parts)
     if parts == 1:  # the driver has room for them, and another job would take longer than it does
-        bits = (one for _, one in chain(own.collect(), *map(before.run, earlier)))
-        return repeated_of(bits)
+        with ThreadPoolExecutor(READERS) as pool:
+            kept = pool.map(lambda ids: [*before.run(ids)], earlier)  # while the tasks read the ids of the records
+            return repeated_of(one for _, one in chain(own.collect(), *kept))
     if earlier:
         own = own.union(context.parallelize(list(earlier), len(earlier)).flatMap(before.run))
     found = own.groupByKey(parts).map(lambda part: repeated_of(part[1])).collect()

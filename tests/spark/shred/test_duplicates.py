@@ -8,25 +8,33 @@ import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Barrier
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.fs import FileSystem
 from support.registries import document
 from support.shred_job import CLICK, ShredScene, scene_with_clicks
 from support.shred_scene import contexts, enriched
 
 from onefold.core.errors import InvalidInput
 from onefold.core.shred_options import InputForm
+from onefold.events.registry.registry import Registry
 from onefold.events.shred.bad_rows import BadRow
 from onefold.events.shred.duplicates import DUPLICATE, derived_id, id_reader
 from onefold.events.shred.event import EventKey
-from onefold.events.shred.event_ids import hash_of
+from onefold.events.shred.event_ids import HASH, hash_of
 from onefold.events.shred.manifest import MANIFEST, RunManifest
+from onefold.events.shred.plan import plan_shred
 from onefold.events.shred.runs import IDS
 from onefold.spark.shred import repeated
 from onefold.spark.shred.output import InputsTaken, Output
-from onefold.spark.shred.repeated import ids_of
+from onefold.spark.shred.records import FilePart
+from onefold.spark.shred.repeated import EarlierIds, ids_of
+from onefold.spark.shred.stores import Stores
+from onefold.spark.shred.tasks import ReadTask
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -198,3 +206,24 @@ def test_more_ids_than_the_driver_compares_are_compared_by_tasks(
     scene.write("b.txt", [event(FIRST, "f1"), event(SECOND, "f2"), event(THIRD, "f1"), event(THIRD, "f1")])
     assert run(spark, scene) == {"runs": 1, "ids": 2, "left_out": 2, "renamed": 1}
     assert ids(scene) == sorted([THIRD, derived_id(EventKey(SECOND, "f2"))])
+
+
+def test_the_driver_reads_the_ids_of_earlier_runs_at_the_same_time(spark: SparkSession, tmp_path: Path) -> None:
+    both = Barrier(2)
+
+    class Waiting(Stores):
+        """Answers two at once alone."""
+
+        def find(self, address: str) -> tuple[FileSystem, str]:
+            both.wait(30)
+            return super().find(address)
+
+    events, kept = tmp_path / "a.txt", pa.table({HASH: [hash_of(SECOND)]})
+    events.write_text(f"{event(FIRST)}\n{event(SECOND)}\n")
+    for name in "bc":
+        (tmp_path / name).mkdir()
+        pq.write_table(kept, tmp_path / name / "ids.parquet")
+    earlier = {EarlierIds(Waiting(), str(tmp_path / name)): 1 for name in "bc"}
+    plan = plan_shred(Registry({}, ""), "parquet", "enriched-tsv", datetime(2026, 11, 23, tzinfo=UTC))
+    task = ReadTask(0, (FilePart(str(events), 0, events.stat().st_size),))
+    assert repeated.find_repeated(spark, plan, Stores(), [task], earlier) == ([1], [hash_of(SECOND)])
