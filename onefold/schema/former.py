@@ -39,6 +39,10 @@ def former_columns(full: Iterable[Column], not_shown: NotShown) -> tuple[Column,
         >>> found = former_columns(full, NotShown(frozenset({"b", "a.y"}), {"a.x": parse_type("INT64")}))
         >>> [f"{column.name} {column.type}" for column in found]
         ['a STRUCT<x INT64>']
+        >>> types = {"a": full[0].type, "a.x": parse_type("INT64")}
+        >>> (found,) = former_columns([Column("a", parse_type("STRING"))], NotShown(frozenset({"a.y"}), types))
+        >>> str(found.type)
+        'STRUCT<x INT64>'
     """
     pairs = ((column.name, _former(column.name, column.type, not_shown)) for column in full)
     return tuple(Column(name, type_) for name, type_ in pairs if type_ is not None)
@@ -68,7 +72,7 @@ def _former(path: str, type_: Type, not_shown: NotShown) -> Type | None:
     folded = fold_case(path)
     if folded in not_shown.paths:
         return None
-    return not_shown.types.get(folded) or _within(path, type_, not_shown)
+    return _within(path, not_shown.types.get(folded, type_), not_shown)
 
 
 def _within(path: str, type_: Type, not_shown: NotShown) -> Type | None:

@@ -108,11 +108,11 @@ def _rejected(verdicts: Verdicts, base: TableId, entries: Iterable[Entry]) -> fr
 
 
 def _held(entry: Entry) -> Iterator[SchemaChange]:
-    """Yield what views do not show of a change by now."""
+    """Yield what views do not show of a change by now: all of it where no effect says more, as where that is of a column."""
     effects = [fold_case(effect.path) for effect in entry.effects if outcome_in(effect)]
     for one in entry.operations if entry.decision in NOT_SHOWN else ():
         path = fold_case(one.path)
-        if one.kind in ("added", "retyped") and (not entry.effects or any(is_within(path, other) for other in effects)):
+        if one.kind in ("added", "retyped") and (not effects or any(is_within(path, other) for other in effects)):
             yield one
 
 

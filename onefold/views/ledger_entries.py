@@ -15,19 +15,24 @@ from onefold.changes.ids import digest
 from onefold.changes.under_contract import entries_by_column, entry_under, held_effect
 from onefold.changes.versions import ReportedChange, version_entries
 from onefold.core.names import fold_case
+from onefold.ports.warehouse import StoredView
 from onefold.refresh.announce import view_of
+from onefold.refresh.built_view import BuiltView
 from onefold.refresh.held_note import read_held_note
 from onefold.refresh.kind import ViewKind
 from onefold.refresh.labels import LABEL
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.tables_read import covered_versions
+from onefold.schema.columns import Schema
 from onefold.schema.diff import SchemaChange, Severity
+from onefold.schema.outcomes import Outcome
+from onefold.schema.target_types import type_at
 from onefold.schema.versions import Version, active_versions
 from onefold.schema.waiting import Waiting
 from onefold.views.change_names import ChangeNames
 from onefold.views.protected import protected_columns
 from onefold.views.table_policies import table_policies
-from onefold.views.under_contract import UnderContract
+from onefold.views.under_contract import FullKind, UnderContract, held_by_contract
 
 _EFFECTS: dict[str, EffectKind] = {"added": "new column", "removed": "removed", "retyped": "cast", "undecided": "hidden"}
 
@@ -54,7 +59,7 @@ def entries_of_plan(
         yield replace(entry, settings=plan.settings)
     elif plan.changes and plan.stored and not missing:
         yield replace(_of_view(plan, digest("view", plan.change_id), "discovered", now), operations=plan.changes)
-    yield from _that_wait(plan, missing, now)
+    yield from _held_in_place(kind, plan, missing, now)
 
 
 def _versions(kind: ViewKind, plan: ViewPlan, reported: tuple[str, ReportedChange] | None) -> tuple[Version, ...]:
@@ -107,7 +112,7 @@ def _grows(kind: ViewKind) -> TypeGuard[UnderContract]:
     return isinstance(kind, UnderContract) and kind.grows
 
 
-def _that_wait(plan: ViewPlan, missing: Collection[str], now: datetime) -> Iterator[Entry]:
+def _held_in_place(kind: ViewKind, plan: ViewPlan, missing: Collection[str], now: datetime) -> Iterator[Entry]:
     """Yield the changes that a view is about to hold, of versions that it reads already: their tables changed in place."""
     if not plan.stored or not plan.view or plan.action != "update":
         return
@@ -115,18 +120,39 @@ def _that_wait(plan: ViewPlan, missing: Collection[str], now: datetime) -> Itera
     # A column that was hidden keeps a type once it is accepted; the version that brought the other type has its entry.
     names = ({*present.hidden} | dict(present.types.items() - former.types.items()).keys()) - {*former.hidden}
     new = {fold_case(name) for name in names}
-    held = [one for one in plan.view.waiting if one.version not in missing]
-    waiting = [one for one in held if fold_case(one.path.partition(".")[0]) in new]
-    for change in dict.fromkeys(one.change for one in waiting):
-        own = [one for one in waiting if one.change == change]
+    found = _outcomes(kind, plan, plan.view, plan.stored) if new else {}
+    held = {one: outcome for one, outcome in found.items() if one.version not in missing}
+    own = {one: outcome for one, outcome in held.items() if fold_case(one.path.partition(".")[0]) in new}
+    for change, outcome in dict.fromkeys((one.change, outcome) for one, outcome in own.items()):
+        of_change = [one for one, result in own.items() if (one.change, result) == (change, outcome)]
         yield replace(
-            _of_view(plan, digest("waiting", view_of(plan), change, *(one.path for one in own)), "discovered", now),
-            operations=tuple(map(_operation, own)),
-            effects=tuple(_effect_of_waiting(plan, one) for one in own),
-            decision="waiting",
-            version_after=own[0].version,
+            _of_view(plan, digest(outcome, view_of(plan), change, *(one.path for one in of_change)), "discovered", now),
+            operations=tuple(map(_operation, of_change)),
+            effects=tuple(_effect_of_held(plan, one, outcome) for one in of_change),
+            decision=outcome,
+            version_after=of_change[0].version,
             change=change,
         )
+
+
+def _outcomes(kind: ViewKind, plan: ViewPlan, view: BuiltView, stored: StoredView) -> dict[Waiting, Outcome]:
+    """Return what the view of a plan does not show by its contract, with what became of each."""
+    found: dict[Waiting, Outcome] = dict.fromkeys(view.waiting, "waiting")
+    rules, shown = kind.settings.rules_for(plan.base), Schema(view.columns)
+    contract = rules.contract
+    if not _has_contract(kind) or (contract.new_columns != "hide" and contract.types != "keep"):
+        return found
+    for one in held_by_contract(kind, plan.versions, active_versions(plan.versions, rules), stored):
+        column = shown.get(one.path.partition(".")[0])
+        type_ = type_at(column, one.path) if column else None
+        is_held = one.old == (str(type_) if type_ else None)
+        if is_held and (contract.new_columns if one.old is None else contract.types) != "review":
+            found[one] = "hidden" if one.old is None else "kept"
+    return found
+
+
+def _has_contract(kind: ViewKind) -> TypeGuard[FullKind]:
+    return isinstance(kind, UnderContract)
 
 
 def _operation(waiting: Waiting) -> SchemaChange:
@@ -135,10 +161,10 @@ def _operation(waiting: Waiting) -> SchemaChange:
     return SchemaChange("retyped", waiting.path, Severity.CRITICAL, waiting.old, waiting.new)
 
 
-def _effect_of_waiting(plan: ViewPlan, waiting: Waiting) -> Effect:
-    if waiting.old is None:
-        return held_effect(Effect(view_of(plan), "new column", waiting.path, waiting.new), "waiting")
-    return held_effect(Effect(view_of(plan), "cast", waiting.path, f"{waiting.old} -> {waiting.new}"), "waiting")
+def _effect_of_held(plan: ViewPlan, held: Waiting, outcome: Outcome) -> Effect:
+    if held.old is None:
+        return held_effect(Effect(view_of(plan), "new column", held.path, held.new), outcome)
+    return held_effect(Effect(view_of(plan), "cast", held.path, f"{held.old} -> {held.new}"), outcome)
 
 
 def read_views(kind: ViewKind, versions: Sequence[Version]) -> Iterator[ReadView]:

@@ -30,6 +30,7 @@ from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.types import Type
 from onefold.schema.versions import Version
+from onefold.schema.waiting import Waiting
 from onefold.settings.environment import Settings
 from onefold.views.change_names import ChangeNames
 from onefold.views.contract_text import held_view
@@ -135,6 +136,19 @@ def build_under_contract(
     if len(made.query) + reserved > MAX_TEXT:
         raise LimitExceeded(f"{view.id}: its text takes {len(made.query)} of {MAX_TEXT} characters under the contract")
     return replace(made, waiting=shown.waiting, warnings=view.warnings)
+
+
+def held_by_contract(
+    kind: FullKind, found: Sequence[Version], versions: Sequence[Version], stored: StoredView
+) -> tuple[Waiting, ...]:
+    """Return what the contract of a table keeps from a view, whatever was decided: also what it hides or keeps for good.
+
+    The arguments are those of `build_under_contract`.
+    """
+    settings = replace(kind.settings, contracts=kind.settings.contracts.undecided(), changes_dataset="")
+    by = replace(kind, settings=settings)
+    view, landed = by.build_full(found, versions, stored), by.landed(versions)
+    return _held(by, view, landed, stored.columns, settings.rules_for(by.base), keeps_wider=True).waiting
 
 
 def _former(

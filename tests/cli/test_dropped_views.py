@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from google.cloud import bigquery
 from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
 
@@ -70,3 +71,27 @@ def test_a_type_is_held_when_the_version_that_had_it_is_gone_too(run: Run, shop:
 def test_a_view_of_which_the_ledger_knows_nothing_shows_everything(run: Run, shop: EmulatedDataset) -> None:
     shop.run(f"DELETE FROM {shop.quoted('schema_changes')} WHERE TRUE")
     assert made_anew(run, shop) == SHOWN
+
+
+@pytest.mark.parametrize("rule", ["hide", "review"])
+def test_a_column_that_came_in_place_is_held(run: Run, shop: EmulatedDataset, rule: str) -> None:
+    Path("onefold.yaml").write_text(f'contracts: {{"*": {{new_columns: {rule}, types: keep}}}}', "utf-8")
+    table = shop.client.get_table(f"{shop.client.project}.{shop.name}.order_v_1")
+    table.schema = [*table.schema, bigquery.SchemaField("ssn", "STRING")]
+    shop.client.update_table(table, ["schema"])
+    assert run("refresh", f"{shop.name}.order", "--accept-settings").code == 0
+    found = run("changes", f"{shop.name}.order", "--json").results
+    came = [(one["decision"], path["path"]) for one in found if one["change"] for path in one["operations"]]
+    assert ("hidden" if rule == "hide" else "waiting", "ssn") in came
+    assert made_anew(run, shop) == HELD
+
+
+def test_a_type_in_a_struct_is_kept_also_when_the_struct_becomes_text(run: Run, shop: EmulatedDataset) -> None:
+    for number, (type_, value) in enumerate(
+        (("STRUCT<c BYTES>", "STRUCT(b'x')"), ("STRUCT<c STRING>", "STRUCT('y')"), ("STRING", "'z'")), 3
+    ):
+        if number == 4:
+            Path("onefold.yaml").write_text(REVIEW.replace("new_columns: review, ", ""), "utf-8")
+        shop.land(f"order_v_{number}", {"id": "INT64", "at": type_}, f"{number}, {value}")
+        assert run("refresh", f"{shop.name}.order", "--accept-settings").code == 0
+    assert [row[-1] for row in made_anew(run, shop)[2:]] == [{"c": b"x"}, {"c": b"y"}, None]
