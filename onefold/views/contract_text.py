@@ -16,6 +16,7 @@ from onefold.schema.contracts import Held
 from onefold.schema.fit import fit
 from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, casts
+from onefold.schema.view_items import null_item
 
 
 def held_view(view: BuiltView, held: Held, versions: Sequence[Version], rules: TableRules) -> BuiltView:
@@ -39,6 +40,8 @@ def held_view(view: BuiltView, held: Held, versions: Sequence[Version], rules: T
 
 def _select(view: BuiltView, held: Held, zone: str) -> str:
     full = {fold_case(column.name): column.type for column in view.columns}
+    if not any(fold_case(column.name) in full for column in held.columns):
+        return f"SELECT\n  {f',{chr(10)}  '.join(map(null_item, held.columns))}"
     hidden = ", ".join(map(quote, held.hidden))
     types = [
         f"{fit(f'o.{quote(column.name)}', landed, column.type, zone)} AS {quote(column.name)}"

@@ -37,6 +37,10 @@ from onefold.views.contract_text import held_view
 from onefold.views.former_view import not_shown
 from onefold.views.protected import key_columns, known_columns
 
+_ALL_NULL = (
+    "no version of {} has a column that the view shows, so all rows are NULL: accept a column, or set `new_columns: show`"
+)
+
 
 class FullKind(Protocol):
     """A kind of view that can be built without the contract of its table; a frozen dataclass."""
@@ -108,7 +112,7 @@ def build_under_contract(
             that does not exist, another view of the table and the ledger tell what people have not.
 
     Raises:
-        SchemaConflict: the contract hides every column, or keeps a type that the view cannot give any more.
+        SchemaConflict: the contract keeps a type that the view cannot give any more.
         LimitExceeded: the text is too long.
         OnefoldError: as the kind of view.
     """
@@ -122,8 +126,8 @@ def build_under_contract(
         return replace(view, warnings=(*view.warnings, *dropped))
     keeps_wider = stored is None or not change_types(kind.setting_changes(stored))
     shown = _held(kind, view, landed, former, rules, keeps_wider)
-    if not shown.columns:
-        raise SchemaConflict(f"{view.id}: the contract of {kind.base} hides every column: accept one, or show new columns")
+    if not shown.columns:  # fail closed: the versions that had them are gone
+        shown, dropped = replace(shown, columns=tuple(former)), (*dropped, f"{view.id}: {_ALL_NULL.format(kind.base)}")
     view = _in_held_types(kind, view, found, versions, stored, shown, landed)
     view = replace(view, waiting=shown.waiting, warnings=(*view.warnings, *dropped))
     made = held_view(view, shown, landed, rules)

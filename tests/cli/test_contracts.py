@@ -38,6 +38,15 @@ def test_plan_says_what_waits_and_refresh_keeps_the_view_as_it_is(run: Run, shop
     assert (after["action"], [one["path"] for one in after["waiting_changes"]]) == ("none", ["amount", "email"])
 
 
+def test_a_view_answers_where_the_versions_that_had_its_columns_are_gone(run: Run, shop: EmulatedDataset) -> None:
+    shop.land("order_v_3", {"uid": "INT64"}, "3")
+    for number in (1, 2):
+        shop.run(f"DROP TABLE {shop.quoted(f'order_v_{number}')}")
+    done = run("refresh", f"{shop.name}.order")
+    assert (done.code, shop.rows("order_unified")) == (0, [(None, None)])
+    assert "all rows are NULL: accept a column" in done.err
+
+
 def test_a_line_of_onefold_yaml_decides(run: Run, shop: EmulatedDataset) -> None:
     id_ = run("plan", f"{shop.name}.order", "--json").result["waiting_changes"][0]["id"]
     decisions = f'decisions: {{"{id_}": {{email: accept, amount: reject}}}}'

@@ -12,7 +12,7 @@ from support.contract_views import build_held, contracts, stored, unified_kind
 from support.views import FORMS, Rows, inlined, rows, tables, version
 from support.zetasql_judge import Judge
 
-from onefold.core.errors import LimitExceeded, SchemaConflict
+from onefold.core.errors import LimitExceeded
 from onefold.refresh.built_view import Form
 from onefold.refresh.held_note import HeldNote, read_held_note
 from onefold.refresh.stored_settings import setting_changes
@@ -180,9 +180,14 @@ def test_a_type_that_other_settings_make_narrower_is_shown() -> None:
     assert [str(one.type) for one in view.columns] == ["INT64", "FLOAT64"]
 
 
-def test_a_contract_that_would_hide_everything_is_an_error() -> None:
-    with pytest.raises(SchemaConflict, match="hides every column: accept one"):
-        build_held((version("a1", "x INT64"),), (version("b2", "y INT64"),), HOLD)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_view_keeps_its_columns_where_the_versions_that_had_them_are_gone(judge: Judge, form: Form) -> None:
+    left = version("b2", "y INT64")
+    view = build_held((version("a1", "x STRUCT<z INT64>", "day DATE"),), (left,), HOLD, form)
+    assert rows(judge, view, (left,), {"b2": [("7",), ("8",)]}) == [{"x": None, "day": None}] * 2
+    assert "no version of my-project.shop.customer has a column that the view shows" in view.warnings[0]
+    again = unified_kind(HOLD).build((left,), (left,), stored(view))
+    assert (again.columns, again.waiting) == (view.columns, ())
 
 
 def test_a_view_that_is_only_just_short_enough_gets_a_shorter_form_under_a_contract(monkeypatch: pytest.MonkeyPatch) -> None:
