@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 
 from onefold.changes.entry import Entry
 from onefold.core.names import fold_case
+from onefold.schema.columns import Column
 from onefold.schema.contract_rules import DecisionKey, Verdict, Verdicts
+from onefold.schema.former import missing
+from onefold.schema.target_types import type_at
+from onefold.schema.types import Struct, element_of, parse_landed_type
+from onefold.schema.versions import Version
 from onefold.schema.waiting import Waiting
 
 
@@ -69,6 +74,19 @@ class ChangeToDecide:
         left = tuple(one for one in self.open if not self._is_rejected(one))
         return left if left and verdict == "accept" and not self.columns else self.open
 
+    def fields_in_text(self, versions: Sequence[Version]) -> tuple[str, ...]:
+        """Return the fields that views show once a type is accepted: a whole struct as text or JSON has all of its fields.
+
+        Args:
+            versions: those of the table.
+        """
+        texts = [one for one in self.chosen("accept") if one.old and _is_struct(one.old) and not _is_struct(one.new)]
+        columns = [(one, version.schema.get(one.path.partition(".")[0])) for one in texts for version in versions]
+        landed = [(one, column and type_at(column, one.path)) for one, column in columns]
+        shown = {one: Column(one.path, parse_landed_type(one.old or "")) for one in texts}
+        paths = (path for one, type_ in landed if type_ for path in missing(Column(one.path, type_), shown[one]))
+        return tuple(dict.fromkeys(paths))
+
     def rejected_below(self) -> tuple[DecisionKey, ...]:
         """Return the fields of what is accepted that were rejected, which they stay when the version is gone, too."""
         paths = [(one, fold_case(path)) for one in self.chosen("accept") if one.old is None for path in self._asked(one)]
@@ -128,6 +146,10 @@ class ChangeToDecide:
 
     def _is_asked(self, path: str) -> bool:
         return not self.columns or any(is_within(fold_case(name), path) for name in self.columns)
+
+
+def _is_struct(type_: str) -> bool:
+    return isinstance(element_of(parse_landed_type(type_)), Struct)
 
 
 def is_within(name: str, path: str) -> bool:

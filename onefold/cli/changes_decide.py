@@ -109,8 +109,8 @@ def _decide(
     verdicts = settings.contracts.verdicts.over(verdicts_of(before))
     decided = ChangeToDecide(change, columns, held, own, verdicts)
     _check(decided, table)
-    left = {version.id for plan in plans for version in active_versions(plan.versions, settings.rules_for(plan.base))}
-    is_gone = not decided.open and not decided.versions & left
+    left = [version for plan in plans for version in active_versions(plan.versions, settings.rules_for(plan.base))]
+    is_gone = not decided.open and not decided.versions & {version.id for version in left}
     if verdict == "accept" and not decided.open:
         _check_effect(decided, table, is_gone=is_gone)
     keys = list(decided.keys(verdict))
@@ -119,9 +119,10 @@ def _decide(
     if not dry_run:
         decide(warehouse, place, below, "reject")  # first, so that nothing is accepted before they are kept
         decide(warehouse, place, keys, verdict)
+    in_text = decided.fields_in_text(left) if verdict == "accept" else ()
     what = f"{shown_list(columns)} of change {change}" if columns else f"change {change}"
     is_shown = not decided.open and not is_gone and not decided.first
-    for warning in _said(decided, verdict, is_shown=is_shown):
+    for warning in _said(decided, verdict, in_text, is_shown=is_shown):
         say("yellow", f"Warning: {warning}")
     if not as_json:
         say("green", f"{table}: {what} {'would be' if dry_run else 'is'} {_WORDS[verdict]}")
@@ -133,7 +134,8 @@ def _decide(
     for warning in _said_of_others(others, _held(_plans(context, named, project)) if others else ()):
         say("yellow", f"Warning: {warning}")
     entry = {"change": change, "table": table, "verdict": verdict, "columns": list(columns), "dry_run": dry_run}
-    _show(done, {**entry, "meanwhile": [one.as_dict() for one in others]} if as_json else None)
+    found = {"fields_in_text": list(in_text), "meanwhile": [one.as_dict() for one in others]}
+    _show(done, {**entry, **found} if as_json else None)
     return ERROR if len(done) < len(results) else OK
 
 
@@ -234,8 +236,13 @@ def _check_file(settings: Settings, verdict: Verdict, keys: Sequence[DecisionKey
         raise Rejected(f"nothing was decided: onefold.yaml says `{other}` about it, and comes first: change the line there")
 
 
-def _said(decided: ChangeToDecide, verdict: Verdict, *, is_shown: bool) -> Iterator[str]:
-    """Yield what a decision does not do."""
+def _said(decided: ChangeToDecide, verdict: Verdict, in_text: Sequence[str], *, is_shown: bool) -> Iterator[str]:
+    """Yield what a decision does not do, and what it shows along."""
+    if in_text:
+        yield (
+            f"the text of a whole struct has {shown_list(in_text)}, which views did not show: what waits, is hidden or was "
+            "rejected there can be read once the text is accepted"
+        )
     left = [one.path for one in decided.open if one not in decided.chosen(verdict)]
     if left:
         yield f"{shown_list(left)} was rejected and is not accepted along: --column accepts it"

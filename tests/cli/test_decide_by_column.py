@@ -98,6 +98,17 @@ def test_a_field_stays_hidden_when_a_later_type_of_its_struct_is_accepted(
     assert (fields(order, "at"), list(waiting(run, order))) == (["city"], [] if verdict else ["at.ssn"])
 
 
+def test_an_accept_of_the_text_of_a_struct_names_the_fields_that_it_shows(run: Run, ledger: EmulatedDataset) -> None:
+    order = lands(run, ledger, "1", at="STRUCT<city STRING>")
+    table = f"{lands(run, order, '2', at='STRUCT<city STRING, ssn STRING>').name}.order"
+    assert run("changes", "reject", waiting(run, order)["at.ssn"], table).code == 0
+    id_ = waiting(run, lands(run, order, "3", at="STRING"))["at"]
+    dry = run("changes", "accept", id_, table, "--dry-run")
+    assert "the text of a whole struct has at.ssn, which views did not show" in " ".join(dry.err.split())
+    assert run("changes", "accept", id_, table, "--json").result["fields_in_text"] == ["at.ssn"]
+    assert run("changes", "reject", id_, table, "--json").result["fields_in_text"] == []
+
+
 def test_a_field_that_onefold_yaml_rejects_stays_so_when_its_struct_is_accepted(run: Run, order: EmulatedDataset) -> None:
     """The line in the file counts no longer when the version before is gone."""
     table = f"{lands(run, order, '2', id='INT64', at='STRUCT<city STRING, ssn STRING>').name}.order"
