@@ -26,7 +26,7 @@ from onefold.settings.environment import load_settings
 from onefold.settings.variables import VARIABLES
 from onefold.views.handler import EVENTS
 from onefold_lab.demo.tour import CUSTOMER, DATASET, land_version
-from onefold_lab.processes import bigquery_emulator
+from onefold_lab.processes import bigquery_emulator, free_port
 from onefold_lab.stand_ins.warehouse import DEFAULT_PROJECT, emulator_client
 
 pytestmark = pytest.mark.heavy
@@ -64,27 +64,31 @@ def shop() -> Iterator[Mapping[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def server(shop: Mapping[str, str]) -> Iterator[None]:
-    """The server that the tutorial starts in a second terminal."""
+def server(shop: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The server that the tutorial starts in a second terminal, at a free port: the port of the tutorial, and that one."""
     (command,) = blocks("sh server")
-    process = subprocess.Popen(["bash", "-c", f"exec {command}"], cwd=ROOT, env=dict(shop))
+    (port,), free = re.findall(r"--port (\d+)", command), str(free_port())
+    process = subprocess.Popen(["bash", "-c", f"exec {command.replace(port, free)}"], cwd=ROOT, env=dict(shop))
     try:
-        wait_for(re.findall(r"--port (\d+)", command)[0])
-        yield
+        wait_for(free)
+        yield {port: free}
     finally:
         process.terminate()
         process.wait()
 
 
-@pytest.mark.usefixtures("server")
-def test_the_commands_of_the_readme_run_in_their_order(shop: Mapping[str, str], tmp_path: Path) -> None:
+def test_the_commands_of_the_readme_run_in_their_order(
+    shop: Mapping[str, str], server: Mapping[str, str], tmp_path: Path
+) -> None:
     for name in ("Makefile", "functions", "onefold", "onefold_lab", "pyproject.toml", "requirements.lock", ".venv"):
         (tmp_path / name).symlink_to(ROOT / name)
     script = [block for block in blocks("sh") if block not in NOT_RUN]
     assert len(script) >= 4
+    ((port, free),) = server.items()
+    assert any(f":{port}" in block for block in script)
     for block in script:
         done = subprocess.run(
-            ["bash", "-euc", block.replace("my-project", DEFAULT_PROJECT)],
+            ["bash", "-euc", block.replace("my-project", DEFAULT_PROJECT).replace(f":{port}", f":{free}")],
             cwd=tmp_path,
             env=dict(shop),
             capture_output=True,
