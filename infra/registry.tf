@@ -20,6 +20,8 @@ locals {
   registry_bucket = { for key in local.has_registry ? ["registry"] : [] : key => { name = local.registry_name, kept = true, old_versions_days = 90 } }
 
   registry_environment = {
+    ONEFOLD_PROJECT             = var.project
+    ONEFOLD_CHANGES_DATASET     = var.changes_dataset == null ? "" : google_bigquery_dataset.changes[0].dataset_id
     ONEFOLD_REGISTRY            = "gs://${local.registry_name}"
     ONEFOLD_REGISTRY_ORDER      = local.registry.order
     ONEFOLD_REGISTRY_PATCHES    = local.registry.patches ? "allowed" : ""

@@ -56,8 +56,6 @@ OF_PULLS = {
     "ONEFOLD_BATCH_CHECKPOINTS",
     "ONEFOLD_PULLED_FILES",
 }
-# The registry of infra/ has no right to the ledger; `onefold schema serve` has these from its environment.
-OF_SERVE = {"schema_registry": {"ONEFOLD_CHANGES_DATASET", "ONEFOLD_PROJECT"}}
 CLASSES = {
     Settings: "ONEFOLD_",
     BatchSettings: "ONEFOLD_BATCH_",
@@ -146,7 +144,7 @@ def read(function: str) -> set[str]:
 def test_every_variable_that_a_function_reads_is_set_and_every_one_that_is_set_is_read(
     options_plan: Plan, function: str
 ) -> None:
-    assert environment(options_plan, function).keys() == read(function) - OF_PULLS - OF_SERVE.get(function, set())
+    assert environment(options_plan, function).keys() == read(function) - OF_PULLS
 
 
 def test_every_setting_is_set_for_at_least_one_function(options_plan: Plan) -> None:

@@ -86,6 +86,7 @@ RIGHTS = {
         ("my-project-onefold-registry", "storage.objectCreator"),
         ("my-project-onefold-registry", "onefold_registry"),
         ("registry-keys", "secretmanager.secretAccessor"),
+        ("onefold_changes", "onefold_ledger"),
     },
     "onefold-sink-records": {
         *((dataset, "onefold_sink") for dataset in DATASETS),
