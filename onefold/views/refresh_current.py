@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from onefold.core.errors import KeyUnknown, NoCurrentView, NoOwnDataset, NothingToMerge, NoVersions
@@ -102,6 +102,9 @@ def keep_current(
 ) -> CurrentView | None:
     """Bring the current view up to date for a merge; None where there is none, or Onefold did not make it.
 
+    Under a contract the view keeps what it shows, without a look at the decisions of people: a table of them that cannot be
+    read would keep rows out of the base.
+
     Args:
         warehouse: where the tables are.
         plan: the plan of the merge, whose keys and whose kind of change table are those of the view.
@@ -112,7 +115,7 @@ def keep_current(
     Raises:
         OnefoldError: as `refresh_current`.
     """
-    table = plan.base.table
+    table, settings = plan.base.table, replace(settings, changes_dataset=None)
     kind = kind_of(warehouse, table, settings, plan.base.keys)
     stored = warehouse.get_view(kind.id)
     if not settings.rules_for(table).current or stored is None or not kind.is_ours(stored):
