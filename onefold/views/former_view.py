@@ -65,14 +65,16 @@ def not_shown(
     except NotFound:
         return NotShown()
     except AccessDenied as error:
-        if known or len(landed) == 1:
+        if known:
             return NotShown()
+        if len(landed) == 1:  # nothing has changed, but for columns that came in place
+            return NotShown(_rejected(own.over(read_verdicts(warehouse, settings.changes_dataset)), base, ()))
         raise AccessDenied(
             f"{view} is not there, and what it must not show cannot be read from the ledger ({error}): have it written by "
             f"somebody who may read that, by `onefold refresh {base.dataset}.{base.table}`"
         ) from error
-    found = _of_entries(entries, landed, rules)
     verdicts = own.over(read_verdicts(warehouse, settings.changes_dataset))
+    found = _of_entries(entries, landed, rules, verdicts)
     return replace(found, paths=found.paths | _rejected(verdicts, base, entries))
 
 
@@ -84,8 +86,8 @@ def _of_view(stored: StoredView, full: Sequence[Column]) -> NotShown:
     return NotShown(frozenset(path for column, shown in pairs for path in missing(column, shown)), types)
 
 
-def _of_entries(entries: Iterable[Entry], landed: Sequence[Version], rules: TableRules) -> NotShown:
-    held = [operation for entry in entries if entry.change for operation in _held(entry)]
+def _of_entries(entries: Iterable[Entry], landed: Sequence[Version], rules: TableRules, verdicts: Verdicts) -> NotShown:
+    held = [operation for entry in entries if entry.change for operation in _held(entry, verdicts)]
     retyped: dict[str, list[SchemaChange]] = {}
     for one in held:
         if one.kind == "retyped":
@@ -107,12 +109,14 @@ def _rejected(verdicts: Verdicts, base: TableId, entries: Iterable[Entry]) -> fr
     return frozenset(found["reject"] - found["accept"])
 
 
-def _held(entry: Entry) -> Iterator[SchemaChange]:
-    """Yield what views do not show of a change by now: all of it where no effect says more, as where that is of a column."""
-    effects = [fold_case(effect.path) for effect in entry.effects if outcome_in(effect)]
+def _held(entry: Entry, verdicts: Verdicts) -> Iterator[SchemaChange]:
+    """Yield what views do not show of a change by now. Of a field, an effect may name the column, and tells nothing."""
+    held = [fold_case(effect.path) for effect in entry.effects if outcome_in(effect)]
+    known = {fold_case(effect.path) for effect in entry.effects}
     for one in entry.operations if entry.decision in NOT_SHOWN else ():
         path = fold_case(one.path)
-        if one.kind in ("added", "retyped") and (not effects or any(is_within(path, other) for other in effects)):
+        is_untold = path not in known and verdicts.about(entry.change, path) != "accept"
+        if one.kind in ("added", "retyped") and (is_untold or any(is_within(path, other) for other in held)):
             yield one
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
@@ -9,6 +11,8 @@ from support.contract_views import build_held, contracts, unified_kind
 from support.told_warehouse import ToldWarehouse
 from support.views import BASE, version
 
+from onefold.changes.decisions import DECISIONS_TABLE
+from onefold.changes.ids import new_columns_id
 from onefold.core.errors import AccessDenied
 from onefold.core.names import TableId
 from onefold.ports.warehouse import BaseWarehouse, StoredView
@@ -25,16 +29,18 @@ VIEW, OTHER = SETTINGS.view_of(BASE), SETTINGS.current_view_of(BASE)
 
 
 class Unread(ToldWarehouse):
-    """A warehouse whose ledger may not be read, with some views."""
+    """A warehouse whose ledger may not be read, with some views, and some decisions, which may."""
 
-    def __init__(self, *views: StoredView) -> None:
+    def __init__(self, *views: StoredView, decisions: Sequence[dict[str, Any]] = ()) -> None:
         super().__init__()
-        self.stored = {one.id: one for one in views}
+        self.stored, self.decisions = {one.id: one for one in views}, list(decisions)
 
     def get_view(self, id_: TableId) -> StoredView | None:
         return self.stored.get(id_)
 
     def fetch(self, sql: str) -> list[dict[str, Any]]:
+        if DECISIONS_TABLE in sql:
+            return self.decisions
         raise AccessDenied(f"403 of the ledger: {sql}")
 
 
@@ -63,6 +69,16 @@ def test_where_nothing_tells_it_the_view_is_not_written() -> None:
         found(OLD, NEW)
     assert not found(OLD)  # of one version nothing was held
     assert not found(OLD, NEW, settings=Settings(contracts=REVIEW))
+
+
+def test_a_view_of_one_version_lacks_the_columns_that_were_rejected() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [
+        {"decided_at": now, "change": new_columns_id(BASE), "path": path, "verdict": verdict}
+        for path, verdict in (("zip", "reject"), ("n", "accept"))
+    ]
+    warehouse = cast(BaseWarehouse, Unread(decisions=rows))
+    assert set(not_shown(warehouse, VIEW, NEW.columns, BASE, SETTINGS, (NEW,)).paths) == {"zip"}
 
 
 def test_a_view_of_somebody_else_tells_nothing() -> None:
