@@ -23,10 +23,12 @@ from onefold.refresh.kind import ViewKind
 from onefold.refresh.labels import LABEL
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.tables_read import covered_versions
-from onefold.schema.columns import Schema
+from onefold.schema.columns import Column, Schema
+from onefold.schema.common_type import is_at_or_below
 from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.outcomes import Outcome
 from onefold.schema.target_types import type_at
+from onefold.schema.types import parse_landed_type
 from onefold.schema.versions import Version, active_versions
 from onefold.schema.waiting import Waiting
 from onefold.views.change_names import ChangeNames
@@ -121,8 +123,9 @@ def _held_in_place(kind: ViewKind, plan: ViewPlan, missing: Collection[str], now
     names = ({*present.hidden} | dict(present.types.items() - former.types.items()).keys()) - {*former.hidden}
     new = {fold_case(name) for name in names}
     found = _outcomes(kind, plan, plan.view, plan.stored) if new else {}
+    before = Schema(Column(one.name, former.types.get(one.name, one.type)) for one in plan.stored.columns)
     held = {one: outcome for one, outcome in found.items() if one.version not in missing}
-    own = {one: outcome for one, outcome in held.items() if fold_case(one.path.partition(".")[0]) in new}
+    own = {one: held[one] for one in held if fold_case(one.path.partition(".")[0]) in new and _is_new(one, before)}
     for change, outcome in dict.fromkeys((one.change, outcome) for one, outcome in own.items()):
         of_change = [one for one, result in own.items() if (one.change, result) == (change, outcome)]
         yield replace(
@@ -133,6 +136,13 @@ def _held_in_place(kind: ViewKind, plan: ViewPlan, missing: Collection[str], now
             version_after=of_change[0].version,
             change=change,
         )
+
+
+def _is_new(held: Waiting, before: Schema) -> bool:
+    """Return whether no version had a column, field or type when the view was written, given its full columns then."""
+    column = before.get(held.path.partition(".")[0])
+    type_ = type_at(column, held.path) if column else None
+    return type_ is None or not is_at_or_below(parse_landed_type(held.new), type_)
 
 
 def _outcomes(kind: ViewKind, plan: ViewPlan, view: BuiltView, stored: StoredView) -> dict[Waiting, Outcome]:

@@ -13,8 +13,10 @@ from support.strategies import ABOVE, EXTREMES, above, types, values
 from support.zetasql_judge import Judge
 
 from onefold.schema.casts import convert
-from onefold.schema.fit import fit, gives_back
+from onefold.schema.fit import fit, gives_back, same_through
+from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Type, parse_type, render_type
+from onefold.schema.versions import join_types
 
 PAIRS = [
     (narrow, wide)
@@ -64,6 +66,22 @@ def test_generated_values_come_back_from_generated_wider_types(judge: Judge, dat
     assume(gives_back(wide, narrow))
     for x, y in both(judge, narrow, wide, data.draw(st.lists(values(narrow), min_size=1, max_size=3))):
         assert x == y or (x is None and y in (None, [])) or str(x) == str(y)
+
+
+@settings(deadline=None, max_examples=examples(30), suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_a_landed_value_shows_the_same_by_way_of_the_unified_type_where_that_is_read(
+    judge: Judge, data: st.DataObject
+) -> None:
+    kept = data.draw(types(json=False, max_leaves=3))
+    landed = data.draw(above(kept))
+    unified = join_types([kept, landed, data.draw(above(landed))], TableRules())
+    assume(gives_back(unified, kept) and same_through(landed, unified, kept))
+    literals = data.draw(st.lists(values(landed), min_size=1, max_size=3))
+    wide = f"SELECT t.n, t.x, {convert('t.x', landed, unified)} AS y FROM ({cells_of(literals, render_type(landed))}) AS t"
+    pair = f"{fit('v.x', landed, kept)}, {fit('v.y', unified, kept)}"
+    for x, y in judge.rows(f"SELECT {pair} FROM ({wide}) AS v ORDER BY v.n"):
+        assert x == y or (x in (None, []) and y in (None, [])) or str(x) == str(y)
 
 
 @pytest.mark.parametrize(
