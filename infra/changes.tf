@@ -1,5 +1,5 @@
-# The ledger of changes: a table in a dataset of its own, to which refresh_view and schema_registry append and of which nobody
-# changes a row.
+# The ledger of changes: a table in a dataset of its own, to which refresh_view, schema_registry and merges append and of which
+# nobody changes a row.
 resource "google_bigquery_dataset" "changes" {
   count = var.changes_dataset == null ? 0 : 1
 
@@ -90,6 +90,16 @@ resource "google_bigquery_table_iam_member" "registry_ledger" {
   table_id   = google_bigquery_table.changes[0].table_id
   role       = google_project_iam_custom_role.ledger[0].name
   member     = "serviceAccount:${local.accounts["schema_registry"]}"
+}
+
+# Merges write current views, too, and may be the first to do so after a change.
+resource "google_bigquery_table_iam_member" "batch_ledger" {
+  count = var.changes_dataset == null ? 0 : 1
+
+  dataset_id = google_bigquery_dataset.changes[0].dataset_id
+  table_id   = google_bigquery_table.changes[0].table_id
+  role       = google_project_iam_custom_role.ledger[0].name
+  member     = "serviceAccount:${local.accounts["batch"]}"
 }
 
 # What people decided about changes that contracts hold. People append, by rights that are granted outside Terraform.

@@ -52,9 +52,10 @@ locals {
       ONEFOLD_CHANGES_DATASET      = var.changes_dataset == null ? "" : google_bigquery_dataset.changes[0].dataset_id
     })
     launch_batch = merge(local.view_environment, local.batch_environment, local.pull_environment, {
-      # The job announces schema changes of views, and reports differences by a log line, since an exit code other than 0
-      # would fail the batch.
+      # The job announces and records schema changes of views, and reports differences by a log line, since an exit code other
+      # than 0 would fail the batch.
       ONEFOLD_TOPIC_SCHEMA_CHANGES = google_pubsub_topic.topic["schema-changes"].name
+      ONEFOLD_CHANGES_DATASET      = var.changes_dataset == null ? "" : google_bigquery_dataset.changes[0].dataset_id
       ONEFOLD_DIFFERENCES          = "log"
     })
     sink_records = {

@@ -42,11 +42,12 @@ def run_all(arguments: DatasetArguments) -> DatasetReport:
     from onefold.adapters.connect import connect
     from onefold.spark.reconcile.announce import rest_announcer
     from onefold.spark.reconcile.dataset import reconcile_dataset
+    from onefold.spark.reconcile.record import ledger_recorder
 
     settings = load_settings(os.environ)
     warehouse = connect(settings.project)
-    announce = rest_announcer(warehouse.project, settings)
-    return reconcile_dataset(open_session("onefold reconcile"), warehouse, settings, arguments, announce)
+    announce, record = rest_announcer(warehouse.project, settings), ledger_recorder(warehouse, settings)
+    return reconcile_dataset(open_session("onefold reconcile"), warehouse, settings, arguments, announce, record)
 
 
 def run(arguments: ReconcileArguments) -> JobReport:
@@ -59,13 +60,13 @@ def run(arguments: ReconcileArguments) -> JobReport:
     from onefold.spark.io.bigquery_tables import StagingTables
     from onefold.spark.reconcile.announce import rest_announcer
     from onefold.spark.reconcile.bigquery import BigQueryBases
+    from onefold.spark.reconcile.record import ledger_recorder
 
     settings = load_settings(os.environ)
     warehouse = connect(settings.project)
+    announce, record = rest_announcer(warehouse.project, settings), ledger_recorder(warehouse, settings)
     with StagingTables(spark, warehouse.client) as tables:
-        return reconcile(
-            spark, arguments, BigQueryBases(warehouse, tables, settings, rest_announcer(warehouse.project, settings))
-        )
+        return reconcile(spark, arguments, BigQueryBases(warehouse, tables, settings, announce, record))
 
 
 if __name__ == "__main__":

@@ -44,13 +44,14 @@ PASSED_ON = (
     "ONEFOLD_PLAIN_DATASET",
     "ONEFOLD_TOPIC_TABLE_CREATED",
     "ONEFOLD_TOPIC_SCHEMA_CHANGES",
+    "ONEFOLD_CHANGES_DATASET",
     "ONEFOLD_DIFFERENCES",
     "ONEFOLD_PULLED_FILES",
     "ONEFOLD_BATCH_CHECKPOINTS",
 )
 """Settings that jobs read, too. A merge refreshes views: it has to find them where the functions created them, and announces
-their changes. A comparison has to know how to report differences, a pull where files go and who learns of versions, and a
-check where captures take requests for copies."""
+and records their changes. A comparison has to know how to report differences, a pull where files go and who learns of
+versions, and a check where captures take requests for copies."""
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _TTL = re.compile(r"([0-9]{1,5})([mhd])")

@@ -1,4 +1,4 @@
-"""The ledger of changes: the code is the truth about its columns and its view, and two functions alone write into it."""
+"""The ledger of changes: the code is the truth about its columns and its view, and three accounts alone append to it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 
+import pytest
 from support.planned import environment, grants, permissions
 from support.terraform import INFRA, Outcome, Plan
 
@@ -53,13 +54,14 @@ def test_the_table_is_partitioned_by_the_day_of_recording_and_protected(plan: Pl
     assert table["deletion_protection"] is True
 
 
-def test_two_accounts_append_to_the_ledger_and_no_account_may_change_a_row(plan: Plan) -> None:
+def test_three_accounts_append_to_the_ledger_and_no_account_may_change_a_row(plan: Plan) -> None:
     assert [one[1:] for one in datasets(plan) if one[0] == "onefold_changes"] == [
         ("onefold_page_ledger", "onefold-write-pages")
     ]
     assert permissions(plan)['page_ledger["pages"]'] == {"bigquery.tables.get", "bigquery.tables.getData"}
     found = [(role, member) for table, role, member in tables(plan) if table == "schema_changes"]
-    assert sorted(found) == [("onefold_ledger", "onefold-refresh-view"), ("onefold_ledger", "onefold-schema-registry")]
+    accounts = ["onefold-batch", "onefold-refresh-view", "onefold-schema-registry"]
+    assert sorted(found) == [("onefold_ledger", account) for account in accounts]
     changing = {
         f"bigquery.tables.{name}" for name in ("getData", "update", "create", "delete", "setIamPolicy", "replicateData")
     }
@@ -97,14 +99,16 @@ def datasets(plan: Plan) -> list[tuple[str, str, str]]:
     ]
 
 
-def test_the_registry_records_in_that_ledger(plan: Plan) -> None:
-    set_ = environment(plan, "schema_registry")
+@pytest.mark.parametrize("function", ["schema_registry", "launch_batch"])
+def test_the_registry_and_merges_record_in_that_ledger(plan: Plan, function: str) -> None:
+    set_ = environment(plan, function)
     assert (set_["ONEFOLD_CHANGES_DATASET"], set_["ONEFOLD_PROJECT"]) == ("onefold_changes", "my-project")
 
 
-def test_without_a_registry_one_account_appends(tested: Callable[[str], Outcome]) -> None:
+def test_without_a_registry_it_has_no_right(tested: Callable[[str], Outcome]) -> None:
     plan = tested("changes_notify.tftest.hcl").plans["without_a_schedule"]
-    assert [member for table, _, member in tables(plan) if table == "schema_changes"] == ["onefold-refresh-view"]
+    members = {member for table, _, member in tables(plan) if table == "schema_changes"}
+    assert members == {"onefold-batch", "onefold-refresh-view"}
 
 
 def test_without_the_variable_nothing_of_a_ledger_is_made(tested: Callable[[str], Outcome]) -> None:

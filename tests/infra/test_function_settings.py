@@ -180,6 +180,7 @@ def test_the_settings_are_valid_and_have_the_requested_values(options_plan: Plan
         "ONEFOLD_PLAIN_DATASET": "{dataset}_bases",
         "ONEFOLD_TOPIC_SCHEMA_CHANGES": "eu-schema-changes",
         "ONEFOLD_TOPIC_TABLE_CREATED": "eu-table-created",
+        "ONEFOLD_CHANGES_DATASET": "onefold_changes",
         "ONEFOLD_DIFFERENCES": "log",
     }
     assert settings.batch.kms_key == "projects/keys/locations/europe-west1/keyRings/ring/cryptoKeys/key"

@@ -104,6 +104,7 @@ ELSEWHERE = {
     ("dataset crm_unified", "onefold_views", BATCH),
     ("table schema_changes", "onefold_ledger", REFRESH),
     ("table schema_changes", "onefold_ledger", account("schema_registry")),
+    ("table schema_changes", "onefold_ledger", BATCH),
     ("table schema_change_decisions", "onefold_decisions", REFRESH),
     *(
         ("key key", "roles/cloudkms.cryptoKeyEncrypterDecrypter", f"serviceAccount:service-123456789012@{agent}")

@@ -95,7 +95,7 @@ NEW = re.compile(
     r'google_pubsub_topic_iam_member\.publisher\["sink_records change-records"\]|'
     r'.*\["(?:push_)?(?:write_pages|page-requests|pages)(?: dead-letter)?"\]|module\.schedules\["page"\]\..*|'
     r'google_storage_bucket_object\.spark\["(mariadb-java-client\.jar|(?:shred|compiled)_libraries\.zip)"\]|'
-    r"google_\w+\.(?:pages|page_logs|page_readers|page_ledger|page_checkpoints|changes|changes_latest|decisions|ledger|registry_ledger)\[.*"
+    r"google_\w+\.(?:pages|page_logs|page_readers|page_ledger|page_checkpoints|changes|changes_latest|decisions|ledger|registry_ledger|batch_ledger)\[.*"
 )
 """Schedules of pulls and checks, metrics and alerts of pulls, of which one for many databases takes the place of one for
 each, and keeps nothing; alerts that are new; the right to publish these rows; the ledger of changes; pages of datasets.

@@ -36,14 +36,15 @@ GROUPS: tuple[tuple[Mutant, ...], ...] = (
     (
         # The ledger: who appends, what that allows, and who else may do anything there.
         mutant("changes.tf", '["bigquery.tables.get", "bigquery.tables.updateData"]', '["bigquery.tables.get", "bigquery.tables.getData", "bigquery.tables.updateData"]', "google_project_iam_custom_role.ledger"),
-        mutant("changes.tf", "google_project_iam_custom_role.ledger[0].name", "google_project_iam_custom_role.batch.name", f"{TABLE}.ledger", f"{TABLE}.registry_ledger"),
+        mutant("changes.tf", "google_project_iam_custom_role.ledger[0].name", "google_project_iam_custom_role.batch.name", f"{TABLE}.ledger", f"{TABLE}.registry_ledger", f"{TABLE}.batch_ledger"),
         mutant("changes.tf", 'special_group = "projectOwners"', 'special_group = "projectWriters"', "google_bigquery_dataset.changes"),
         mutant("changes.tf", "deletion_protection = true", "deletion_protection = false", "google_bigquery_table.changes", "google_bigquery_table.decisions"),
         mutant("functions.tf", 'ONEFOLD_CHANGES_DATASET      = var.changes_dataset == null ? "" : google_bigquery_dataset.changes[0].dataset_id', 'ONEFOLD_CHANGES_DATASET      = ""', FUNCTION),
     ),
     (
         mutant("changes.tf", 'local.accounts["refresh_view"]', 'local.accounts["batch"]', f"{TABLE}.ledger", f"{TABLE}.decisions"),
-        mutant("changes.tf", 'local.accounts["schema_registry"]', 'local.accounts["batch"]', f"{TABLE}.registry_ledger"),
+        mutant("changes.tf", 'local.accounts["schema_registry"]', 'local.accounts["sink_records"]', f"{TABLE}.registry_ledger"),
+        mutant("changes.tf", 'local.accounts["batch"]', 'local.accounts["launch_batch"]', f"{TABLE}.batch_ledger"),
         mutant("changes.tf", '["bigquery.tables.get", "bigquery.tables.updateData"]', '["bigquery.tables.get", "bigquery.tables.update", "bigquery.tables.updateData"]', "google_project_iam_custom_role.ledger"),
         mutant("changes.tf", "time_partitioning {", 'clustering = ["table"]\n  time_partitioning {', "google_bigquery_table.changes"),
     ),

@@ -21,6 +21,7 @@ from onefold.merge.merge_state import MergeCounts, MergeState
 from onefold.merge.migrate import prepare, rebuild_from
 from onefold.merge.plan import MergePlan, keys_of, plan_merge
 from onefold.ports.warehouse import BaseWarehouse
+from onefold.refresh.kind import Record
 from onefold.refresh.plan import Announce
 from onefold.schema.casts import UTC
 from onefold.schema.columns import Column, Schema
@@ -101,12 +102,18 @@ class BigQueryBases:
         tables: reads and stages tables of BigQuery.
         settings: the settings of the installation.
         announce: publishes changes of the current view that a merge refreshes, as for `onefold.refresh.write.refresh`.
+        record: records these changes in the ledger, as for `refresh_current`.
     """
 
     def __init__(
-        self, warehouse: BaseWarehouse, tables: StagingTables, settings: Settings, announce: Announce | None = None
+        self,
+        warehouse: BaseWarehouse,
+        tables: StagingTables,
+        settings: Settings,
+        announce: Announce | None = None,
+        record: Record | None = None,
     ) -> None:
-        self._view = CurrentViewOverBase(warehouse, settings, announce)
+        self._view = CurrentViewOverBase(warehouse, settings, announce, record)
         self._warehouse = warehouse
         self._tables = tables
         self._settings = settings

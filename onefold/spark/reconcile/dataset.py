@@ -23,6 +23,7 @@ from onefold.core.text import counted
 from onefold.merge.base_table import base_table
 from onefold.merge.dataset import OUTCOMES, Candidate, Outcome, find_candidates, outcome_counts
 from onefold.merge.need import MergeNeed, in_order, read_need
+from onefold.refresh.kind import Record
 from onefold.refresh.plan import Announce
 from onefold.settings.environment import Settings
 from onefold.spark.io.bigquery_tables import StagingTables
@@ -84,6 +85,7 @@ def reconcile_dataset(
     settings: Settings,
     arguments: DatasetArguments,
     announce: Announce | None = None,
+    record: Record | None = None,
 ) -> DatasetReport:
     """Merge every table that has rows newer than its last merge and does not wait, the oldest merge first.
 
@@ -95,6 +97,7 @@ def reconcile_dataset(
         settings: those of the installation.
         arguments: the dataset, and which of its tables.
         announce: publishes changes of unified views, as for `onefold.refresh.write.refresh`.
+        record: records the changes of current views in the ledger, as for `refresh_current`.
 
     Raises:
         NotFound: the dataset has neither a versioned table nor a plain change table that matches.
@@ -106,7 +109,8 @@ def reconcile_dataset(
     def merge(table: TableId) -> JobReport:
         base = base_table(settings.rules_for(table).base_place(table))
         with StagingTables(spark, warehouse.client) as tables:
-            return reconcile(spark, _arguments_of(table, base), BigQueryBases(warehouse, tables, settings, announce))
+            bases = BigQueryBases(warehouse, tables, settings, announce, record)
+            return reconcile(spark, _arguments_of(table, base), bases)
 
     def work(need: MergeNeed) -> MergedTableReport:
         return _report(need, merge)
