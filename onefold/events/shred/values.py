@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -96,11 +97,8 @@ def float_number(value: Any) -> float:
 
 
 def _nearest(value: int | Decimal) -> float:
-    try:
-        number = float(value)
-    except OverflowError:
-        number = float("inf")
-    if number in (float("inf"), float("-inf")):
+    number = float(value)  # a whole number is read with at most 100 digits, and overflows no double
+    if math.isinf(number):
         raise DoesNotFit(f"{shown(value)} is too large for a double")
     return number
 

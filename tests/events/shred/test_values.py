@@ -14,7 +14,7 @@ from onefold.events.shred.csv_values import csv_converter, csv_field
 from onefold.events.shred.json_reader import Unreadable, read_json
 from onefold.events.shred.parquet_values import parquet_converter
 from onefold.events.shred.redshift_values import redshift_converter
-from onefold.events.shred.values import DoesNotFit, decimal_number
+from onefold.events.shred.values import DoesNotFit, decimal_number, shown
 from onefold.schema.types import parse_type
 from onefold.spark.shred.arrow_types import arrow_type, redshift_arrow_type
 
@@ -50,11 +50,15 @@ CSV: list[tuple[str, str, str | None]] = [
     ("DECIMAL(36,2)", "12345678901234567.89", "12345678901234567.89"),
     ("DECIMAL(36,2)", "9999999999999999999999999999999999.99", "9999999999999999999999999999999999.99"),
     ("DECIMAL(36,2)", "10000000000000000000000000000000000", None),
+    ("DECIMAL(36,2)", "85532277509714.10", "85532277509714.10"),  # the double is nearer to .09
     ("DECIMAL(36,2)", "1.1000", "1.10"),
     ("DECIMAL(36,2)", "1.10000000000000000001", None),
     ("DECIMAL(36,2)", "0.0", "0.00"),
     ("DECIMAL(36,2)", "true", None),
     ("DECIMAL(36,2)", "1e-399", None),
+    ("DECIMAL(5,2)", "999.99", "999.99"),
+    ("DECIMAL(5,2)", "1000.0", None),
+    ("DECIMAL(5,2)", "-1000.0", None),
     ("BOOLEAN", "true", "1"),
     ("BOOLEAN", "false", "0"),
     ("BOOLEAN", "1", None),
@@ -168,8 +172,9 @@ def test_a_value_of_redshift_in_parquet_is_that_of_csv(type_: str, source: str, 
 def _check(convert: Any, source: str, expected: Any) -> None:
     value = read_json(source)
     if expected is None:
-        with pytest.raises(DoesNotFit):
+        with pytest.raises(DoesNotFit) as refused:
             convert(value)
+        assert shown(value) in str(refused.value)
         return
     found = convert(value)
     assert (found, type(found)) == (expected, type(expected))
