@@ -47,7 +47,7 @@ _FIELD_COUNTS = (len(EVENT_FIELDS), *FORMER_FIELDS)
 FIELDS_TO_ID = _NUMBERS[EVENT_ID] + 1
 """The fields of a line up to its id."""
 _AFTER_FINGERPRINT = len(EVENT_FIELDS) - _NUMBERS[FINGERPRINT]
-_ID_IN_LINE = re.compile(rb"\n(?!\{)" + rb"[^\t\n]*\t" * _NUMBERS[EVENT_ID] + rb"([^\t\n]*)\t")
+_up_to_id = re.compile(rb"(?!\{)" + rb"[^\t]*\t" * _NUMBERS[EVENT_ID] + rb"([^\t]*)\t").match
 _own_texts = itemgetter(*(_NUMBERS[name] for name in _OWN))
 
 
@@ -98,11 +98,9 @@ def sure_ids(lines: bytes) -> list[bytes] | None:
         >>> sure_ids(b"\t\t\t\t\t\te1\tpage_view\n\t\t\t\t\t\t\tpage_view"), sure_ids(b"e1\te2")
         ([b'e1', b''], None)
     """
-    begun = b"\n" + lines
-    found = _ID_IN_LINE.findall(begun)  # where each end of a line begins one, none reaches into the next line
-    if len(found) != begun.count(b"\n") or not b"".join(found).isascii():
-        return None
-    return found
+    each = lines.split(b"\n")
+    found = [match[1] for match in map(_up_to_id, each) if match]
+    return found if len(found) == len(each) and b"".join(found).isascii() else None
 
 
 def _id_of_fields(record: str) -> str | None:

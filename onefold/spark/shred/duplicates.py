@@ -20,7 +20,7 @@ from onefold.events.shred.event import EventKey
 from onefold.events.shred.plan import ShredPlan
 from onefold.events.shred.shredder import Shredder
 from onefold.spark.shred.files import check_no_ids_lost
-from onefold.spark.shred.records import read_records
+from onefold.spark.shred.records import bytes_of, read_lines, texts_of
 from onefold.spark.shred.repeated import READERS, TASK_BITS, EarlierIds, find_repeated
 from onefold.spark.shred.stores import Stores
 from onefold.spark.shred.tasks import ReadTask, run_tasks, unread_file_named
@@ -90,12 +90,13 @@ class _Good:
     stores: Stores
 
     def run(self, task: ReadTask) -> list[Copy]:
-        shred, key_of = Shredder(self.plan).shred, key_reader(self.plan.input)
+        shred, key_of = Shredder(self.plan, keyed=True).shred, key_reader(self.plan.input)
         first, found = 0, list[Copy]()
-        for records in read_records(self.stores, task.parts):
+        for records in map(bytes_of, read_lines(self.stores, task.parts)):
             for place in task.chosen.keys() & range(first, first + len(records)):
-                record = records[place - first]
-                if (key := key_of(record)) and not shred(record).bad:
+                (record,) = texts_of(records[place - first])
+                one = shred(record)
+                if one.bad is None and (key := one.key or key_of(record)):
                     found.append(Copy(key, (task.number << TASK_BITS) + place, digest_of(record)))
             first += len(records)
         return found

@@ -123,6 +123,16 @@ def texts_of(lines: bytes) -> list[str]:
     return [line for line in found if line]
 
 
+def bytes_of(lines: bytes) -> list[bytes]:
+    r"""Return the same lines as bytes, each of which `texts_of` makes a text: for those who need a few of them.
+
+    Examples:
+        >>> bytes_of(b"a\r\n\n\r\n\xff")
+        [b'a\r', b'\xff']
+    """
+    return [line for line in lines.split(b"\n") if line not in (b"", b"\r")]
+
+
 def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the same bytes, cut at ends of lines, which are left out there."""
     begun: list[bytes] = []

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyspark.sql import functions as F  # noqa: N812
 
 from onefold.core.errors import InvalidInput
-from onefold.spark.shred.records import FilePart, read_records
+from onefold.spark.shred.records import FilePart, bytes_of, read_records, texts_of
 from onefold.spark.shred.stores import Stores, open_stores
 from onefold.spark.shred.tasks import read_tasks
 
@@ -58,6 +58,11 @@ def test_records_are_the_lines_that_spark_reads(
     places = sorted({0, size, *(cut for cut in cuts if cut < size and ending == ".txt")}) if size else [0, 0]
     parts = [FilePart(f"file:{path}", start, end) for start, end in itertools.pairwise(places)]
     assert sorted(records_of(*parts)) == lines_of_spark(spark, path)
+
+
+@given(content=st.lists(PIECES).map(b"".join))
+def test_lines_as_bytes_are_those_of_the_same_texts(content: bytes) -> None:
+    assert [text for line in bytes_of(content) for text in texts_of(line)] == texts_of(content)
 
 
 @given(sizes=st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 300 << 20)), workers=st.integers(1, 9))
