@@ -10,7 +10,7 @@ from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
 
 from onefold.changes.decisions import read_verdicts
-from onefold.cli import changes_decide
+from onefold.cli import change_decision, changes_decide
 from onefold_lab.stand_ins.warehouse import EmulatedWarehouse
 
 Between = Callable[[str, Callable[[], object]], None]
@@ -33,10 +33,12 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Between:
     """Lets somebody else decide just before, or after, one step of a decision; once."""
 
     def interleave(step: str, other: Callable[[], object]) -> None:
-        name, own = step.removeprefix("after "), getattr(changes_decide, step.removeprefix("after "))
+        name = step.removeprefix("after ")
+        module = next(one for one in (changes_decide, change_decision) if hasattr(one, name))
+        own = getattr(module, name)
 
         def both(*given: object) -> object:
-            monkeypatch.setattr(changes_decide, name, own)
+            monkeypatch.setattr(module, name, own)
             if name == step:
                 other()
                 return own(*given)
@@ -44,7 +46,7 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Between:
             other()
             return done
 
-        monkeypatch.setattr(changes_decide, name, both)
+        monkeypatch.setattr(module, name, both)
 
     return interleave
 
