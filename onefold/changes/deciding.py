@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from onefold.changes.entry import Entry
 from onefold.core.names import fold_case
 from onefold.schema.columns import Column
-from onefold.schema.contract_rules import DecisionKey, Verdict, Verdicts
+from onefold.schema.contract_rules import SHOW_ALL, Contract, DecisionKey, Verdict, Verdicts
 from onefold.schema.former import missing
 from onefold.schema.target_types import type_at
 from onefold.schema.types import Struct, element_of, parse_landed_type
@@ -26,6 +26,7 @@ class ChangeToDecide:
         held: what the views of the table do not show, whatever was decided about it.
         entries: those of the table.
         verdicts: what was decided before.
+        contract: that of the table, which says what of it waits.
     """
 
     change: str
@@ -33,6 +34,7 @@ class ChangeToDecide:
     held: Sequence[Waiting]
     entries: Sequence[Entry]
     verdicts: Verdicts = field(default_factory=Verdicts)
+    contract: Contract = SHOW_ALL
 
     @property
     def paths(self) -> frozenset[str]:
@@ -70,9 +72,21 @@ class ChangeToDecide:
         yield from dict.fromkeys(key for key in own if key[0])
 
     def chosen(self, verdict: Verdict) -> tuple[Waiting, ...]:
-        """Return what is decided. Where no column is named, none that was rejected is accepted along with others."""
+        """Return what is decided.
+
+        Where no column is named, what waits is accepted; without that, what the contract hides or keeps; and what was
+        rejected only where there is nothing else.
+        """
+        if self.columns or verdict == "reject":
+            return self.open
         left = tuple(one for one in self.open if not self._is_rejected(one))
-        return left if left and verdict == "accept" and not self.columns else self.open
+        return tuple(one for one in left if self._waits(one)) or left or self.open
+
+    def left_out(self, verdict: Verdict) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the columns and fields of the change that are not decided along: rejected ones, and those that are held."""
+        left = [one for one in self.open if one not in self.chosen(verdict)]
+        rejected = tuple(one.path for one in left if self._is_rejected(one))
+        return rejected, tuple(one.path for one in left if one.path not in rejected)
 
     def fields_in_text(self, versions: Sequence[Version]) -> tuple[str, ...]:
         """Return the fields that views show once a type is accepted: a whole struct as text or JSON has all of its fields.
@@ -104,6 +118,11 @@ class ChangeToDecide:
         path = fold_case(one.path)
         names = [name for name in self.columns if is_within(fold_case(name), path)]
         return [name if len(name) > len(path) else one.path for name in names] or [one.path]
+
+    def _waits(self, one: Waiting) -> bool:
+        """Return whether the contract asks for a decision. A text of a struct is held as its fields are."""
+        is_new = one.old is None or self.contract.types == "widen"
+        return (self.contract.new_columns if is_new else self.contract.types) == "review"
 
     def _is_rejected(self, one: Waiting) -> bool:
         names = (one.change, one.by_version, one.by_column)

@@ -25,7 +25,7 @@ from onefold.core.errors import InvalidInput, NotFound, Rejected
 from onefold.core.names import fold_case
 from onefold.core.text import shown_list
 from onefold.ports.rows import Row
-from onefold.schema.contract_rules import DecisionKey, Verdict
+from onefold.schema.contract_rules import SHOW_ALL, DecisionKey, Verdict
 from onefold.schema.versions import Version, active_versions
 from onefold.schema.waiting import Waiting
 from onefold.settings.environment import Settings
@@ -135,7 +135,9 @@ def read_decision(
     plans = undecided_plans(context, named, project)
     own = [entry for entry in entries if (entry.dataset, entry.table) == (named.dataset, named.table)]
     before = read_decisions(warehouse, place)
-    decided = ChangeToDecide(change, columns, held_by(plans), own, settings.contracts.verdicts.over(verdicts_of(before)))
+    verdicts = settings.contracts.verdicts.over(verdicts_of(before))
+    contract = next((settings.contracts.of_table(plan.base) for plan in plans), SHOW_ALL)
+    decided = ChangeToDecide(change, columns, held_by(plans), own, verdicts, contract)
     left = [version for plan in plans for version in active_versions(plan.versions, settings.rules_for(plan.base))]
     return DecisionToMake(verdict, decided, table, named, left, before, settings, warehouse)
 
@@ -234,8 +236,10 @@ def _said(decided: ChangeToDecide, verdict: Verdict, in_text: Sequence[str], *, 
             f"the text of a whole struct has {shown_list(in_text)}, which views did not show: what waits, is hidden or was "
             "rejected there can be read once the text is accepted"
         )
-    left = [one.path for one in decided.open if one not in decided.chosen(verdict)]
-    if left:
-        yield f"{shown_list(left)} was rejected and is not accepted along: --column accepts it"
+    rejected, held = decided.left_out(verdict)
+    if rejected:
+        yield f"{shown_list(rejected)} was rejected and is not accepted along: --column accepts it"
+    if held:
+        yield f"{shown_list(held)} is held by the contract and is not accepted along: --column accepts it"
     if is_shown and verdict == "reject":
         yield "the views show this change already, and go on to show it"

@@ -81,6 +81,33 @@ class Verdicts:
             return False
         return self.by_change[found] == "accept" and found[1] not in (fold_case(path), "")
 
+    def of_new(self, change: str, by_name: str, path: str, *, in_place: bool) -> Verdict | None:
+        """Return what was decided about a new column or field: of two decisions, about the narrower path.
+
+        What was accepted of a struct is not a field of it that was rejected, in whichever version. A line of onefold.yaml
+        about a whole change comes before a command.
+
+        Args:
+            change: the identifier of the change.
+            by_name: that of all new columns of the table, under which commands reject them.
+            path: the column or field.
+            in_place: whether the table gains columns in place, so that a column is decided about by its name.
+
+        Examples:
+            >>> new = Verdicts({("c1", ""): "accept", ("new", "zip"): "reject"}, {("new", "zip"): datetime(2026, 1, 1)})
+            >>> new.of_new("c1", "new", "zip", in_place=False), new.of_new("c2", "new", "zip", in_place=True)
+            ('accept', 'reject')
+        """
+        found, named = self.deciding(change, path), self.deciding(by_name, path)
+        if named is None or self.by_change[named] != "reject" or self._is_overruled(named, found):
+            return self.by_change[found] if found else None
+        if found:
+            return "reject" if len(named[1]) > len(found[1]) else self.by_change[found]
+        return "reject" if "." in path or in_place else None
+
+    def _is_overruled(self, one: DecisionKey, other: DecisionKey | None) -> bool:
+        return one in self.times and other is not None and not other[1] and other not in self.times
+
     def over(self, others: Verdicts) -> Verdicts:
         """Return these decisions, and others about what these say nothing of.
 

@@ -261,17 +261,8 @@ class _Review:
         return any(".".join(parts[:count]) in self._targets for count in range(1, len(parts) + 1))
 
     def _verdict_of_new(self, path: str, version: str) -> Verdict | None:
-        """Return what was decided about a new column or field: of two decisions, about the narrower path.
-
-        What was accepted of a struct is not a field of it that was rejected, in whichever version.
-        """
-        verdicts = self._contract.verdicts
-        found = verdicts.deciding(self._change_of(version, path), path)
-        by_name = verdicts.deciding(self._new_columns, path)
-        counts = by_name and (len(by_name[1]) > len(found[1]) if found else "." in path or self._column_of is not None)
-        if by_name and counts and verdicts.by_change[by_name] == "reject":
-            return "reject"
-        return verdicts.by_change[found] if found else None
+        in_place = self._column_of is not None
+        return self._contract.verdicts.of_new(self._change_of(version, path), self._new_columns, path, in_place=in_place)
 
     def _verdict(self, path: str, version: str) -> Verdict | None:
         """Return what was decided about a type: in the change, or whether it was rejected when another version had it."""

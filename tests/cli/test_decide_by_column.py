@@ -9,6 +9,7 @@ import pytest
 from google.cloud import bigquery
 from support.bigquery_emulator import EmulatedDataset
 from support.cli import Run
+from support.sweeps import sweep
 
 REVIEW = 'contracts: {"*": {new_columns: review, types: review}}'
 BY_NUMBER = json.dumps("(?P<base>.+)_(?P<version>[0-9]+)")
@@ -47,9 +48,13 @@ def waiting(run: Run, order: EmulatedDataset) -> dict[str, str]:
     return {one["path"]: one["id"] for one in entry["waiting_changes"]}
 
 
-def shown(order: EmulatedDataset) -> list[str]:
+def types(order: EmulatedDataset) -> dict[str, str]:
     found = order.client.query(f"SELECT * FROM {order.quoted('order_unified')} LIMIT 0").result()
-    return [field.name for field in found.schema]
+    return {field.name: field.field_type for field in found.schema}
+
+
+def shown(order: EmulatedDataset) -> list[str]:
+    return [*types(order)]
 
 
 def test_a_column_that_was_rejected_is_not_accepted_along_with_the_others(run: Run, order: EmulatedDataset) -> None:
@@ -61,6 +66,25 @@ def test_a_column_that_was_rejected_is_not_accepted_along_with_the_others(run: R
     assert "email was rejected and is not accepted along: --column accepts it" in accepted.err
     assert run("changes", "accept", id_, table).code == 0  # all that is left was rejected, so that is meant
     assert shown(order) == ["id", "zip", "email"]
+
+
+@pytest.mark.parametrize(
+    ("contract", "waits", "left"),
+    sweep([("new_columns: hide, types: review", "n", "email"), ("new_columns: review, types: keep", "email", "n")]),
+)
+def test_what_the_contract_holds_for_good_is_accepted_by_its_name_alone(
+    run: Run, ledger: EmulatedDataset, contract: str, waits: str, left: str
+) -> None:
+    Path("onefold.yaml").write_text(f'contracts: {{"*": {{{contract}}}}}', "utf-8")
+    lands(run, ledger, "1", id="INT64", n="INT64")
+    table = f"{lands(run, ledger, '2', id='INT64', n='STRING', email='STRING').name}.order"
+    ((path, id_),) = waiting(run, ledger).items()
+    accepted = run("changes", "accept", id_, table)
+    assert f"Warning: {left} is held by the contract and is not accepted along: --column accepts it" in accepted.err
+    assert path == waits
+    assert types(ledger).get(left) == {"email": None, "n": "INTEGER"}[left]
+    assert run("changes", "accept", id_, table, "--column", left).code == 0
+    assert types(ledger) == {"id": "INTEGER", "n": "STRING", "email": "STRING"}
 
 
 @pytest.mark.parametrize("verdict", ["reject", None])
@@ -132,6 +156,16 @@ def test_a_table_that_gains_columns_has_a_decision_about_each(run: Run, ledger: 
     assert run("changes", verdict, waiting(run, order)["email"], f"{order.name}.order").code == 0
     grows(run, order, "order_1", "ssn")
     assert (shown(order), list(waiting(run, order))) == (["id", "email"] if verdict == "accept" else ["id"], ["ssn"])
+
+
+def test_a_line_of_onefold_yaml_about_a_whole_change_comes_before_a_command(run: Run, order: EmulatedDataset) -> None:
+    lands(run, order, "2", id="INT64", email="STRING")
+    id_ = waiting(run, order)["email"]
+    assert run("changes", "reject", id_, f"{order.name}.order").code == 0
+    lands(run, order, "3", id="INT64", email="STRING", zip="STRING")
+    Path("onefold.yaml").write_text(REVIEW.replace("}}", f", decisions: {{{id_}: accept}}}}}}"), "utf-8")
+    assert run("refresh", f"{order.name}.order").code == 0
+    assert shown(order) == ["id", "email"]
 
 
 def test_a_version_that_somebody_alters_shows_no_more_than_was_accepted(run: Run, order: EmulatedDataset) -> None:
