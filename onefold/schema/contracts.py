@@ -7,7 +7,6 @@ the type in the view does not hold. No memory of versions is needed, and a messa
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 
 from onefold.core.errors import SchemaConflict
 from onefold.core.names import fold_case
@@ -15,6 +14,7 @@ from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import canonical
 from onefold.schema.contract_rules import Types, Verdict
 from onefold.schema.former import missing
+from onefold.schema.held import Held
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.types import Array, Field, Struct, Type, element_of
@@ -25,33 +25,6 @@ ChangeOf = Callable[[str, str], str]
 """Returns the identifier of the change that brought a column or field, given the version and the path."""
 _Landed = Sequence[tuple[str, Type]]
 """Versions that have a column or field, each with its type there, in the order of the versions."""
-
-
-@dataclass(frozen=True)
-class Held:
-    """What a view shows.
-
-    Attributes:
-        columns: the columns that the view shows, in their order and in the types that it shows.
-        full: the columns that it would show without a contract.
-        waiting: what is not shown until somebody decides.
-    """
-
-    columns: tuple[Column, ...]
-    full: tuple[Column, ...]
-    waiting: tuple[Waiting, ...] = ()
-
-    @property
-    def hidden(self) -> tuple[str, ...]:
-        """The names of the columns that are not shown."""
-        return tuple(Schema(self.full).minus(Schema(self.columns).names).names)
-
-    @property
-    def types(self) -> tuple[tuple[Column, Type], ...]:
-        """The columns that are shown in another type than the unified one, as they are shown, each with that type."""
-        full = Schema(self.full)
-        pairs = ((column, found.type) for column in self.columns if (found := full.get(column.name)))
-        return tuple((column, type_) for column, type_ in pairs if column.type != type_)
 
 
 def held(
@@ -143,38 +116,42 @@ class _Review:
                 return None
         return self._beyond(path, former, full, landed)
 
-    def _beyond(self, path: str, former: Type, full: Type, landed: _Landed) -> Type | None:
-        """Return the type in which a column or field is shown that the view has in another type."""
-        if isinstance(former, Array) and isinstance(full, Array):
-            return self._array(path, former, full, landed)
-        if isinstance(former, Struct) and isinstance(full, Struct):
-            return self._struct(path, former, full, landed)
-        type_ = self._type(path, former, full, landed)
-        if isinstance(former, Struct) and isinstance(type_, Array) and isinstance(type_.element, Struct):
-            # A struct that became a list of structs: it has the fields that were accepted, as the struct had.
-            elements = [(id_, element_of(one)) for id_, one in landed]
-            return Array(self._struct(path, former, type_.element, elements))
+    def _beyond(self, path: str, former: Type, full: Type, landed: _Landed) -> Type:
+        """Return the type in which a column or field is shown that the view has in another type.
+
+        Which fields a struct has, and whether it is a struct, a list of structs or a text, are decided one by one.
+        """
+        of = element_of(former)
+        if not isinstance(of, Struct):
+            return self._type(path, former, full, landed, self._contract.types)
+        first = len(self.waiting)
+        fields = self._fields(path, of, full, landed)
+        rule = self._rule_of_struct(fields, full, landed)
+        alike = [(id_, _with(fields, type_)) for id_, type_ in landed]
+        type_ = self._type(path, _with(fields, former), _with(fields, full), alike, rule)
+        if not isinstance(element_of(type_), Struct):  # a text that was accepted has all fields
+            self.waiting[first:] = []
         return type_
 
-    def _array(self, path: str, former: Array, full: Array, landed: _Landed) -> Array | None:
-        first = len(self.waiting)
-        element = self.shown(path, former.element, full.element, [(id_, element_of(type_)) for id_, type_ in landed])
-        self.waiting[first:] = [  # what waits names the types of the column, and not those of its elements
-            replace(one, old=str(former), new=f"ARRAY<{one.new}>") if one.path == path else one
-            for one in self.waiting[first:]
-        ]
-        return Array(element) if element else None  # type: ignore[arg-type]  # an element is no array
+    def _fields(self, path: str, former: Struct, full: Type, landed: _Landed) -> Struct:
+        """Return the fields that are shown of a struct, of all versions that have it, alone or in a list.
 
-    def _struct(self, path: str, former: Struct, full: Struct, landed: _Landed) -> Struct:
-        fields = []
-        for field in full.fields:
+        The former ones where none would be left.
+        """
+        structs = [(id_, of) for id_, type_ in landed if isinstance(of := element_of(type_), Struct)]
+        whole, fields = self._whole(full, [of for _, of in structs]), []
+        for field in whole.fields if whole else ():
             old = former.get(field.name)
-            below = [
-                (id_, found.type) for id_, type_ in landed if isinstance(type_, Struct) and (found := type_.get(field.name))
-            ]
+            below = [(id_, found.type) for id_, of in structs if (found := of.get(field.name))]
             if type_ := self.shown(f"{path}.{field.name}", old.type if old else None, field.type, below):
                 fields.append(Field(field.name, type_))
-        return Struct(tuple(fields))
+        return Struct(tuple(fields)) if fields else former
+
+    def _whole(self, full: Type, structs: Sequence[Struct]) -> Struct | None:
+        """Return a struct with all fields; None where there is none."""
+        of = element_of(full)
+        whole = of if isinstance(of, Struct) or not structs else self._joined(*structs)
+        return whole if isinstance(whole, Struct) else None
 
     def _without_rejected(self, path: str, version: str, type_: Type) -> Type | None:
         """Return a type that was accepted without the fields that were rejected; None where nothing is left of it."""
@@ -196,19 +173,16 @@ class _Review:
             verdict = None
         if not verdict and self._contract.new_columns == "review":
             first = len(self.waiting)
-            shown = self._beyond(path, type_, full, landed) or full
+            shown = self._beyond(path, type_, full, landed)
             self.waiting[first:] = []  # later changes wait once this one is accepted
             self._wait(path, None, version, shown)
         return verdict == "accept"
 
-    def _type(self, path: str, former: Type, full: Type, landed: _Landed) -> Type:
+    def _type(self, path: str, former: Type, full: Type, landed: _Landed, rule: Types) -> Type:
         """Return the former type, widened by what was accepted; the full one where no version has brought the change."""
-        rule = self._rule_of_type(former, full, landed)
         if rule == "widen" or canonical(former) == canonical(full):
             return full
-        # Other fields of a struct are changes of their own, and wait as such.
-        others = [(id_, type_) for id_, type_ in landed if not _are_structs(former, type_)]
-        wider = [(id_, type_) for id_, type_ in others if not self._is_held_by(type_, former)]
+        wider = [(id_, type_) for id_, type_ in landed if not self._is_held_by(type_, former)]
         if not wider:
             return self._narrower(path, former, full, landed)
         accepted = [type_ for id_, type_ in wider if self._verdict(path, id_) == "accept"]
@@ -223,12 +197,11 @@ class _Review:
                     self._wait(path, former, id_, self._joined(kept, type_) or type_)
         return kept
 
-    def _rule_of_type(self, former: Type, full: Type, landed: _Landed) -> Types:
-        """Return what the contract says of a type: a text of a whole struct is held where fields of it are not shown."""
-        of = element_of(former)
-        if self._contract.types != "widen" or not isinstance(of, Struct) or isinstance(element_of(full), Struct):
+    def _rule_of_struct(self, fields: Struct, full: Type, landed: _Landed) -> Types:
+        """Return what the contract says of a struct's type: a text of it is held where fields of it are not shown."""
+        if self._contract.types != "widen" or isinstance(element_of(full), Struct):
             return self._contract.types
-        hidden = (path for _, type_ in landed for path in missing(Column("", type_), Column("", former)))
+        hidden = (path for _, type_ in landed for path in missing(Column("", type_), Column("", fields)))
         if self._contract.new_columns == "show" or not any(hidden):
             return "widen"
         return "review" if self._contract.new_columns == "review" else "keep"
@@ -284,7 +257,8 @@ class _Review:
         return self._column_of(version, path) if self._column_of else ""
 
 
-def _are_structs(one: Type, other: Type) -> bool:
-    """Return whether both types are structs, or arrays of them."""
-    both = isinstance(element_of(one), Struct) and isinstance(element_of(other), Struct)
-    return both and isinstance(one, Array) == isinstance(other, Array)
+def _with(fields: Struct, type_: Type) -> Type:
+    """Return a struct, or a list of structs, with other fields; another type as it is."""
+    if not isinstance(element_of(type_), Struct):
+        return type_
+    return Array(fields) if isinstance(type_, Array) else fields

@@ -69,7 +69,8 @@ def gives_back(source: Type, target: Type, zone: str = UTC) -> bool:
     if isinstance(source, Array):
         return gives_back(source.element, target.element if isinstance(target, Array) else target, zone)
     if isinstance(target, Struct) and isinstance(source, Struct):
-        return all((old := source.get(field.name)) and gives_back(old.type, field.type, zone) for field in target.fields)
+        pairs = ((source.get(field.name), field.type) for field in target.fields)  # a field that is gone has no values
+        return all(not old or gives_back(old.type, type_, zone) for old, type_ in pairs)
     if isinstance(target, Struct | Array):
         return False
     return not losses(target, source, zone) and not conversion_problems(source, target)

@@ -12,8 +12,8 @@ from dataclasses import replace
 from onefold.core.names import fold_case, quote
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.held_note import HeldNote, head_and_body
-from onefold.schema.contracts import Held
 from onefold.schema.fit import fit
+from onefold.schema.held import Held
 from onefold.schema.table_rules import TableRules
 from onefold.schema.versions import Version, casts
 from onefold.schema.view_items import null_item

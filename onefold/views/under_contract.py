@@ -22,10 +22,11 @@ from onefold.refresh.stored_settings import change_types
 from onefold.schema.bigquery import MAX_TEXT
 from onefold.schema.columns import Column, Schema
 from onefold.schema.contract_rules import Verdicts
-from onefold.schema.contracts import Held, held
+from onefold.schema.contracts import held
 from onefold.schema.dropped import dropped_paths
 from onefold.schema.fit import gives_back, same_through
 from onefold.schema.former import former_columns
+from onefold.schema.held import Held
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import landed_type
 from onefold.schema.types import Type
@@ -37,9 +38,7 @@ from onefold.views.contract_text import held_view
 from onefold.views.former_view import not_shown
 from onefold.views.protected import key_columns, known_columns
 
-_ALL_NULL = (
-    "no version of {} has a column that the view shows, so all rows are NULL: accept a column, or set `new_columns: show`"
-)
+_ALL_NULL = "no version of {} has {}, where all rows are NULL: accept a column, or set `new_columns: show`"
 
 
 class FullKind(Protocol):
@@ -127,7 +126,9 @@ def build_under_contract(
     keeps_wider = stored is None or not change_types(kind.setting_changes(stored))
     shown = _held(kind, view, landed, former, rules, keeps_wider)
     if not shown.columns:  # fail closed: the versions that had them are gone
-        shown, dropped = replace(shown, columns=tuple(former)), (*dropped, f"{view.id}: {_ALL_NULL.format(kind.base)}")
+        shown = replace(shown, columns=tuple(former))
+    if shown.lost:
+        dropped = (*dropped, f"{view.id}: {_ALL_NULL.format(kind.base, shown_list(shown.lost))}")
     view = _in_held_types(kind, view, found, versions, stored, shown, landed)
     view = replace(view, waiting=shown.waiting, warnings=(*view.warnings, *dropped))
     made = held_view(view, shown, landed, rules)

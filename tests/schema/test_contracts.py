@@ -13,9 +13,10 @@ from support.contract_oracle import Step, replay, wider
 
 from onefold.schema.columns import Column
 from onefold.schema.contract_rules import Contract, NewColumns, Types, Verdict, Verdicts
-from onefold.schema.contracts import Held, held
+from onefold.schema.contracts import held
 from onefold.schema.diff import SchemaChange, Severity, compare
 from onefold.schema.dropped import dropped_paths
+from onefold.schema.held import Held
 from onefold.schema.outcomes import decision_of
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type

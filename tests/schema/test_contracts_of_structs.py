@@ -9,7 +9,8 @@ import pytest
 from schema.test_contracts import hold, rules, shown, version
 
 from onefold.schema.contract_rules import Contract, NewColumns, Types, Verdict, Verdicts
-from onefold.schema.contracts import Held, held
+from onefold.schema.contracts import held
+from onefold.schema.held import Held
 from onefold.schema.table_rules import TableRules
 
 
@@ -106,3 +107,54 @@ def test_a_field_that_was_rejected_stays_so_where_each_column_is_a_change_of_its
     by = rules("review", verdicts=verdicts)
     found = held(old.columns, new.columns, [new], by, lambda _, path: path, new_columns="new")
     assert (shown(found)["at"], found.waiting) == ("STRUCT<city STRING>", ())
+
+
+@pytest.mark.parametrize("around", ["{}", "STRUCT<a INT64, p {}>", "ARRAY<STRUCT<p {}>>", "ARRAY<STRUCT<p STRUCT<q {}>>>"])
+@pytest.mark.parametrize(("new", "types"), [("hide", "widen"), ("review", "widen"), ("review", "review"), ("hide", "keep")])
+def test_fields_that_are_not_shown_stay_so_when_a_list_becomes_a_struct_again(
+    around: str, new: NewColumns, types: Types
+) -> None:
+    list_, left = around.format("ARRAY<STRUCT<city STRING>>"), around.format("STRUCT<city STRING, ssn STRING>")
+    versions = [version("a", {"at": list_}), version("b", {"at": left})]
+    path = "at" + ".p" * around.count("p ") + ".q" * around.count("q ")
+    assert shown(hold({"at": list_}, versions, rules(new, types))) == {"at": list_}
+    kept = around.format("STRUCT<city STRING>")
+    assert shown(hold({"at": list_}, versions[1:], rules(new, types))) == {"at": kept if types == "widen" else list_}
+    # Whoever accepts the type accepts no field that was rejected.
+    verdicts: dict[tuple[str, str], Verdict] = {
+        ("change of b", path): "accept", ("change of b", f"{path}.ssn"): "reject",
+    }  # fmt: skip
+    assert shown(hold({"at": list_}, versions[1:], rules(new, types, verdicts))) == {"at": kept}
+
+
+@pytest.mark.parametrize("around", ["{}", "ARRAY<{}>", "STRUCT<p {}>", "ARRAY<STRUCT<p STRUCT<q {}>>>"])
+def test_a_struct_keeps_its_fields_where_none_of_them_is_left(around: str) -> None:
+    old, new = around.format("STRUCT<city STRING>"), around.format("STRUCT<town STRING>")
+    path = "at" + ".p" * around.count("p ") + ".q" * around.count("q ")
+    found = hold({"at": old}, [version("b", {"at": new})], rules("review", "review"))
+    assert (shown(found), found.lost) == ({"at": old}, (f"{path}.city",))
+    assert [one.path for one in found.waiting] == [f"{path}.town"]
+    assert hold({"at": old}, [version(new, {"at": new}), version(old, {"at": old})], rules("hide", "keep")).lost == ()
+    accepted = rules("review", "review", {("change of b", f"{path}.town"): "accept"})
+    assert shown(hold({"at": old}, [version("b", {"at": new})], accepted)) == {"at": new}
+
+
+@pytest.mark.parametrize("held_type", ["STRING", "JSON", "ARRAY<STRUCT<city STRING>>"])
+@pytest.mark.parametrize("around", ["{}", "ARRAY<STRUCT<p {}>>"])
+def test_a_type_that_is_held_hides_no_new_field_of_other_versions(held_type: str, around: str) -> None:
+    before, old, new = (around.format(one) for one in ("STRUCT<city STRING>", held_type, "STRUCT<city STRING, zip STRING>"))
+    path = "at" + ".p" * around.count("p ")
+    for versions in ([before, old, new], [before, new, old]):
+        made = [version(type_, {"at": type_}) for type_ in versions]
+        assert shown(hold({"at": before}, made, rules("show", "keep"))) == {"at": new}
+        waiting = hold({"at": before}, made, rules("review", "review")).waiting
+        assert {(one.version, one.path) for one in waiting} == {(new, f"{path}.zip"), (old, path)}
+        accepted: dict[tuple[str, str], Verdict] = {(f"change of {new}", f"{path}.zip"): "accept"}
+        assert shown(hold({"at": before}, made, rules("review", "review", accepted))) == {"at": new}
+
+
+def test_what_waits_names_the_list_of_structs_that_accepting_its_type_gives() -> None:
+    """Two decisions: whether it is a list, and whether the new field is there."""
+    before, list_ = "STRUCT<city STRING>", "ARRAY<STRUCT<city STRING, zip STRING>>"
+    found = hold({"at": before}, [version("a", {"at": before}), version("b", {"at": list_})], rules("review", "review"))
+    assert {(one.path, one.new) for one in found.waiting} == {("at.zip", "STRING"), ("at", "ARRAY<STRUCT<city STRING>>")}

@@ -121,6 +121,9 @@ def test_fields_are_given_back_one_by_one_and_a_null_struct_stays_null(judge: Ju
     wide, narrow = "STRUCT<zip STRING, city STRING, street STRING>", "STRUCT<city STRING, zip INT64>"
     found = fitted(judge, wide, narrow, "STRUCT('7', 'x', 's')", "STRUCT('A7', 'y', 's')", "NULL")
     assert [value if value is None else list(value) for value in found] == [["x", 7], ["y", None], None]
+    assert gives_back(parse_type("STRUCT<town STRING>"), parse_type("STRUCT<city STRING>"))
+    found = fitted(judge, "STRUCT<town STRING>", "STRUCT<city STRING>", "STRUCT('x')", "NULL")
+    assert [value if value is None else list(value) for value in found] == [[None], None]
 
 
 @pytest.mark.parametrize(

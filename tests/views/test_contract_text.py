@@ -185,9 +185,16 @@ def test_a_view_keeps_its_columns_where_the_versions_that_had_them_are_gone(judg
     left = version("b2", "y INT64")
     view = build_held((version("a1", "x STRUCT<z INT64>", "day DATE"),), (left,), HOLD, form)
     assert rows(judge, view, (left,), {"b2": [("7",), ("8",)]}) == [{"x": None, "day": None}] * 2
-    assert "no version of my-project.shop.customer has a column that the view shows" in view.warnings[0]
+    assert "no version of my-project.shop.customer has x, day, where all rows are NULL" in view.warnings[0]
     again = unified_kind(HOLD).build((left,), (left,), stored(view))
     assert (again.columns, again.waiting) == (view.columns, ())
+
+
+def test_a_struct_keeps_its_fields_where_the_versions_that_had_them_are_gone(judge: Judge) -> None:
+    left = version("b2", "y INT64", "x STRUCT<q INT64>")
+    view = build_held((version("a1", "x STRUCT<z INT64>"),), (left,), HOLD, "spelled")
+    assert rows(judge, view, (left,), {"b2": [("7", "STRUCT(1)"), ("8", "NULL")]}) == [{"x": {"z": None}}, {"x": None}]
+    assert "no version of my-project.shop.customer has x.z, where all rows are NULL" in view.warnings[0]
 
 
 def test_a_view_that_is_only_just_short_enough_gets_a_shorter_form_under_a_contract(monkeypatch: pytest.MonkeyPatch) -> None:
