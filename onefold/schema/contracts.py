@@ -123,7 +123,8 @@ class _Review:
         """
         of = element_of(former)
         if not isinstance(of, Struct):
-            return self._type(path, former, full, landed, self._contract.types)
+            type_ = self._type(path, former, full, landed, self._contract.types)
+            return self._without_rejected(path, landed[0][0], type_) or former  # of a text that is a struct again
         first = len(self.waiting)
         fields = self._fields(path, of, full, landed)
         rule = self._rule_of_struct(fields, full, landed)

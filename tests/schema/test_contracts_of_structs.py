@@ -69,6 +69,19 @@ def test_a_column_stays_rejected_when_the_version_that_brought_it_is_gone() -> N
     assert list(shown(held_by({**verdicts, ("change of c", "zip"): "accept"}))) == ["id", "zip", "fax"]
 
 
+@pytest.mark.parametrize("types", ["widen", "review"])
+@pytest.mark.parametrize("around", ["{}", "ARRAY<{}>", "ARRAY<STRUCT<p {}>>"])
+def test_a_field_that_was_rejected_stays_so_where_a_text_is_a_struct_again(types: Types, around: str) -> None:
+    before, last = around.format("STRING"), version("c", {"at": around.format("STRUCT<city STRING, ssn STRING>")})
+    ssn = "at.p.ssn" if "p " in around else "at.ssn"
+    by = rules("review", types, {("new", ssn): "reject", ("change of c", "at"): "accept"})
+    found = held(
+        version("", {"at": before}).columns, last.columns, [last], by, lambda version, _: f"change of {version}",
+        new_columns="new",
+    )  # fmt: skip
+    assert shown(found) == {"at": around.format("STRUCT<city STRING>")}
+
+
 @pytest.mark.parametrize("accepted", ["at", ""])
 def test_a_field_that_was_rejected_is_not_accepted_with_the_struct_of_another_version(accepted: str) -> None:
     """The version that brought the field is gone, and a later one was accepted for the type, or as a whole."""
