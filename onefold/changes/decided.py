@@ -14,9 +14,11 @@ from onefold.changes.ids import version_change_id, version_id
 from onefold.changes.under_contract import NOT_SHOWN, held_effect, outcome_in, shown_effect
 from onefold.core.errors import InvalidType
 from onefold.core.names import TableId, fold_case
+from onefold.schema.columns import Column
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.contract_rules import Verdicts
 from onefold.schema.outcomes import Outcome, foremost
+from onefold.schema.target_types import type_at
 from onefold.schema.types import parse_type
 
 _Shown = Mapping[tuple[str, str], Sequence[tuple[datetime, str]]]
@@ -97,6 +99,8 @@ class _Held:
 
     def _outcome(self, effect: Effect) -> Outcome:
         verdict = self.verdicts.about(self.entry.change, effect.path)
+        if verdict == "accept" and self.verdicts.is_of_struct(self.entry.change, effect.path):
+            verdict = None  # a command that accepted the type of a struct
         if verdict == "accept":
             return "accepted"
         if self._is_shown(effect):
@@ -116,7 +120,9 @@ class _Held:
     def _new_type(self, effect: Effect) -> str:
         """Return the type that the version brought; empty where it is not known."""
         path = fold_case(effect.path)
-        return next((one.new for one in self.entry.operations if one.new and fold_case(one.path) == path), "")
+        brought = {fold_case(one.path): one.new for one in self.entry.operations if one.new}
+        above = next((one for one in brought if path.startswith(f"{one}.")), "")
+        return brought.get(path) or (_field_type(above, brought[above], path) if above else "")
 
     def _times(self, effects: Iterable[Effect]) -> list[datetime]:
         keys = [self.verdicts.deciding(self.entry.change, effect.path) for effect in effects]
@@ -139,3 +145,12 @@ def _holds(shown: str, new: str) -> bool:
         return is_at_or_below(parse_type(new), parse_type(shown))
     except InvalidType:  # a row that somebody else wrote
         return False
+
+
+def _field_type(above: str, type_: str, path: str) -> str:
+    """Return the type of a field that came with another type of its struct; empty where it is not known."""
+    name = above.rpartition(".")[2]
+    try:
+        return str(type_at(Column(name, parse_type(type_)), name + path.removeprefix(above)) or "")
+    except InvalidType:  # a row that somebody else wrote
+        return ""

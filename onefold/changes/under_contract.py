@@ -7,23 +7,31 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from onefold.changes.entry import Effect, Entry
+from onefold.changes.held_fields import effects_with_fields, is_at_or_in, operation_of, operations_with_fields
 from onefold.changes.ids import digest
 from onefold.core.names import fold_case
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import is_at_or_below
-from onefold.schema.contract_rules import Contract
+from onefold.schema.contract_rules import Contract, Types
 from onefold.schema.contracts import ChangeOf
 from onefold.schema.diff import SchemaChange
-from onefold.schema.outcomes import Outcome, decision_of, outcomes_of
+from onefold.schema.outcomes import Outcome, foremost, outcomes_of
 from onefold.schema.target_types import type_at
 from onefold.schema.types import parse_type
+from onefold.schema.waiting import Waiting
 
 NOT_SHOWN: tuple[Outcome, ...] = ("waiting", "rejected", "hidden", "kept")
 """The outcomes of a change that views do not show."""
 _KEPT_TYPE = re.compile(r"(\w+): values that do not fit the former type \((.*)\)")
 
 
-def entry_under(contract: Contract, entry: Entry, protected: Collection[str], former: Sequence[Column] = ()) -> Entry:
+def entry_under(
+    contract: Contract,
+    entry: Entry,
+    protected: Collection[str],
+    former: Sequence[Column] = (),
+    held: Sequence[Waiting] | None = None,
+) -> Entry:
     """Return an entry as the views have it under the contract of their table.
 
     A new column that is held is hidden. A column whose type is held stays as it is, and has NULL for values that do not fit.
@@ -33,6 +41,8 @@ def entry_under(contract: Contract, entry: Entry, protected: Collection[str], fo
         entry: what views would do without a contract.
         protected: columns that no contract holds.
         former: the columns of the view before; a column that it has, in a type that holds the new values, waits for nothing.
+        held: what the view does not show, whatever was decided about it (`with_fields`); None where that is not known, and
+            all that a contract may hold counts as held.
 
     Examples:
         >>> from datetime import UTC, datetime
@@ -44,14 +54,19 @@ def entry_under(contract: Contract, entry: Entry, protected: Collection[str], fo
         >>> found.decision, [(one.kind, one.detail) for one in found.effects]
         ('waiting', [('hidden', 'waiting')])
     """
-    operations = list(_noticed(entry.operations, former))
-    outcomes = outcomes_of(entry.change, operations, contract, protected)
-    effects = tuple(held_effect(effect, outcomes.get(fold_case(effect.path), "shown")) for effect in entry.effects)
-    return replace(entry, effects=effects, decision=decision_of(entry.change, operations, contract, protected))
+    outcomes = _outcomes(contract, entry, protected, former, held)
+    noticed = effects_with_fields(entry, held or ())
+    effects = tuple(held_effect(effect, outcomes.get(fold_case(effect.path), "shown")) for effect in noticed)
+    return replace(entry, effects=effects, decision=foremost(outcomes.values()))
 
 
 def entries_by_column(
-    contract: Contract, entry: Entry, protected: Collection[str], former: Sequence[Column], change_of: ChangeOf
+    contract: Contract,
+    entry: Entry,
+    protected: Collection[str],
+    former: Sequence[Column],
+    change_of: ChangeOf,
+    held: Sequence[Waiting] | None = None,
 ) -> Iterator[Entry]:
     """Yield the entries of a table that gains columns in place, where each column that is held is a change of its own.
 
@@ -63,23 +78,49 @@ def entries_by_column(
         protected: as for `entry_under`.
         former: as for `entry_under`.
         change_of: returns the identifier of the change of a column or field, given the version and the path.
+        held: as for `entry_under`.
     """
-    held = []
-    for operation in entry.operations:
+    found = []
+    entry = replace(entry, effects=effects_with_fields(entry, held or ()))
+    for operation in operations_with_fields(entry, held or ()):
         change, path = change_of(entry.version_after, operation.path), fold_case(operation.path)
         effects = tuple(effect for effect in entry.effects if fold_case(effect.path) == path)
         own = replace(
             entry, id=digest("of column", entry.id, change), change=change, operations=(operation,), effects=effects
         )
-        if (found := entry_under(contract, own, protected, former)).decision != "shown":
-            held.append(found)
-    kept = {one.operations[0] for one in held}
+        of_column = None if held is None else [one for one in held if _is_about(one, entry, path)]
+        if (one := entry_under(contract, own, protected, former, of_column)).decision != "shown":
+            found.append(one)
+    kept = {one.operations[0] for one in found}
     left = tuple(operation for operation in entry.operations if operation not in kept)
-    if left or not held:
+    if left or not found:
         paths = {fold_case(one.path) for one in kept}
         effects = tuple(effect for effect in entry.effects if fold_case(effect.path) not in paths)
         yield replace(entry, change="", operations=left, effects=effects)
-    yield from held
+    yield from found
+
+
+def _outcomes(
+    contract: Contract, entry: Entry, protected: Collection[str], former: Sequence[Column], held: Sequence[Waiting] | None
+) -> dict[str, Outcome]:
+    """Return what became of a change, by the paths: of what the view holds, and of later changes of that."""
+    found = outcomes_of(entry.change, _noticed(entry.operations, former), contract, protected)
+    if held is None:
+        return dict(found)
+    paths = [fold_case(one.path) for one in held]
+    left = {
+        path: one for path, one in found.items() if one not in NOT_SHOWN or any(is_at_or_in(path, other) for other in paths)
+    }
+    # Where types are widened, one is held all the same that would show fields which are not shown.
+    types: Types = "review" if contract.new_columns == "review" else "keep"
+    by = replace(contract, types=types) if contract.types == "widen" else contract
+    own = (operation_of(one) for one in held if one.version == entry.version_after)
+    return {**left, **outcomes_of(entry.change, own, by, protected)}
+
+
+def _is_about(held: Waiting, entry: Entry, path: str) -> bool:
+    """Return whether what a view holds is about one column of an entry, or about another version."""
+    return held.version != entry.version_after or fold_case(held.path) == path
 
 
 def _noticed(operations: Iterable[SchemaChange], former: Sequence[Column]) -> Iterator[SchemaChange]:
@@ -118,6 +159,17 @@ def outcome_in(effect: Effect) -> Outcome | None:
     found = _KEPT_TYPE.fullmatch(effect.detail) if effect.kind == "null" else None
     named = found[1] if found else effect.detail if effect.kind == "hidden" else ""
     return next((outcome for outcome in NOT_SHOWN if outcome == named), None)
+
+
+def former_type(effect: Effect) -> str:
+    """Return the type that a view keeps, by an effect that `held_effect` made; empty where the effect is another one.
+
+    Examples:
+        >>> former_type(held_effect(Effect("p.d.v", "cast", "id", "INT64 -> STRING"), "kept"))
+        'INT64'
+    """
+    found = _KEPT_TYPE.fullmatch(effect.detail) if effect.kind == "null" else None
+    return found[2].partition(" -> ")[0] if found else ""
 
 
 def shown_effect(effect: Effect, type_: str) -> Effect:

@@ -14,26 +14,6 @@ Outcome = Literal["shown", "hidden", "waiting", "accepted", "rejected", "kept"]
 _PRECEDENCE: tuple[Outcome, ...] = ("waiting", "rejected", "hidden", "kept", "accepted", "shown")
 
 
-def decision_of(
-    change: str, operations: Iterable[SchemaChange], contract: Contract, protected: Collection[str] = ()
-) -> Outcome:
-    """Return what a contract makes of a change: of several operations, the one that somebody has to know of most.
-
-    Args:
-        change: the identifier of the change.
-        operations: how the schema of the table changed.
-        contract: that of the table, with the decisions.
-        protected: as for `held`.
-
-    Examples:
-        >>> from onefold.schema.diff import Severity
-        >>> added = SchemaChange("added", "zip", Severity.INFO)
-        >>> decision_of("c1", [added], Contract(new_columns="review")), decision_of("c1", [added], Contract())
-        ('waiting', 'shown')
-    """
-    return foremost(outcomes_of(change, operations, contract, protected).values())
-
-
 def foremost(outcomes: Collection[Outcome]) -> Outcome:
     """Return the outcome that somebody has to know of most; `shown` where there is none.
 
@@ -49,7 +29,17 @@ def outcomes_of(
 ) -> Mapping[str, Outcome]:
     """Return what a contract makes of each operation, by its path in the form in which names are compared.
 
-    The arguments are those of `decision_of`.
+    Args:
+        change: the identifier of the change.
+        operations: how the schema of the table changed.
+        contract: that of the table, with the decisions.
+        protected: as for `held`.
+
+    Examples:
+        >>> from onefold.schema.diff import Severity
+        >>> added = SchemaChange("added", "Zip", Severity.INFO)
+        >>> outcomes_of("c1", [added], Contract(new_columns="review")), outcomes_of("c1", [added], Contract())
+        ({'zip': 'waiting'}, {'zip': 'shown'})
     """
     free = {fold_case(name) for name in protected}
     return {

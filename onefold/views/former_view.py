@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from onefold.changes.deciding import is_within
 from onefold.changes.decisions import read_verdicts
 from onefold.changes.entry import Entry
+from onefold.changes.held_fields import is_at_or_in
 from onefold.changes.ids import new_columns_id
 from onefold.changes.read import read_entries
-from onefold.changes.under_contract import NOT_SHOWN, outcome_in
+from onefold.changes.under_contract import NOT_SHOWN, former_type, outcome_in
 from onefold.core.errors import AccessDenied, InvalidType, NotFound, SchemaConflict
 from onefold.core.names import TableId, fold_case
 from onefold.ports.warehouse import BaseWarehouse, StoredView
@@ -21,7 +21,7 @@ from onefold.refresh.held_note import read_held_note
 from onefold.refresh.labels import LABEL
 from onefold.schema.columns import Column, Schema
 from onefold.schema.contract_rules import Verdicts
-from onefold.schema.diff import SchemaChange
+from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.former import NotShown, missing
 from onefold.schema.table_rules import TableRules
 from onefold.schema.target_types import type_at
@@ -99,7 +99,7 @@ def _of_entries(entries: Iterable[Entry], landed: Sequence[Version], rules: Tabl
 def _rejected(verdicts: Verdicts, base: TableId, entries: Iterable[Entry]) -> frozenset[str]:
     """Return the new columns and fields that were rejected, also those of a struct that was accepted: no entry has these."""
     by_name = new_columns_id(base)
-    new = {(entry.change, fold_case(one.path)) for entry in entries for one in entry.operations if one.kind == "added"}
+    new = {(entry.change, fold_case(one.path)) for entry in entries for one in _of_view_of(entry) if one.kind == "added"}
     found: dict[str, set[str]] = {"accept": set(), "reject": set()}
     for (change, path), verdict in verdicts.by_change.items():
         parts = path.split(".")
@@ -112,12 +112,28 @@ def _rejected(verdicts: Verdicts, base: TableId, entries: Iterable[Entry]) -> fr
 def _held(entry: Entry, verdicts: Verdicts) -> Iterator[SchemaChange]:
     """Yield what views do not show of a change by now. Of a field, an effect may name the column, and tells nothing."""
     held = [fold_case(effect.path) for effect in entry.effects if outcome_in(effect)]
-    known = {fold_case(effect.path) for effect in entry.effects}
-    for one in entry.operations if entry.decision in NOT_SHOWN else ():
+    known = [fold_case(effect.path) for effect in entry.effects]
+    for one in _of_view_of(entry) if entry.decision in NOT_SHOWN else ():
         path = fold_case(one.path)
-        is_untold = path not in known and verdicts.about(entry.change, path) != "accept"
-        if one.kind in ("added", "retyped") and (is_untold or any(is_within(path, other) for other in held)):
+        is_told = any(is_at_or_in(name, path) for name in known)
+        is_untold = not is_told and verdicts.about(entry.change, path) != "accept"
+        if one.kind in ("added", "retyped") and (is_untold or any(is_at_or_in(path, name) for name in held)):
             yield one
+
+
+def _of_view_of(entry: Entry) -> Iterator[SchemaChange]:
+    """Yield the operations of an entry as they are of its views.
+
+    A column that came back in another type is no new one there. Fields of a struct that became a list are.
+    """
+    held = {fold_case(effect.path): effect for effect in entry.effects if outcome_in(effect)}
+    for one in entry.operations:
+        effect = held.pop(fold_case(one.path), None)
+        former = former_type(effect) if effect else ""
+        yield replace(one, kind="retyped", old=one.old or former) if former else one
+    for effect in held.values():
+        if effect.kind == "hidden":
+            yield SchemaChange("added", effect.path, Severity.INFO)
 
 
 def _kept_type(path: str, held: Sequence[SchemaChange], landed: Sequence[Version], rules: TableRules) -> Type | None:

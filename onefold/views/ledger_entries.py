@@ -11,6 +11,7 @@ from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
 from onefold.changes.decided import is_held
 from onefold.changes.effects import ReadView
 from onefold.changes.entry import Effect, EffectKind, Entry, Origin
+from onefold.changes.held_fields import operation_of, with_fields
 from onefold.changes.ids import digest
 from onefold.changes.under_contract import entries_by_column, entry_under, held_effect
 from onefold.changes.versions import ReportedChange, version_entries
@@ -25,7 +26,7 @@ from onefold.refresh.plan import ViewPlan
 from onefold.refresh.tables_read import covered_versions
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import is_at_or_below
-from onefold.schema.diff import SchemaChange, Severity
+from onefold.schema.diff import SchemaChange
 from onefold.schema.outcomes import Outcome
 from onefold.schema.target_types import type_at
 from onefold.schema.types import parse_landed_type
@@ -89,24 +90,33 @@ def _of_versions(
 ) -> Iterator[Entry]:
     if plan.stored:
         rules = kind.settings.rules_for(plan.base)
-        query = plan.view.query if plan.view else plan.stored.query
-        columns = [column for version in versions for column in version.columns]
-        protected: frozenset[str] = frozenset()
-        if isinstance(kind, UnderContract) and rules.contract.holds:
-            protected = protected_columns(kind, columns, query, rules, versions)
+        protected, held = _under_contract(kind, plan, versions, plan.stored)
         names = ChangeNames(plan.base, kind.landed(versions), grow=True) if _grows(kind) else None
         for entry in version_entries(plan.base, versions, missing, list(read_views(kind, versions)), now, reported):
             former = plan.stored.columns if entry.version_after in missing else ()
             if names:
-                yield from entries_by_column(rules.contract, entry, protected, former, names.of)
+                yield from entries_by_column(rules.contract, entry, protected, former, names.of, held)
                 continue
-            found = entry_under(rules.contract, entry, protected, former)
+            found = entry_under(rules.contract, entry, protected, former, held)
             # What a view shows by now waits for nothing, as for a tenant that migrates after somebody has decided.
-            yield entry_under(rules.contract, entry, protected, plan.stored.columns) if is_held(found) else found
+            yield entry_under(rules.contract, entry, protected, plan.stored.columns, held) if is_held(found) else found
         return
     for entry in version_entries(plan.base, versions, missing, (), now, reported):
         # What came before there was a view is history: no reader notices it.
         yield replace(entry, effects=(Effect(str(kind.id), "nothing", ""),) if entry.version_before else ())
+
+
+def _under_contract(
+    kind: ViewKind, plan: ViewPlan, versions: Sequence[Version], stored: StoredView
+) -> tuple[frozenset[str], Sequence[Waiting] | None]:
+    """Return the columns that no contract holds, and what the contract holds; None where there is no contract."""
+    rules = kind.settings.rules_for(plan.base)
+    if not _has_contract(kind) or not rules.contract.holds:
+        return frozenset(), None
+    query = plan.view.query if plan.view else stored.query
+    columns = [column for version in versions for column in version.columns]
+    held = held_by_contract(kind, plan.versions or versions, versions, stored)
+    return protected_columns(kind, columns, query, rules, versions), tuple(with_fields(rules.contract, held))
 
 
 def _grows(kind: ViewKind) -> TypeGuard[UnderContract]:
@@ -130,7 +140,7 @@ def _held_in_place(kind: ViewKind, plan: ViewPlan, missing: Collection[str], now
         of_change = [one for one, result in own.items() if (one.change, result) == (change, outcome)]
         yield replace(
             _of_view(plan, digest(outcome, view_of(plan), change, *(one.path for one in of_change)), "discovered", now),
-            operations=tuple(map(_operation, of_change)),
+            operations=tuple(map(operation_of, of_change)),
             effects=tuple(_effect_of_held(plan, one, outcome) for one in of_change),
             decision=outcome,
             version_after=of_change[0].version,
@@ -163,12 +173,6 @@ def _outcomes(kind: ViewKind, plan: ViewPlan, view: BuiltView, stored: StoredVie
 
 def _has_contract(kind: ViewKind) -> TypeGuard[FullKind]:
     return isinstance(kind, UnderContract)
-
-
-def _operation(waiting: Waiting) -> SchemaChange:
-    if waiting.old is None:
-        return SchemaChange("added", waiting.path, Severity.INFO, new=waiting.new)
-    return SchemaChange("retyped", waiting.path, Severity.CRITICAL, waiting.old, waiting.new)
 
 
 def _effect_of_held(plan: ViewPlan, held: Waiting, outcome: Outcome) -> Effect:

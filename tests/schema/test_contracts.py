@@ -17,7 +17,7 @@ from onefold.schema.contracts import held
 from onefold.schema.diff import SchemaChange, Severity, compare
 from onefold.schema.dropped import dropped_paths
 from onefold.schema.held import Held
-from onefold.schema.outcomes import decision_of
+from onefold.schema.outcomes import foremost, outcomes_of
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 from onefold.schema.versions import Version, fold
@@ -239,16 +239,16 @@ def test_decisions_of_entries_follow_from_operations(rule: str) -> None:
         version("b", {"n": "STRING", "id": "STRING", "z": "DATE"}).columns,
     )
     expected = {"hide": "hidden", "keep": "kept", "review": "waiting", "show": "shown"}[rule]
-    assert decision_of("c", operations, Contract(new, types), ["id"]) == expected
+    assert foremost(outcomes_of("c", operations, Contract(new, types), ["id"]).values()) == expected
     if rule != "show":
         for verdict, outcome in (("accept", "accepted"), ("reject", "rejected")):
             contract = Contract(new, types, verdicts=Verdicts({("c", ""): verdict}))  # type: ignore[dict-item]
-            assert decision_of("c", operations, contract, ["id"]) == outcome
+            assert foremost(outcomes_of("c", operations, contract, ["id"]).values()) == outcome
 
 
 def test_a_change_of_the_key_alone_is_always_shown() -> None:
     retyped = SchemaChange("retyped", "Id", Severity.CRITICAL, "INT64", "STRING")
-    assert decision_of("c", [retyped], Contract("hide", "keep"), ["id"]) == "shown"
+    assert foremost(outcomes_of("c", [retyped], Contract("hide", "keep"), ["id"]).values()) == "shown"
 
 
 def test_columns_and_fields_that_the_newest_version_lacks_are_dropped_ones() -> None:
