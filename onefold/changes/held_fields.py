@@ -12,35 +12,10 @@ from dataclasses import replace
 from onefold.changes.entry import Effect, Entry
 from onefold.core.names import fold_case
 from onefold.schema.columns import Column
-from onefold.schema.contract_rules import Contract
 from onefold.schema.diff import SchemaChange, Severity
-from onefold.schema.former import NotShown, former_columns, missing
-from onefold.schema.target_types import type_at
+from onefold.schema.former import NotShown, former_columns
 from onefold.schema.types import parse_landed_type
 from onefold.schema.waiting import Waiting
-
-
-def with_fields(contract: Contract, held: Iterable[Waiting]) -> Iterator[Waiting]:
-    """Yield what a view does not show, and the new fields of a struct whose type is kept: they are no part of the type.
-
-    Where the type is accepted, as that of a list of structs, the view has the fields that it had.
-
-    Args:
-        contract: that of the table.
-        held: what the view does not show.
-
-    Examples:
-        >>> types = "STRUCT<a INT64>", "ARRAY<STRUCT<a INT64, b INT64>>"
-        >>> [str(one) for one in with_fields(Contract(new_columns="hide"), [Waiting("c1", "2", "at", *types)])][1:]
-        ['new column at.b INT64 of version 2']
-    """
-    for one in held:
-        yield one
-        if contract.new_columns == "show" or "STRUCT<" not in (one.old or ""):
-            continue
-        before, after = (Column(one.path, parse_landed_type(type_)) for type_ in (one.old or "", one.new))
-        for path in missing(after, before):
-            yield replace(one, path=path, old=None, new=str(type_at(after, path)))
 
 
 def operation_of(held: Waiting) -> SchemaChange:

@@ -41,7 +41,7 @@ def entry_under(
         entry: what views would do without a contract.
         protected: columns that no contract holds.
         former: the columns of the view before; a column that it has, in a type that holds the new values, waits for nothing.
-        held: what the view does not show, whatever was decided about it (`with_fields`); None where that is not known, and
+        held: what the view does not show, whatever was decided about it; None where that is not known, and
             all that a contract may hold counts as held.
 
     Examples:

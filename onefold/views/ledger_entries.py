@@ -11,7 +11,7 @@ from onefold.changelog.metadata import DAY, LANDED_AT, METADATA
 from onefold.changes.decided import is_held
 from onefold.changes.effects import ReadView
 from onefold.changes.entry import Effect, EffectKind, Entry, Origin
-from onefold.changes.held_fields import operation_of, with_fields
+from onefold.changes.held_fields import operation_of
 from onefold.changes.ids import digest
 from onefold.changes.under_contract import entries_by_column, entry_under, held_effect
 from onefold.changes.versions import ReportedChange, version_entries
@@ -116,7 +116,7 @@ def _under_contract(
     query = plan.view.query if plan.view else stored.query
     columns = [column for version in versions for column in version.columns]
     held = held_by_contract(kind, plan.versions or versions, versions, stored)
-    return protected_columns(kind, columns, query, rules, versions), tuple(with_fields(rules.contract, held))
+    return protected_columns(kind, columns, query, rules, versions), held
 
 
 def _grows(kind: ViewKind) -> TypeGuard[UnderContract]:
