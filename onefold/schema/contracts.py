@@ -187,15 +187,16 @@ class _Review:
         if not wider:
             return self._narrower(path, former, full, landed)
         accepted = [type_ for id_, type_ in wider if self._verdict(path, id_) == "accept"]
-        if len(accepted) == len(wider):
+        left = [(id_, type_) for id_, type_ in wider if self._verdict(path, id_) != "accept"]
+        if not left:
             return full
         kept = join_types([former, *accepted], self._rules)
         if canonical(kept) == canonical(full):
             return full
-        if rule == "review":
-            for id_, type_ in wider:
-                if not self._verdict(path, id_) and not self._is_held_by(type_, kept):
-                    self._wait(path, former, id_, self._joined(kept, type_) or type_)
+        changes = {self._change_of(id_, path) for id_, _ in left}
+        for id_, type_ in left if rule == "review" else ():
+            if not self._verdict(path, id_) and not self._is_held_by(type_, kept):
+                self._wait(path, former, id_, full if len(changes) == 1 else self._joined(kept, type_) or type_)
         return kept
 
     def _rule_of_struct(self, fields: Struct, full: Type, landed: _Landed) -> Types:

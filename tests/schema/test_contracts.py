@@ -214,6 +214,13 @@ def test_what_waits_names_the_type_that_accepting_it_gives(types: Types) -> None
     assert told == ([("b", "STRING")] if types == "widen" else [("b", "INT64"), ("d", "STRING")])
 
 
+@pytest.mark.parametrize(("left", "new"), [("b", "FLOAT64"), ("bc", "STRING")])
+def test_what_waits_names_the_type_of_the_versions_that_are_left(left: str, new: str) -> None:
+    versions = [version(id_, {"n": "FLOAT64"}) for id_ in left]  # INT64 is gone
+    assert hold({"n": "INT64"}, versions, rules(types="review")).waiting[0].new == new
+    assert shown(hold({"n": "INT64"}, versions, rules("show", "review", {("change of b", "n"): "accept"}))) == {"n": new}
+
+
 @pytest.mark.parametrize("later", [None, "reject", "accept"])
 def test_a_later_type_is_not_accepted_with_the_column_that_came_before_it(later: Verdict | None) -> None:
     versions = [version("a", {"id": "INT64"}), version("b", {"n": "INT64"}), version("c", {"n": "STRING"})]
