@@ -86,14 +86,28 @@ def _of_view(stored: StoredView, full: Sequence[Column]) -> NotShown:
     return NotShown(frozenset(path for column, shown in pairs for path in missing(column, shown)), types)
 
 
-def _of_entries(entries: Iterable[Entry], landed: Sequence[Version], rules: TableRules, verdicts: Verdicts) -> NotShown:
+def _of_entries(entries: Sequence[Entry], landed: Sequence[Version], rules: TableRules, verdicts: Verdicts) -> NotShown:
     held = [operation for entry in entries if entry.change for operation in _held(entry, verdicts)]
     retyped: dict[str, list[SchemaChange]] = {}
     for one in held:
         if one.kind == "retyped":
             retyped.setdefault(fold_case(one.path), []).append(one)
-    types = {path: type_ for path, of_path in retyped.items() if (type_ := _kept_type(path, of_path, landed, rules))}
+    brought = _brought(entries)
+    kept = ((path, _kept_type(path, found, _others(landed, brought, path), rules)) for path, found in retyped.items())
+    types = {path: type_ for path, type_ in kept if type_}
     return NotShown(frozenset(fold_case(one.path) for one in held if one.kind == "added"), types)
+
+
+def _brought(entries: Iterable[Entry]) -> frozenset[tuple[str, str]]:
+    """Return the versions of changes that views do not show, each with the columns and fields that it changed."""
+    held = [entry for entry in entries if entry.change and entry.version_after and entry.decision in NOT_SHOWN]
+    return frozenset((entry.version_after, fold_case(one.path)) for entry in held for one in entry.operations)
+
+
+def _others(landed: Iterable[Version], brought: Iterable[tuple[str, str]], path: str) -> list[Version]:
+    """Return the versions of which nothing is held of a column: one may bring a field to a type that was held before."""
+    held = {version for version, name in brought if is_at_or_in(name, path)}
+    return [version for version in landed if version.id not in held]
 
 
 def _rejected(verdicts: Verdicts, base: TableId, entries: Iterable[Entry]) -> frozenset[str]:

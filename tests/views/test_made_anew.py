@@ -120,6 +120,21 @@ def test_a_column_that_came_back_in_a_type_that_is_held_is_there(new: str, types
     assert reader.shown == reader.made_anew() == "INT64"
 
 
+def test_a_column_whose_new_type_was_rejected_is_there() -> None:
+    reader = Reader("review", "review")
+    reader.lands("INT64", "", "STRING")
+    reader.decide("reject", (reader.last.change, "at"))
+    assert reader.shown == reader.made_anew() == "INT64"
+
+
+@pytest.mark.parametrize("new", ["hide", "review", "show"])
+@pytest.mark.parametrize("history", [("INT64", S, S2), ("INT64", S2, S), ("INT64", L, L2), (S, L2, L)])
+def test_a_type_is_kept_when_the_one_that_is_held_gains_or_loses_a_field(new: str, history: tuple[str, ...]) -> None:
+    reader = Reader(new, "keep")
+    reader.lands(*history)
+    assert reader.shown == reader.made_anew()
+
+
 def test_the_ledger_says_that_a_text_of_a_struct_is_held() -> None:
     """Under `types: widen`, too, while a field of the struct is not shown."""
     reader = Reader("hide", "widen")
