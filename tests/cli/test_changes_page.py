@@ -35,6 +35,7 @@ def test_a_page_shows_the_tables_as_they_are_in_the_warehouse(run: Run, shop: Em
     seen = visit(written(run, shop))
     assert seen.texts("#tables tbody th") == ["secrets", "customer"]
     seen.find("#tables a", "customer").click()
+    seen.find("#name", "customer").wait_for()
     assert seen.texts("#grid .name") == ["column", "id", "first_name", "last_name", "full_name", "email"]
     assert ["".join(row.split("\n")[1:-1]) for row in seen.texts("#grid .row:not(.head)")] == [
         "C·", "··", "··", "·–", "–·",
@@ -61,6 +62,7 @@ def test_freshness_says_how_far_the_capture_of_a_checkpoint_is_behind(
     assert int(lag) >= 2 * 86_400
     seen = visit(page)
     seen.find("#tables a", "address").click()
+    seen.find("#name", "address").wait_for()
     assert any("Capture behind the source" in text and "2 d" in text for text in seen.texts("#below"))
 
 

@@ -283,6 +283,6 @@ def test_a_dataset_that_is_gone_has_a_page_that_says_so(visit: Visitor, tmp_path
     seen = visit(tmp_path / INDEX)
     assert seen.texts("tbody td")[-1] == "not found on 2026-11-28 03:00 UTC"
     seen.find("tbody a").click()
-    assert "This dataset was not found on 2026-11-28 03:00 UTC." in seen.find("main").inner_text()
+    seen.find("main", has_text="This dataset was not found on 2026-11-28 03:00 UTC.").wait_for()
     assert customer().name not in seen.page.content()
     assert (seen.violations(), seen.said) == ([], [])
