@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from onefold.changes.entry import Entry
-from onefold.core.names import fold_case
+from onefold.core.names import fold_case, is_at_or_in
 from onefold.schema.columns import Column
 from onefold.schema.contract_rules import SHOW_ALL, Contract, DecisionKey, Verdict, Verdicts
 from onefold.schema.former import missing
@@ -56,7 +56,7 @@ class ChangeToDecide:
         """What hides a column of the change until it is accepted, too: a column or field that another version brought."""
         paths = [fold_case(name) for name in self.columns] or self.paths
         new = [(one, fold_case(one.path)) for one in self.held if one.old is None]
-        return next((one for one, name in new if any(f"{path}.".startswith(f"{name}.") for path in paths)), None)
+        return next((one for one, name in new if any(is_at_or_in(path, name) for path in paths)), None)
 
     def keys(self, verdict: Verdict) -> Iterator[DecisionKey]:
         """Yield what is decided: each column under each identifier that it has.
@@ -173,4 +173,4 @@ def _is_struct(type_: str) -> bool:
 
 def is_within(name: str, path: str) -> bool:
     """Return whether a decision about a column decides about a path: it is the same, or one is a field of the other."""
-    return name == path or path.startswith(f"{name}.") or name.startswith(f"{path}.")
+    return is_at_or_in(name, path) or is_at_or_in(path, name)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from onefold.changes.entry import Effect, Entry
-from onefold.core.names import fold_case
+from onefold.core.names import fold_case, is_at_or_in
 from onefold.schema.columns import Column
 from onefold.schema.diff import SchemaChange, Severity
 from onefold.schema.former import NotShown, former_columns
@@ -45,16 +45,6 @@ def effects_with_fields(entry: Entry, held: Sequence[Waiting]) -> tuple[Effect, 
         held: what the view does not show.
     """
     return tuple(_effects(entry, held))
-
-
-def is_at_or_in(path: str, other: str) -> bool:
-    """Return whether a path is another one, or that of a field in it.
-
-    Examples:
-        >>> is_at_or_in("at.zip", "at"), is_at_or_in("at", "at.zip"), is_at_or_in("attic", "at")
-        (True, False, False)
-    """
-    return f"{path}.".startswith(f"{other}.")
 
 
 def _effects(entry: Entry, held: Sequence[Waiting]) -> Iterator[Effect]:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from onefold.changes.entry import Effect, Entry
-from onefold.changes.held_fields import effects_with_fields, is_at_or_in, operation_of, operations_with_fields
+from onefold.changes.held_fields import effects_with_fields, operation_of, operations_with_fields
 from onefold.changes.ids import digest
-from onefold.core.names import fold_case
+from onefold.core.names import fold_case, is_at_or_in
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.contract_rules import Contract, Types

@@ -22,7 +22,7 @@ from onefold.ports.warehouse import BaseWarehouse
 from onefold.schema.versions import Version, table_of
 
 Landed = Mapping[str | None, int]
-"""How many different changes have landed, by the mark of their key; those of None are not told apart."""
+"""How many different changes have landed, by the mark of their key; those of None are counted together."""
 _RECENT = timedelta(days=1)
 """Changes that landed so long before a check are not counted: far above the time of a check, and differences of clocks."""
 

@@ -146,6 +146,16 @@ def fold_hidden(name: str) -> str:
     return name.lower() if name.isascii() else unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
 
 
+def is_at_or_in(path: str, other: str) -> bool:
+    """Return whether the path of a column or field is another one, or that of a field in it. Both are without case.
+
+    Examples:
+        >>> is_at_or_in("at.zip", "at"), is_at_or_in("at", "at.zip"), is_at_or_in("attic", "at")
+        (True, False, False)
+    """
+    return f"{path}.".startswith(f"{other}.")
+
+
 def problems_of_name(kind: str, name: object) -> list[str]:
     """Return why a name from outside is not valid: an empty list where it is safe in SQL.
 

@@ -10,12 +10,11 @@ from dataclasses import replace
 
 from onefold.changes.decisions import read_verdicts
 from onefold.changes.entry import Entry
-from onefold.changes.held_fields import is_at_or_in
 from onefold.changes.ids import new_columns_id
 from onefold.changes.read import read_entries
 from onefold.changes.under_contract import NOT_SHOWN, former_type, outcome_in
 from onefold.core.errors import AccessDenied, InvalidType, NotFound, SchemaConflict
-from onefold.core.names import TableId, fold_case
+from onefold.core.names import TableId, fold_case, is_at_or_in
 from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.held_note import read_held_note
 from onefold.refresh.labels import LABEL
@@ -124,14 +123,14 @@ def _rejected(verdicts: Verdicts, base: TableId, entries: Iterable[Entry]) -> fr
 
 
 def _held(entry: Entry, verdicts: Verdicts) -> Iterator[SchemaChange]:
-    """Yield what views do not show of a change by now. Of a field, an effect may name the column, and tells nothing."""
+    """Yield what views do not show of a change by now. Of a field, an effect may name the column alone."""
     held = [fold_case(effect.path) for effect in entry.effects if outcome_in(effect)]
     known = [fold_case(effect.path) for effect in entry.effects]
     for one in _of_view_of(entry) if entry.decision in NOT_SHOWN else ():
         path = fold_case(one.path)
-        is_told = any(is_at_or_in(name, path) for name in known)
-        is_untold = not is_told and verdicts.about(entry.change, path) != "accept"
-        if one.kind in ("added", "retyped") and (is_untold or any(is_at_or_in(path, name) for name in held)):
+        has_effect = any(is_at_or_in(name, path) for name in known)
+        is_unknown = not has_effect and verdicts.about(entry.change, path) != "accept"
+        if one.kind in ("added", "retyped") and (is_unknown or any(is_at_or_in(path, name) for name in held)):
             yield one
 
 

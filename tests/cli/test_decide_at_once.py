@@ -1,4 +1,4 @@
-"""Two people decide about a change at once: the later decision counts, and whoever decided is told of the other one."""
+"""Two people decide about a change at once: the later decision counts, and the command names the other one."""
 
 from __future__ import annotations
 
