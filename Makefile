@@ -41,8 +41,9 @@ test-fast: install  ## the tests that start no server, no Spark and no other pro
 test-long: install  ## the long tests: kills, fuzzing, whole histories, property tests with more examples
 	$(PYTEST) -m long $(OPTIONS)
 
-test-ids: install  ## two collections of the tests: an id that differs from run to run is an error
+test-ids: install  ## two collections of the tests: an id that differs is an error, or another number than tests/counts.toml has
 	PYTHONPATH=tests $(BIN)/python -m support.stable_ids
+	PYTHONPATH=tests $(BIN)/python -m support.counts --check
 
 test-counts: install  ## tests/counts.toml, after tests were added or removed
 	PYTHONPATH=tests $(BIN)/python -m support.counts

@@ -1,8 +1,8 @@
 """How many tests of each kind have to run, in tests/counts.toml: what did not run must not count as passed.
 
 `.ci/run` sets TEST_COUNTS=check; then a run of `make test` or `make test-long` fails where fewer or more tests ran than the
-file says. `make test-counts` writes the numbers after tests were added or removed, and keeps the skips, which are written
-by hand, each with its reason.
+file says; `make test-ids` compares them with what is collected, before anything runs. `make test-counts` writes the numbers
+after tests were added or removed, and keeps the skips, which are written by hand, each with its reason.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,12 +76,17 @@ def problems(
     for (reason, kind), number in used.items():
         if number > most.get((reason, kind), 0):
             lines.append(f"{number} tests of kind {kind} were skipped, {most.get((reason, kind), 0)} may be: {reason}")
-    for kind in sorted({*numbers, *ran}):
-        if (found := ran.get(kind, 0) + excused[kind]) != (wanted := numbers.get(kind, 0)):
-            lines.append(
-                f"expected {wanted} tests of kind {kind}, got {found}: if they were added or removed, make test-counts"
-            )
-    return lines
+    return lines + differences(numbers, Counter(ran) + excused)
+
+
+def differences(numbers: Mapping[str, int], found: Mapping[str, int]) -> list[str]:
+    """Return a line for each kind of which another number of tests was found than the file says."""
+    both = {kind: (numbers.get(kind, 0), found.get(kind, 0)) for kind in sorted({*numbers, *found})}
+    return [
+        f"expected {wanted} tests of kind {kind}, got {got}: if they were added or removed, make test-counts"
+        for kind, (wanted, got) in both.items()
+        if wanted != got
+    ]
 
 
 def read(path: Path = FILE) -> tuple[dict[str, dict[str, int]], list[AllowedSkip]]:
@@ -149,13 +154,17 @@ def collected(expression: str) -> dict[str, int]:
     return {kind: int(number) for _, kind, number in lines}
 
 
-def main() -> int:
-    FILE.write_text(
-        with_numbers(FILE.read_text(encoding="utf-8"), {run: collected(expression) for expression, run in RUNS.items()}),
-        encoding="utf-8",
-    )
+def main(words: Sequence[str]) -> int:
+    """Write the numbers of the tests that are collected; with --check compare them with the file, and change nothing."""
+    found = {run: collected(expression) for expression, run in RUNS.items()}
+    if words == ["--check"]:
+        numbers, _ = read()
+        lines = [f"{FILE.name}: {run}: {line}" for run in found for line in differences(numbers[run], found[run])]
+        print("\n".join(lines or [f"{FILE.name} has the number of tests of each kind"]))
+        return 1 if lines else 0
+    FILE.write_text(with_numbers(FILE.read_text(encoding="utf-8"), found), encoding="utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
