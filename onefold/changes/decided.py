@@ -5,7 +5,7 @@ No row of the ledger is changed. So whoever reads entries gets those that were h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -13,16 +13,18 @@ from onefold.changes.entry import Effect, Entry
 from onefold.changes.ids import version_change_id, version_id
 from onefold.changes.under_contract import NOT_SHOWN, held_effect, outcome_in, shown_effect
 from onefold.core.errors import InvalidType
-from onefold.core.names import TableId, fold_case
+from onefold.core.names import TableId, at_and_above, fold_case
 from onefold.schema.columns import Column
 from onefold.schema.common_type import is_at_or_below
 from onefold.schema.contract_rules import Verdicts
 from onefold.schema.outcomes import Outcome, foremost
 from onefold.schema.target_types import type_at
-from onefold.schema.types import parse_type
+from onefold.schema.types import Struct, element_of, parse_type
 
 _Shown = Mapping[tuple[str, str], Sequence[tuple[datetime, str]]]
 """When views came to show columns and fields, and in which types, by the view and the path."""
+_Path = tuple[str, str, str]
+"""A column or field: its dataset, its table, and its path in the form in which names are compared."""
 
 
 def is_held(entry: Entry) -> bool:
@@ -47,8 +49,8 @@ def decided(entries: Sequence[Entry], verdicts: Verdicts) -> tuple[Entry, ...]:
         >>> [one.decision for one in decided([entry], Verdicts({("c1", "zip"): "reject"}))]
         ['rejected']
     """
-    shown = _shown_later(entries)
-    return tuple(_Held(entry, verdicts, shown).now() if is_held(entry) else entry for entry in entries)
+    shown, rejected = _shown_later(entries), _rejected(entries, verdicts)
+    return tuple(_Held(entry, verdicts, shown, rejected).now() if is_held(entry) else entry for entry in entries)
 
 
 def later_names(project: str, entries: Sequence[Entry], own: Verdicts) -> dict[str, str]:
@@ -81,6 +83,7 @@ class _Held:
     entry: Entry
     verdicts: Verdicts
     shown: _Shown
+    rejected: Collection[_Path]
 
     def now(self) -> Entry:
         """Return the entry with its present outcome."""
@@ -105,12 +108,22 @@ class _Held:
             return "accepted"
         if self._is_shown(effect):
             return "shown"
-        return "rejected" if verdict else outcome_in(effect) or "shown"
+        rejected = verdict or any((*self._table, one) in self.rejected for one in at_and_above(effect.path))
+        return "rejected" if rejected else outcome_in(effect) or "shown"
 
     def _is_shown(self, effect: Effect) -> bool:
-        found = self.shown.get((effect.view, fold_case(effect.path)), ())
+        path, *above = at_and_above(effect.path)
         new = self._new_type(effect)
-        return any(time > self.entry.recorded_at and _holds(type_, new) for time, type_ in found)
+        texts = (type_ for one in above for type_ in self._later(effect.view, one) if _is_text(type_))
+        return any(_holds(type_, new) for type_ in self._later(effect.view, path)) or any(texts)
+
+    def _later(self, view: str, path: str) -> Iterator[str]:
+        """Yield the types in which a view came to show a column or field after the entry."""
+        return (type_ for time, type_ in self.shown.get((view, path), ()) if time > self.entry.recorded_at)
+
+    @property
+    def _table(self) -> tuple[str, str]:
+        return self.entry.dataset, self.entry.table
 
     def _effect(self, effect: Effect, outcome: Outcome) -> Effect:
         return (
@@ -138,6 +151,25 @@ def _shown_later(entries: Iterable[Entry]) -> _Shown:
                 type_ = effect.detail.partition(": ")[0].rpartition(" -> ")[2]
                 found.setdefault((effect.view, fold_case(effect.path)), []).append((entry.recorded_at, type_))
     return found
+
+
+def _rejected(entries: Iterable[Entry], verdicts: Verdicts) -> set[_Path]:
+    """Return the new columns and fields that were rejected: what other versions bring of them is not shown, either."""
+    return {
+        (entry.dataset, entry.table, fold_case(one.path))
+        for entry in entries
+        if is_held(entry)
+        for one in entry.operations
+        if one.kind == "added" and verdicts.about(entry.change, one.path) == "reject"
+    }
+
+
+def _is_text(shown: str) -> bool:
+    """Return whether a type is that of a column which shows all fields of a struct as a text."""
+    try:
+        return not isinstance(element_of(parse_type(shown)), Struct)
+    except InvalidType:  # a row that somebody else wrote
+        return False
 
 
 def _holds(shown: str, new: str) -> bool:

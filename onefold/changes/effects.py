@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from onefold.changes.entry import Effect
-from onefold.core.names import fold_case
+from onefold.core.names import at_and_above, fold_case
 from onefold.schema.column_policy import Action, TablePolicies
 from onefold.schema.columns import Column, Schema
 from onefold.schema.diff import SchemaChange, compare
@@ -39,10 +39,10 @@ class Shown:
 
     def type_of(self, path: str) -> Type | None:
         """Return the type of a column or field that is shown and not hidden; None for any other."""
-        parts = fold_case(path).split(".")
-        if any(".".join(parts[:count]) in self.hidden_paths for count in range(1, len(parts) + 1)):
+        paths = at_and_above(path)
+        if any(one in self.hidden_paths for one in paths):
             return None
-        column = Schema(self.columns).get(parts[0])
+        column = Schema(self.columns).get(paths[-1])
         return type_at(column, path) if column else None
 
 

@@ -115,7 +115,19 @@ def _outcomes(
     types: Types = "review" if contract.new_columns == "review" else "keep"
     by = replace(contract, types=types) if contract.types == "widen" else contract
     own = (operation_of(one) for one in held if one.version == entry.version_after)
-    return {**left, **outcomes_of(entry.change, own, by, protected)}
+    found = {**left, **outcomes_of(entry.change, own, by, protected)}
+    earlier = [one for one in held if one.old is None and one.version != entry.version_after]
+    return {path: _with_its_column(path, one, earlier, by, protected) for path, one in found.items()}
+
+
+def _with_its_column(
+    path: str, outcome: Outcome, new_columns: Sequence[Waiting], contract: Contract, protected: Collection[str]
+) -> Outcome:
+    """Return what became of a change: nobody can decide about a column that the view does not show, or a field in one."""
+    column = next((one for one in new_columns if is_at_or_in(path, fold_case(one.path))), None)
+    if column is None or outcome != "waiting":
+        return outcome
+    return foremost(outcomes_of(column.change, [operation_of(column)], contract, protected).values())
 
 
 def _is_about(held: Waiting, entry: Entry, path: str) -> bool:

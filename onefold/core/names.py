@@ -156,6 +156,17 @@ def is_at_or_in(path: str, other: str) -> bool:
     return f"{path}.".startswith(f"{other}.")
 
 
+def at_and_above(path: str) -> list[str]:
+    """Return the path of a column or field, and those of the structs that hold it, the nearest first; all without case.
+
+    Examples:
+        >>> at_and_above("Order.at.zip")
+        ['order.at.zip', 'order.at', 'order']
+    """
+    parts = fold_case(path).split(".")
+    return [".".join(parts[:count]) for count in range(len(parts), 0, -1)]
+
+
 def problems_of_name(kind: str, name: object) -> list[str]:
     """Return why a name from outside is not valid: an empty list where it is safe in SQL.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, get_args
 
-from onefold.core.names import TableId, fold_case, fold_hidden
+from onefold.core.names import TableId, at_and_above, fold_case, fold_hidden
 from onefold.schema.patterns import full_table, most_specific
 
 NewColumns = Literal["show", "review", "hide", "refuse"]
@@ -59,8 +59,7 @@ class Verdicts:
         A decision about a column is about its fields, too, and one about the whole change about all columns without their
         own.
         """
-        parts = fold_case(path).split(".")
-        paths = [*(".".join(parts[:count]) for count in range(len(parts), 0, -1)), ""]
+        paths = [*at_and_above(path), ""]
         changes = [change, *([self.names[change]] if change in self.names else [])]
         return next((key for one in changes for name in paths if (key := (one, name)) in self.by_change), None)
 

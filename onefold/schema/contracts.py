@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from onefold.core.errors import SchemaConflict
-from onefold.core.names import fold_case
+from onefold.core.names import at_and_above, fold_case
 from onefold.schema.columns import Column, Schema
 from onefold.schema.common_type import canonical
 from onefold.schema.contract_rules import Types, Verdict
@@ -232,8 +232,7 @@ class _Review:
 
     def _is_target(self, path: str) -> bool:
         """Return whether the settings name a type for a column or field, or for a struct that holds it."""
-        parts = fold_case(path).split(".")
-        return any(".".join(parts[:count]) in self._targets for count in range(1, len(parts) + 1))
+        return any(one in self._targets for one in at_and_above(path))
 
     def _verdict_of_new(self, path: str, version: str) -> Verdict | None:
         in_place = self._column_of is not None

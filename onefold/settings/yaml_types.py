@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onefold.core.errors import InvalidType
-from onefold.core.names import fold_case
+from onefold.core.names import at_and_above, fold_case
 from onefold.core.problems import Path, Problem
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import Type, parse_type
@@ -99,8 +99,7 @@ def _path_problems(paths: Sequence[str], at: Path) -> Iterator[Problem]:
             yield Problem("the column is given twice; case makes no difference", (*at, path))
         seen[fold_case(path)] = path
     for folded, path in seen.items():
-        parts = folded.split(".")
-        for above in (".".join(parts[:count]) for count in range(1, len(parts))):
+        for above in at_and_above(folded)[1:]:
             if above in seen:
                 advice = "write the field within it, or leave one out"
                 yield Problem(f"{seen[above]} has a type of its own; {advice}", (*at, path))

@@ -14,7 +14,7 @@ from onefold.changes.ids import new_columns_id
 from onefold.changes.read import read_entries
 from onefold.changes.under_contract import NOT_SHOWN, former_type, outcome_in
 from onefold.core.errors import AccessDenied, InvalidType, NotFound, SchemaConflict
-from onefold.core.names import TableId, fold_case, is_at_or_in
+from onefold.core.names import TableId, at_and_above, fold_case, is_at_or_in
 from onefold.ports.warehouse import BaseWarehouse, StoredView
 from onefold.refresh.held_note import read_held_note
 from onefold.refresh.labels import LABEL
@@ -115,9 +115,7 @@ def _rejected(verdicts: Verdicts, base: TableId, entries: Iterable[Entry]) -> fr
     new = {(entry.change, fold_case(one.path)) for entry in entries for one in _of_view_of(entry) if one.kind == "added"}
     found: dict[str, set[str]] = {"accept": set(), "reject": set()}
     for (change, path), verdict in verdicts.by_change.items():
-        parts = path.split(".")
-        above = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
-        if change == by_name or any((change, name) in new for name in above):
+        if change == by_name or any((change, name) in new for name in at_and_above(path)):
             found[verdict].add(path)
     return frozenset(found["reject"] - found["accept"])
 

@@ -98,6 +98,26 @@ def test_what_a_view_came_to_show_waits_no_longer(later: Entry, decision: str) -
     assert now(WAITING, {}, later).decision == decision
 
 
+@pytest.mark.parametrize(
+    ("path", "verdict", "decision"),
+    [("email", "reject", "rejected"), ("emails", "reject", "waiting"), ("email", "accept", "waiting")],
+)
+def test_a_later_change_of_a_column_that_was_rejected_is_rejected(path: str, verdict: Verdict, decision: str) -> None:
+    field = SchemaChange("added", f"{path}.host", Severity.INFO, new="STRING")
+    later = replace(WAITING, change="c2", operations=(field,), effects=(replace(HIDDEN, path=field.path),))
+    other = replace(WAITING, table="another", change="c3", operations=(replace(ADDED, path="emails"),))
+    assert now(later, {("c1", "email"): verdict, ("c3", ""): "reject"}, WAITING, other).decision == decision
+
+
+@pytest.mark.parametrize(
+    ("type_", "decision"), [("STRING", "shown"), ("ARRAY<STRUCT<x INT64>>", "waiting"), ("no type", "waiting")]
+)
+def test_a_field_is_shown_by_the_text_of_its_struct(type_: str, decision: str) -> None:
+    field = SchemaChange("added", "at.y", Severity.INFO, new="INT64")
+    entry = replace(WAITING, operations=(field,), effects=(replace(HIDDEN, path="at.y"),))
+    assert now(entry, {}, shown(("cast", "at", f"STRUCT<x INT64> -> {type_}"), after=timedelta(1))).decision == decision
+
+
 def test_an_entry_without_its_effects_is_decided_by_its_operations() -> None:
     bare = replace(WAITING, effects=())
     assert now(bare, {("c1", "email"): "accept"}).decision == "waiting"
