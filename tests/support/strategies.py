@@ -127,7 +127,7 @@ def structs(inner: st.SearchStrategy[Type]) -> st.SearchStrategy[Type]:
 
 def arrays(inner: st.SearchStrategy[Type]) -> st.SearchStrategy[Type]:
     """An array of an array is none: the inner one is taken, since to filter it would filter too many schemas."""
-    return inner.map(lambda type_: type_ if isinstance(type_, Array) else Array(type_))  # type: ignore[arg-type]
+    return inner.map(lambda type_: type_ if isinstance(type_, Array) else Array(type_))
 
 
 def types(*, json: bool = True, max_leaves: int = 5) -> st.SearchStrategy[Type]:
