@@ -12,6 +12,7 @@ from typing import Any
 from onefold.adapters.folder_objects import FolderObjects
 from onefold.adapters.gcs import GcsObjects
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
+from onefold.events.registry.kept_orders import Orders, orders_text, parse_orders
 from onefold.events.registry.order import Rules, check_addition
 from onefold.events.registry.store import RegistryStore
 from onefold.ports.objects import ObjectWriter, StoredObject
@@ -54,6 +55,18 @@ def folder_store(folder: Path, patches: bool = False) -> RegistryStore:
 def bucket_store(patches: bool = False) -> RegistryStore:
     """A registry in the stand-in of Cloud Storage (the fixture `object_store`)."""
     return store_of(BUCKET, GcsObjects(), patches)
+
+
+class KeptOrders:
+    """The orders of versions that runs have used, kept as text."""
+
+    orders = ""
+
+    def find_orders(self) -> Orders:
+        return parse_orders(self.orders)
+
+    def save_orders(self, orders: Orders) -> None:
+        self.orders = orders_text(orders)
 
 
 class Killed(BaseException):

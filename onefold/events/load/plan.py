@@ -203,9 +203,9 @@ def _other_order(table: EventTable) -> list[str]:
         return []
     return [
         f"{table.name}: the run had the versions of {table.uri} in another order than earlier runs, or others: they are "
-        "from different registries, or a version was published late and the copies in `_registries` of the shredder's "
-        "output were removed; make a registry that has the order by `onefold schema import`, and shred the "
-        "inputs of the run again"
+        "from different registries, or `_registries` of the shredder's output, which keeps the order, was removed or is "
+        "that of another output; remove `_registries/orders.json`, make a registry that has the order of the table by "
+        "`onefold schema import`, and shred the inputs of the run again"
     ]
 
 

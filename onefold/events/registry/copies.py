@@ -11,6 +11,7 @@ from typing import Protocol
 from onefold.core.errors import InvalidInput
 from onefold.events.registry.adopted import AdoptedTables, adopted_text, parse_adopted
 from onefold.events.registry.json_schema import JsonSchema, parse_schema
+from onefold.events.registry.kept_orders import Orders
 from onefold.events.registry.registry import Registry
 from onefold.events.registry.schema_key import ModelKey, SchemaKey
 
@@ -131,3 +132,9 @@ class Copies(Protocol):
 
     def save(self, copy: RegistryCopy) -> None:
         """Keep a copy in place of an earlier one."""
+
+    def find_orders(self) -> Orders:
+        """Return the orders of versions that earlier runs have used."""
+
+    def save_orders(self, orders: Orders) -> None:
+        """Keep the orders of versions that this run uses."""

@@ -4,7 +4,7 @@ Rules of the copies, which `docs/reference/schema-registry.md` gives to users:
 
 - A registry is asked in each run, unless its copy is younger than the list allows (`cacheTtl`).
 - That a registry does not have a schema is never taken from a copy while the registry answers.
-- Of a registry that cannot be listed, versions keep the order that a run has used; what is found later comes at the end.
+- Versions keep the order that a run has used; what any registry publishes later comes at the end.
 - A registry that does not answer is replaced by its copy. What the copy does not have, a later registry may give. What none
   has, or the copy was never asked for, stops the run: it is not known to be missing.
 """
@@ -22,7 +22,7 @@ from onefold.core.text import shown_list
 from onefold.events.registry.adopted import AdoptedTables
 from onefold.events.registry.copies import Copies, RegistryCopy
 from onefold.events.registry.json_schema import JsonSchema
-from onefold.events.registry.merged import merged_order
+from onefold.events.registry.kept_orders import Orders, kept_order
 from onefold.events.registry.references import foreign_references, referred_key
 from onefold.events.registry.registry import Registry
 from onefold.events.registry.resolver import ListedRegistry, RegistryList
@@ -69,7 +69,10 @@ def freeze(
         answer.list()
     if not all(answer.is_certain for answer in answers.values()):
         _resolve(registries, answers, wanted())
-    registry = _merged(registries, answers)
+    before = copies.find_orders()
+    registry, orders = _merged(registries, answers, before)
+    if orders != before:
+        copies.save_orders(orders)
     if not registry.models and not registry.unusable and all(answer.is_certain for answer in answers.values()):
         raise InvalidInput(f"{registry.place}: expected a registry, got no schema: add one with `onefold schema add`")
     return registry
@@ -216,26 +219,22 @@ def _referred(wanted: Collection[SchemaKey], answers: Mapping[ListedRegistry, _A
                 yield from (key for key in keys if key)
 
 
-def _merged(registries: RegistryList, answers: Mapping[ListedRegistry, _Answers]) -> Registry:
+def _merged(registries: RegistryList, answers: Mapping[ListedRegistry, _Answers], before: Orders) -> tuple[Registry, Orders]:
+    """Return the schemas of all registries, and the orders of their versions, those of earlier runs included."""
     models: dict[ModelKey, tuple[JsonSchema, ...]] = {}
     origins: dict[SchemaKey, str] = {}
+    orders: dict[ModelKey, tuple[SchemaKey, ...]] = dict(before)
     for model in dict.fromkeys(model for answer in answers.values() for model in answer.models):
-        found: dict[SchemaKey, JsonSchema] = {}
-        orders: list[list[SchemaKey]] = []
-        refused: set[str] = set()
-        for listed in registries.for_vendor(model.vendor):
-            usable = [one for one in answers[listed].models.get(model, ()) if one.key.uri not in refused]
-            orders.append([schema.key for schema in usable])
-            for schema in usable:
-                found.setdefault(schema.key, schema)
-                origins.setdefault(schema.key, listed.address)
-            refused |= answers[listed].copy.unusable.keys() - {key.uri for key in found}
+        given = list(_given([answers[listed] for listed in registries.for_vendor(model.vendor)], model))
+        found = {schema.key: (schema, address) for address, usable in reversed(given) for schema in usable}
         if found:
-            models[model] = tuple(found[key] for key in merged_order(orders))
+            orders[model] = kept_order(before.get(model, ()), [[one.key for one in usable] for _, usable in given])
+            models[model] = tuple(found[key][0] for key in orders[model] if key in found)
+            origins |= {key: address for key, (_, address) in found.items()}
     unusable = {uri: why for one in reversed(registries.registries) for uri, why in answers[one].copy.unusable.items()}
     usable_uris = {key.uri for key in origins}
     adopted = {key: table for one in reversed(registries.registries) for key, table in answers[one].adopted.items()}
-    return Registry(
+    registry = Registry(
         models,
         ", ".join(one.address for one in registries.registries),
         {uri: why for uri, why in unusable.items() if uri not in usable_uris},
@@ -243,3 +242,15 @@ def _merged(registries: RegistryList, answers: Mapping[ListedRegistry, _Answers]
         origins,
         {str(one): answer.stale for one, answer in answers.items() if answer.stale},
     )
+    return registry, orders
+
+
+def _given(answers: Sequence[_Answers], model: ModelKey) -> Iterator[tuple[str, list[JsonSchema]]]:
+    """Yield the address of each registry and its versions of a model, without those that an earlier one cannot use."""
+    found: set[str] = set()
+    refused: set[str] = set()
+    for answer in answers:
+        usable = [one for one in answer.models.get(model, ()) if one.key.uri not in refused]
+        yield answer.listed.address, usable
+        found |= {one.key.uri for one in usable}
+        refused |= answer.copy.unusable.keys() - found

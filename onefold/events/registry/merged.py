@@ -14,7 +14,8 @@ def merged_order(orders: Iterable[Sequence[SchemaKey]]) -> tuple[SchemaKey, ...]
     """Return the versions of a model that several registries have, in one order of addition.
 
     What only a later registry has follows the version after which it was added there; what all have is in the order of the
-    first one. So a version that is added to either registry afterwards leaves the order of all others as it is.
+    first one. A version that is added to either registry afterwards leaves the order of all others as it is, and may come
+    between them: runs keep the order that they have used, see `kept_orders.kept_order`.
 
     Args:
         orders: the versions of each registry in the order of addition; the registry that wins is the first one.

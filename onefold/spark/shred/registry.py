@@ -10,6 +10,7 @@ from onefold.adapters.objects_at import objects_at
 from onefold.adapters.secrets import key_or_text
 from onefold.events.registry.copies import Copies, RegistryCopy, parse_copy
 from onefold.events.registry.frozen import Wanted, freeze
+from onefold.events.registry.kept_orders import Orders, orders_text, parse_orders
 from onefold.events.registry.reading import PatientObjects, RegistryAt
 from onefold.events.registry.registry import Registry
 from onefold.events.registry.resolver import ListedRegistry, read_list
@@ -17,10 +18,11 @@ from onefold.spark.io.filesystem import Folder
 from onefold.spark.shred.places import plain_address
 
 COPIES = "_registries"
+_ORDERS = f"{COPIES}/orders.json"
 
 
 class FolderCopies:
-    """Copies of registries in the output folder, `_registries/3f0c....json`. A dry run keeps none."""
+    """Copies of registries in the output folder, `_registries/3f0c....json`, and `orders.json`. A dry run keeps none."""
 
     def __init__(self, output: Folder, *, dry_run: bool) -> None:
         self._output = output
@@ -34,6 +36,13 @@ class FolderCopies:
     def save(self, copy: RegistryCopy) -> None:
         if not self._dry_run:
             self._output.write(_path(copy.registry), copy.to_json())
+
+    def find_orders(self) -> Orders:
+        return parse_orders(self._output.read(_ORDERS)) if self._output.has(_ORDERS) else {}
+
+    def save_orders(self, orders: Orders) -> None:
+        if not self._dry_run:
+            self._output.write(_ORDERS, orders_text(orders))
 
 
 def _path(registry: str) -> str:

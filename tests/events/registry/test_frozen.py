@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from support.registries import schema
+from support.registries import KeptOrders, schema
 
 from onefold.core.errors import InvalidInput, Rejected, TryAgain
 from onefold.events.registry.adopted import AdoptedTable
@@ -59,7 +59,7 @@ class FakeRegistry:
 
 
 @dataclass
-class Pipeline:
+class Pipeline(KeptOrders):
     """Runs of a job with a list of registries; copies are kept as text."""
 
     fakes: dict[str, FakeRegistry]

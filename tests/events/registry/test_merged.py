@@ -1,13 +1,24 @@
-"""The order of the versions of a model that several registries have."""
+"""The order of the versions of a model that several registries have, in one run and from run to run."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import permutations
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.registries import KeptOrders, folder_store, schema
 
+from onefold.adapters.folder_objects import FolderObjects
+from onefold.events.registry.copies import RegistryCopy
+from onefold.events.registry.frozen import freeze
+from onefold.events.registry.json_schema import JsonSchema
+from onefold.events.registry.kept_orders import kept_order, parse_orders
 from onefold.events.registry.merged import merged_order
+from onefold.events.registry.reading import RegistryAt
+from onefold.events.registry.resolver import ListedRegistry, RegistryList
 from onefold.events.registry.schema_key import SchemaKey
 
 VERSIONS = [SchemaKey.parse(f"com.acme/a/jsonschema/1-0-{number}") for number in range(5)]
@@ -26,3 +37,54 @@ def test_a_version_that_one_registry_adds_moves_no_other() -> None:
         before = merged_order([first, second])
         after = merged_order([[*first, VERSIONS[4]], second])
         assert [key for key in after if key in before] == list(before)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(VERSIONS))))
+def test_whatever_is_published_later_comes_behind_what_a_run_has_used(published: list[tuple[int, SchemaKey]]) -> None:
+    orders: list[list[SchemaKey]] = [[], [], []]
+    used: tuple[SchemaKey, ...] = ()
+    for registry, version in published:
+        if version not in orders[registry]:
+            orders[registry].append(version)
+        before, used = used, kept_order(used, orders)
+        assert used[: len(before)] == before
+        assert sorted(used) == sorted({key for order in orders for key in order})
+
+
+class Runs(KeptOrders):
+    """Runs with folders of this machine, which have no copies."""
+
+    def find(self, registry: str) -> RegistryCopy | None:  # noqa: ARG002 as the other copies
+        return None
+
+    def save(self, copy: RegistryCopy) -> None:
+        raise AssertionError(f"a copy of {copy.registry}")
+
+    def versions(self, *folders: Path) -> list[str]:
+        registries = RegistryList(tuple(ListedRegistry(str(one)) for one in folders))
+        found = freeze(registries, self._open, lambda: frozenset(), self, datetime.now(UTC))
+        return [str(one.key.version) for one in found.models[schema().key.model_key]]
+
+    def _open(self, one: ListedRegistry) -> RegistryAt:
+        return RegistryAt(one.address, FolderObjects(Path(one.address)))
+
+
+def publish(folder: Path, *schemas: JsonSchema) -> None:
+    for one in schemas:
+        folder_store(folder).add(one)
+
+
+def test_a_run_keeps_the_order_of_earlier_runs_also_when_a_registry_joins_or_leaves(tmp_path: Path) -> None:
+    own, central, runs = tmp_path / "own", tmp_path / "central", Runs()
+    mine, theirs = schema("1-0-1", mine={"type": "string"}), schema("1-1-0", theirs={"type": "string"})
+    publish(own, schema(), mine)
+    assert runs.versions(own) == ["1-0-0", "1-0-1"]
+    publish(central, schema(), theirs)
+    assert runs.versions(own, central) == ["1-0-0", "1-0-1", "1-1-0"]
+    assert runs.versions(central) == ["1-0-0", "1-1-0"]
+    assert runs.versions(central, own) == ["1-0-0", "1-0-1", "1-1-0"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"form": 2}', '{"form": 1, "orders": {"a": ["1-0-0"]}}'])
+def test_orders_that_cannot_be_read_are_none(text: str) -> None:
+    assert parse_orders(text) == {}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from support.registries import folder_store, schema
+from support.registries import KeptOrders, folder_store, schema
 from support.web_registry import WebRegistry, web_registry
 
 from onefold.adapters.folder_objects import FolderObjects
@@ -37,7 +37,7 @@ def web() -> Iterator[WebRegistry]:
 
 
 @dataclass
-class Runs:
+class Runs(KeptOrders):
     """Runs with a folder of this machine and a registry of the web."""
 
     own: Path

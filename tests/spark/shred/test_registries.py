@@ -61,6 +61,8 @@ def test_a_registry_is_down_and_back(
     ]  # fmt: skip
     assert manifest.schemas[1].sha256 == digest_of(VIEW)
     assert {key for _, key in web.requests} == {KEY}
+    orders = json.loads((scene.output / "_registries" / "orders.json").read_text())["orders"]
+    assert orders[VIEW.key.model_key.path] == ["1-0-0"]
 
     web.mode = "down"
     scene.write("2.txt", [click(3, VIEW.key.uri)])

@@ -1,0 +1,52 @@
+"""The order in which runs have used the versions of each model, kept from run to run, since columns follow from it.
+
+A registry tells the order in which its own versions were added. Of several registries, none tells which version came first:
+what a run has used stays as it is, and what is found later comes at the end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from onefold.core.errors import InvalidName
+from onefold.events.registry.merged import merged_order
+from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
+
+_FORM = 1
+
+Orders = Mapping[ModelKey, tuple[SchemaKey, ...]]
+"""The versions of each model in the order in which runs have used them, those included that no registry has any more."""
+
+
+def kept_order(before: Sequence[SchemaKey], orders: Sequence[Sequence[SchemaKey]]) -> tuple[SchemaKey, ...]:
+    """Return the versions of a model in the order of earlier runs, and what is new at the end.
+
+    Args:
+        before: the order of earlier runs; empty where there is none.
+        orders: the versions of each registry in the order of addition; the registry that wins is the first one.
+
+    Examples:
+        >>> a, b, c = (SchemaKey.parse(f"com.acme/a/jsonschema/{version}") for version in ("1-0-0", "1-0-1", "1-1-0"))
+        >>> [str(key.version) for key in kept_order([a, b], [[a, b], [a, c]])]
+        ['1-0-0', '1-0-1', '1-1-0']
+    """
+    return tuple(dict.fromkeys((*before, *merged_order(orders))))
+
+
+def orders_text(orders: Orders) -> str:
+    """Return orders as their file holds them."""
+    rows = {model.path: [str(key.version) for key in keys] for model, keys in orders.items()}
+    return json.dumps({"form": _FORM, "orders": rows}) + "\n"
+
+
+def parse_orders(text: str) -> Orders:
+    """Return the orders that a file holds; none for another content: a run that was killed has left a part, or a release."""
+    try:
+        found = json.loads(text)
+        if found["form"] != _FORM:
+            return {}
+        rows = {ModelKey.parse(path): versions for path, versions in found["orders"].items()}
+        return {model: tuple(model.at(SchemaVer.parse(one)) for one in versions) for model, versions in rows.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidName):
+        return {}
