@@ -16,6 +16,7 @@ from onefold.core.names import fold_case
 from onefold.core.text import reason_of, shown_list
 from onefold.events.registry.column_mapping import MappedColumn, TableColumn, map_columns
 from onefold.events.registry.columns import ENVELOPE
+from onefold.events.registry.lookup import check_answer
 from onefold.events.registry.schema_key import ModelKey
 from onefold.ports.event_tables import MANIFEST_TABLE
 from onefold.ports.kept_entities import UNKNOWN_ENTITIES
@@ -264,6 +265,7 @@ def _read(address: str, objects: ObjectFinder) -> tuple[AdoptedTables, int]:
     found = objects.find(place)
     if found is None:
         return {}, NEW
+    check_answer(place, found.data)
     tables = parse_adopted(found.data, place)
     return {(one.warehouse, one.model): one for one in tables}, found.generation
 

@@ -78,7 +78,6 @@ class RegistryCopy:
             listed_at=None,
             asked_at={**self.asked_at, **dict.fromkeys(answered, now)},
             unusable={uri: why for uri, why in {**others, **found.unusable}.items() if uri not in usable},
-            adopted=found.adopted,
         )
 
     def without(self, unreadable: Collection[ModelKey]) -> RegistryCopy:

@@ -41,6 +41,9 @@ class RegistryReader(Protocol):
     def read_models(self, keys: Collection[SchemaKey]) -> Registry:
         """Return all versions of the models of some schemas, of a registry that cannot be listed."""
 
+    def read_adopted(self) -> AdoptedTables:
+        """Return the adopted tables of a registry that cannot be listed."""
+
 
 def freeze(
     registries: RegistryList,
@@ -69,6 +72,8 @@ def freeze(
         answer.list()
     if not all(answer.is_certain for answer in answers.values()):
         _resolve(registries, answers, wanted())
+        for answer in answers.values():
+            answer.read_adopted()
     before = copies.find_orders()
     registry, orders = _merged(registries, answers, before)
     if orders != before:
@@ -94,6 +99,7 @@ class _Answers:
         """Why the registry does not answer; empty where it does."""
         self.is_certain = False
         """Whether the registry was read as a whole in this run."""
+        self._is_asked = False
         self._models: set[ModelKey] = set()
 
     @property
@@ -102,11 +108,6 @@ class _Answers:
         if self.copy.listed_at:
             return self.copy.models
         return {model: schemas for model, schemas in self.copy.models.items() if model in self._models}
-
-    @property
-    def adopted(self) -> AdoptedTables:
-        """The tables of other loaders; none of a registry of which this run needs nothing."""
-        return self.copy.adopted if self.copy.listed_at or self._models else {}
 
     def list(self) -> None:
         """Read the whole registry, where it can be listed and its copy is not fresh."""
@@ -131,6 +132,17 @@ class _Answers:
         if unknown:
             raise TryAgain(_stopped(self, unknown))
 
+    def read_adopted(self) -> None:
+        """Read the adopted tables of a registry that cannot be listed, also where no schema of it is wanted."""
+        if self._is_asked and not self.is_certain and not self.stale:
+            try:
+                adopted = self._reader.read_adopted()
+            except TryAgain as error:
+                self.stale = str(error)
+                return
+            if adopted != self.copy.adopted:
+                self._keep(replace(self.copy, adopted=adopted))
+
     def _is_fresh(self, time: datetime | None) -> bool:
         return time is not None and time >= self._fresh_from
 
@@ -147,7 +159,9 @@ class _Answers:
                 self.copy = copy
             else:
                 self._keep(copy)
-        elif self.copy.listed_at:  # it could be listed, and cannot any more
+            return
+        self._is_asked = True
+        if self.copy.listed_at:  # it could be listed, and cannot any more
             self.copy = replace(self.copy, listed_at=None, unusable={})  # the order of its versions stays
 
     def _ask(self, keys: Sequence[SchemaKey]) -> None:
@@ -156,6 +170,7 @@ class _Answers:
         except TryAgain as error:
             self.stale = str(error)
             return
+        self._is_asked = True
         asked = frozenset(key.model_key for key in keys)
         self._keep(self.copy.with_models(asked, found, self._now), found.unreadable)
 
@@ -233,7 +248,7 @@ def _merged(registries: RegistryList, answers: Mapping[ListedRegistry, _Answers]
             origins |= {key: address for key, (_, address) in found.items()}
     unusable = {uri: why for one in reversed(registries.registries) for uri, why in answers[one].copy.unusable.items()}
     usable_uris = {key.uri for key in origins}
-    adopted = {key: table for one in reversed(registries.registries) for key, table in answers[one].adopted.items()}
+    adopted = {key: table for one in reversed(registries.registries) for key, table in answers[one].copy.adopted.items()}
     registry = Registry(
         models,
         ", ".join(one.address for one in registries.registries),

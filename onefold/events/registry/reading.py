@@ -10,9 +10,10 @@ from pathlib import Path
 
 from onefold.core.errors import TryAgain
 from onefold.core.retry import Backoff
-from onefold.events.registry.adopted import read_adopted
+from onefold.events.registry.adopted import AdoptedTables, read_adopted
 from onefold.events.registry.folder import read_folder
 from onefold.events.registry.registry import Registry
+from onefold.events.registry.resolver import is_server
 from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.registry.sources import ServerSource, StaticSource, open_source, read_all
 from onefold.ports.objects import ObjectFinder, StoredObject
@@ -78,7 +79,16 @@ class RegistryAt:
         Raises:
             OnefoldError: the registry does not answer, or refuses.
         """
-        return self._with_settings(StaticSource(self._address, self._objects).read_models(keys))
+        return StaticSource(self._address, self._objects).read_models(keys)
+
+    def read_adopted(self) -> AdoptedTables:
+        """Return the adopted tables that the settings name; none of a server, which has no settings.
+
+        Raises:
+            InvalidInput: the setting is not valid.
+            OnefoldError: the registry does not answer, or refuses.
+        """
+        return {} if is_server(self._address) else read_adopted(self._address, self._objects)
 
     def _with_settings(self, registry: Registry) -> Registry:
-        return replace(registry, adopted=read_adopted(self._address, self._objects))
+        return replace(registry, adopted=self.read_adopted())

@@ -101,7 +101,7 @@ def listed(addresses: Sequence[str], api_key: str | None = None) -> RegistryList
         InvalidInput: an address is there twice, is a resolver's configuration, or the key could be that of several servers.
     """
     places = [address.rstrip("/") or address for address in addresses]
-    servers = places if len(places) == 1 else [place for place in places if _is_server(place)]
+    servers = places if len(places) == 1 else [place for place in places if is_server(place)]
     twice = sorted({place for place in places if places.count(place) > 1})
     problems = [f"{place} is named twice: name it once" for place in twice]
     problems += [f"{place} is a resolver's configuration, which is the whole list: name it alone" for place in places
@@ -113,8 +113,9 @@ def listed(addresses: Sequence[str], api_key: str | None = None) -> RegistryList
     return RegistryList(tuple(ListedRegistry(place, api_key=api_key if place in servers else None) for place in places))
 
 
-def _is_server(place: str) -> bool:
-    return "://" in place and urlsplit(place).path.endswith("/api")
+def is_server(address: str) -> bool:
+    """Return whether an address is that of a server with Iglu's API."""
+    return "://" in address and urlsplit(address).path.rstrip("/").endswith("/api")
 
 
 def read_list(

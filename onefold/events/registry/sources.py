@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
-from urllib.parse import urlsplit
 
 from onefold.core.errors import InvalidInput, InvalidName, NotFound, Rejected
 from onefold.core.text import shortened, shown_list
@@ -17,6 +16,7 @@ from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.lookup import READERS, UnusableSchema, check_answer, find_each, found_schema, usable_of
 from onefold.events.registry.reader import SchemaReader
 from onefold.events.registry.registry import Registry, certain_order, check_no_order, in_order
+from onefold.events.registry.resolver import is_server
 from onefold.events.registry.schema_key import URI_PREFIX, ModelKey, SchemaKey, SchemaVer, part_problems
 from onefold.ports.objects import ObjectFinder
 
@@ -201,7 +201,7 @@ def open_source(address: str, objects: ObjectFinder, order: Sequence[SchemaVer] 
         InvalidInput: the order is given, and the registry has it.
         OnefoldError: the store does not answer, or refuses.
     """
-    if "://" in address and urlsplit(address).path.rstrip("/").endswith("/api"):
+    if is_server(address):
         source: SchemaSource = ServerSource(address, objects)
     else:
         reader = SchemaReader(address, objects)

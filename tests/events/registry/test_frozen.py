@@ -10,7 +10,7 @@ import pytest
 from support.registries import KeptOrders, schema
 
 from onefold.core.errors import InvalidInput, Rejected, TryAgain
-from onefold.events.registry.adopted import AdoptedTable
+from onefold.events.registry.adopted import AdoptedTable, AdoptedTables
 from onefold.events.registry.column_mapping import TableColumn
 from onefold.events.registry.copies import RegistryCopy, parse_copy
 from onefold.events.registry.frozen import freeze
@@ -49,8 +49,11 @@ class FakeRegistry:
         self._answer(" ".join(f"{key.name} {key.version}" for key in keys))
         models = {key.model_key for key in keys}
         found = [one for model, some in self.registry.models.items() if model in models for one in some]
-        return registry_of(*found, unusable={uri: why for uri, why in self.registry.unusable.items()
-                                             if SchemaKey.parse(uri).model_key in models})  # fmt: skip
+        unusable = {uri: why for uri, why in self.registry.unusable.items() if SchemaKey.parse(uri).model_key in models}
+        return registry_of(*found, unusable=unusable)
+
+    def read_adopted(self) -> AdoptedTables:
+        return self.registry.adopted
 
     def _answer(self, question: str) -> None:
         self.asked.append(question)
@@ -282,17 +285,15 @@ def test_registries_without_a_schema_are_refused_unless_one_cannot_be_listed() -
     assert pipeline(empty, FakeRegistry(registry_of(VIEW), lists=False)).run().models == {}
 
 
-COLUMNS = (TableColumn("id", "BIGINT"),)
-
-
-def test_of_two_adopted_tables_of_a_model_that_of_the_first_registry_counts_also_from_a_copy() -> None:
-    tables = [AdoptedTable(CLICK.key.model_key, "redshift", f"atomic.{name}", COLUMNS, {}) for name in ("own", "central")]
+@pytest.mark.parametrize("lists", [True, False])
+def test_of_two_adopted_tables_that_of_the_first_registry_counts_also_if_it_is_asked_nothing(lists: bool) -> None:
+    columns = (TableColumn("id", "BIGINT"),)
+    tables = [AdoptedTable(CLICK.key.model_key, "redshift", f"atomic.{name}", columns, {}) for name in ("own", "central")]
     own, central = (
         replace(registry_of(one), adopted={("redshift", CLICK.key.model_key): table})
         for one, table in zip((CLICK, VIEW), tables, strict=True)
     )
-    runs = pipeline(fake := FakeRegistry(own), FakeRegistry(central))
+    runs = pipeline(fake := FakeRegistry(own, lists), FakeRegistry(central))
     assert list(runs.run().adopted.values()) == tables[:1]
     fake.error = down()
-    runs.wanted = [CLICK.key]
     assert list(runs.run().adopted.values()) == tables[:1]
