@@ -18,7 +18,7 @@ from onefold.refresh.kind import ViewKind
 from onefold.refresh.plan import ViewPlan
 from onefold.schema.casts import free_name
 from onefold.schema.columns import Schema
-from onefold.schema.types import Array, Struct, Type
+from onefold.schema.types import Array, Struct, Type, element_of
 from onefold.schema.versions import active_versions
 from onefold.views.current_kind import CurrentKind
 from onefold.views.under_contract import FullKind
@@ -62,7 +62,7 @@ def count_held_values(warehouse: BaseWarehouse, kind: FullKind, plan: ViewPlan) 
     sides = (plan.view.id.quoted, f"(\n{full.query}\n)")
     held, free = (f"({_total(side, kept, own)})" for own, side in enumerate(sides))
     (row,) = warehouse.fetch(f"SELECT\n{held} AS held,\n{free} AS free")
-    lost = {name: row["free"][number] - row["held"][number] for number, name in enumerate(kept)}
+    lost = {name: row["free"][f"n{number}"] - row["held"][f"n{number}"] for number, name in enumerate(kept)}
     return HeldValues(plan.view.id, {name: count for name, count in lost.items() if count > 0})
 
 
@@ -98,12 +98,15 @@ def _is_counted(warehouse: BaseWarehouse, kind: CurrentKind, plan: ViewPlan) -> 
 
 
 def _total(item: str, kept: Mapping[str, tuple[Type, Type]], own: int) -> str:
-    sums = (f"IFNULL(SUM({_values(f'r.{quote(name)}', types[own], types[1 - own])}), 0)" for name, types in kept.items())
-    return f"SELECT [{', '.join(sums)}] FROM {item} AS r"
+    values = [_values(f"r.{quote(name)}", types[own], types[1 - own]) for name, types in kept.items()]
+    sums = ", ".join(f"IFNULL(SUM({one}), 0) AS n{number}" for number, one in enumerate(values))
+    return f"SELECT AS STRUCT {sums} FROM {item} AS r"
 
 
 def _values(x: str, own: Type, other: Type, depth: int = 1) -> str:
     """Return an expression that counts the values of `x` that are not NULL, in each field that both types have.
+
+    A text of a struct has no fields, so both are counted as a whole.
 
     Args:
         x: an expression of type `own`.
@@ -111,12 +114,17 @@ def _values(x: str, own: Type, other: Type, depth: int = 1) -> str:
         other: the type on the other side.
         depth: the number of arrays around the expression, counted from 1.
     """
-    if isinstance(own, Array) and isinstance(other, Array):
+    if isinstance(own, Array) and (isinstance(other, Array) or _are_of_structs(own, other)):
         e = free_name("e", depth, own.element)
-        inner = _values(e, own.element, other.element, depth + 1)
+        inner = _values(e, own.element, element_of(other), depth + 1)
         return f"(SELECT IFNULL(SUM({inner}), 0) FROM UNNEST({x}) AS {e})"
-    if isinstance(own, Struct) and isinstance(other, Struct):
-        pairs = [(field, found) for field in own.fields if (found := other.get(field.name))]
+    if isinstance(own, Struct) and isinstance(of := element_of(other), Struct):
+        pairs = [(field, found) for field in own.fields if (found := of.get(field.name))]
         values = (_values(f"{x}.{quote(field.name)}", field.type, found.type, depth) for field, found in pairs)
-        return f"({' + '.join(values) or '0'})"
+        return " + ".join(values) or "0"
     return f"IF({f'ARRAY_LENGTH({x}) > 0' if isinstance(own, Array) else f'{x} IS NOT NULL'}, 1, 0)"
+
+
+def _are_of_structs(*types: Type) -> bool:
+    """Return whether types are structs or lists of structs, whose fields are counted whichever of both they are."""
+    return all(isinstance(element_of(one), Struct) for one in types)

@@ -54,15 +54,28 @@ def entries_of_plan(
     """
     versions = _versions(kind, plan, reported)
     missing = _missing(kind, plan, versions)
-    if missing or (reported and any(version.id == reported[0] for version in versions)):
-        yield from _of_versions(kind, plan, versions, missing, reported, now)
+    of_versions = tuple(_of_versions(kind, plan, versions, missing, reported, now))
+    yield from of_versions
     if plan.settings and plan.stored:
         parts = (plan.stored.labels.get(LABEL, ""), kind.fingerprint, plan.stored.etag or "")
         entry = _of_view(plan, digest("settings", view_of(plan), *parts), "settings", now)
         yield replace(entry, settings=plan.settings)
-    elif plan.changes and plan.stored and not missing:
-        yield replace(_of_view(plan, digest("view", plan.change_id), "discovered", now), operations=plan.changes)
+    elif plan.stored and (changes := _changes_without(of_versions, plan) if missing else plan.changes):
+        own = replace(plan, changes=changes)
+        yield replace(_of_view(own, digest("view", plan.change_id), "discovered", now), operations=changes)
     yield from _held_in_place(kind, plan, missing, now)
+
+
+def _changes_without(entries: Sequence[Entry], plan: ViewPlan) -> tuple[SchemaChange, ...]:
+    """Return the changes of a view that no entry of a version has: of versions that are gone, or changed in place."""
+    known = {
+        ("cast" if one.kind == "lossy cast" else one.kind, fold_case(one.path))
+        for entry in entries
+        for one in entry.effects
+        if one.view == view_of(plan)
+    }
+    shown = [one for one in plan.changes if one.kind in _EFFECTS]
+    return tuple(one for one in shown if (_EFFECTS[one.kind], fold_case(one.path)) not in known)
 
 
 def _versions(kind: ViewKind, plan: ViewPlan, reported: tuple[str, ReportedChange] | None) -> tuple[Version, ...]:
@@ -88,6 +101,8 @@ def _of_versions(
     reported: tuple[str, ReportedChange] | None,
     now: datetime,
 ) -> Iterator[Entry]:
+    if not missing and not (reported and any(version.id == reported[0] for version in versions)):
+        return
     if plan.stored:
         rules = kind.settings.rules_for(plan.base)
         protected, held = _under_contract(kind, plan, versions, plan.stored)

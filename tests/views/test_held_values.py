@@ -22,31 +22,46 @@ from onefold.views.unified_kind import UnifiedKind
 
 OLD = {
     "id": "INT64", "n": "INT64", "raw": "BYTES", "codes": "ARRAY<INT64>", "one": "INT64",
-    "address": "STRUCT<zip INT64, city STRING>", LANDED_AT: "TIMESTAMP",
+    "address": "STRUCT<zip INT64, city STRING>", "place": "STRUCT<zip INT64, at DATE>", LANDED_AT: "TIMESTAMP",
 }  # fmt: skip
 NEW = {
     "id": "INT64", "n": "STRING", "raw": "STRING", "codes": "ARRAY<STRING>", "one": "ARRAY<INT64>",
-    "address": "STRUCT<zip STRING, city STRING>", LANDED_AT: "TIMESTAMP",
+    "address": "STRUCT<zip STRING, city STRING>", "place": "ARRAY<STRUCT<zip STRING, at DATE>>", LANDED_AT: "TIMESTAMP",
 }  # fmt: skip
 KEEP = contracts("show", "keep")
 
 
 @pytest.fixture
 def shop(dataset: EmulatedDataset) -> Shop:
-    """A table of two versions, whose view was written over the first; four values of the second do not fit."""
+    """A table of two versions, whose view was written over the first; five values of the second do not fit."""
     shop = Shop(dataset, contracts=KEEP)
     shop.create("a1", OLD)
-    first: dict[str, Any] = {"n": 7, "raw": "/w==", "codes": [1], "one": 5, "address": {"zip": 1, "city": "x"}}
+    first: dict[str, Any] = {
+        "n": 7,
+        "raw": "/w==",
+        "codes": [1],
+        "one": 5,
+        "address": {"zip": 1, "city": "x"},
+        "place": {"zip": 1},
+    }
     shop.land("a1", change("INSERT", "1", id=1, **first))
     refresh(UnifiedKind(shop.warehouse, shop.table, shop.settings))
     shop.create("b2", NEW)
-    fits: dict[str, Any] = {"n": "8", "raw": "r", "codes": ["2"], "one": [6], "address": {"zip": "2", "city": "y"}}
+    fits: dict[str, Any] = {
+        "n": "8",
+        "raw": "r",
+        "codes": ["2"],
+        "one": [6],
+        "address": {"zip": "2", "city": "y"},
+        "place": [{"zip": "2"}],
+    }
     does_not: dict[str, Any] = {
         "n": "many",
         "raw": None,
         "codes": ["3", "C"],
         "one": [7, 8],
         "address": {"zip": "Z", "city": "z"},
+        "place": [{"zip": "Z", "at": "2026-01-01"}],
     }
     shop.land("b2", change("INSERT", "2", id=2, **fits), change("INSERT", "3", id=3, **does_not))
     return shop
@@ -56,8 +71,8 @@ def test_values_that_do_not_fit_are_counted_by_column(shop: Shop) -> None:
     kind = UnifiedKind(shop.warehouse, shop.table, shop.settings)
     found = count_held_values(shop.warehouse, kind, refresh(kind))
     assert found
-    assert dict(found.values) == {"n": 1, "codes": 1, "one": 1, "address": 1}
-    assert str(found).endswith("the types that the contract keeps: n 1, codes 1, one 1, address 1")
+    assert dict(found.values) == {"n": 1, "codes": 1, "one": 1, "address": 1, "place": 1}
+    assert str(found).endswith("the types that the contract keeps: n 1, codes 1, one 1, address 1, place 1")
 
 
 def test_nothing_is_counted_where_no_type_is_kept(shop: Shop) -> None:
@@ -80,7 +95,7 @@ def test_a_check_of_the_table_logs_the_count_and_a_message_about_a_version_does_
     shop: Shop, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert lines(shop, KEEP, "b2", capfd) == []
-    assert lines(shop, KEEP, None, capfd) == [("WARNING", "held_values", 4)]
+    assert lines(shop, KEEP, None, capfd) == [("WARNING", "held_values", 5)]
     assert lines(shop, contracts(), None, capfd) == []
 
 

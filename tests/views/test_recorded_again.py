@@ -1,4 +1,7 @@
-"""An entry about a version is one however often a message about it comes, whatever became of the versions before."""
+"""An entry about a version is one however often a message about it comes, whatever became of the versions before.
+
+And a change of a view that is of no new version has an entry of its own.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from support.ledgers import StoredLedger
 from support.merge_shop import CUSTOMER, Shop
 
 from onefold.changes.versions import ReportedChange
+from onefold.core.names import TableId
+from onefold.schema.columns import Column
 from onefold.schema.table_rules import TableRules
+from onefold.schema.types import parse_type
 
 RETYPED = CUSTOMER | {"id": "STRING", "zip": "STRING"}
 
@@ -57,3 +63,22 @@ def test_a_version_that_was_dropped_and_came_again_is_a_second_entry(
         shop.dataset.run(f"DROP TABLE {shop.dataset.quoted('customer_v_b2')}")
         function.deliver()
     assert [one.version_after for one in stored.entries() if one.version_after] == ["a1", "b2", "b2"]
+
+
+@pytest.mark.parametrize("gone", [True, False], ids=["a version is dropped", "a column comes in place"])
+def test_what_else_a_view_takes_up_with_a_new_version_has_its_entry(
+    function: RefreshView, shop: Shop, stored: StoredLedger, gone: bool
+) -> None:
+    shop.create("b2", CUSTOMER | {"old": "STRING"})
+    function.deliver("b2")
+    table = TableId(stored.warehouse.project, shop.dataset.name, "customer_v_b2")
+    if gone:
+        shop.dataset.run(f"DROP TABLE {shop.dataset.quoted(table.table)}")
+    else:
+        stored.warehouse.add_columns(table, [Column("p", parse_type("STRING"))])
+    shop.create("c3", CUSTOMER | {"q": "STRING"})
+    function.deliver("c3")
+    function.deliver("c3")
+    found = [(one.kind, one.path) for entry in stored.entries() for one in entry.effects if one.view.endswith("_unified")]
+    effect = ("removed", "old") if gone else ("new column", "p")
+    assert (found.count(effect), found.count(("new column", "q"))) == (1, 1)
