@@ -125,8 +125,15 @@ class ChangeToDecide:
         return (self.contract.new_columns if is_new else self.contract.types) == "review"
 
     def _is_rejected(self, one: Waiting) -> bool:
+        """Return whether a column or its type was rejected, also where another version has that type, too."""
+        same = (
+            other for other in self.held if other.by_column and (other.by_column, other.path) == (one.by_column, one.path)
+        )
+        return any(self._verdict(other) == "reject" for other in (one, *same))
+
+    def _verdict(self, one: Waiting) -> Verdict | None:
         names = (one.change, one.by_version, one.by_column)
-        return next((found for name in names if (found := self.verdicts.about(name, one.path))), None) == "reject"
+        return next((found for name in names if (found := self.verdicts.about(name, one.path))), None)
 
     def _done(self, verdict: Verdict) -> Iterator[str]:
         """Yield the columns of a change of which nothing is open: those that views show, or whose version is gone."""

@@ -114,10 +114,16 @@ def _outcomes(
     # Where types are widened, one is held all the same that would show fields which are not shown.
     types: Types = "review" if contract.new_columns == "review" else "keep"
     by = replace(contract, types=types) if contract.types == "widen" else contract
-    own = (operation_of(one) for one in held if one.version == entry.version_after)
+    own = (operation_of(one) for one in held if one.version == entry.version_after and _is_changed(one, entry))
     found = {**left, **outcomes_of(entry.change, own, by, protected)}
     earlier = [one for one in held if one.old is None and one.version != entry.version_after]
     return {path: _with_its_column(path, one, earlier, by, protected) for path, one in found.items()}
+
+
+def _is_changed(held: Waiting, entry: Entry) -> bool:
+    """Return whether an entry is about what a view holds: a version may have a type that an earlier one brought."""
+    path, changed = fold_case(held.path), [fold_case(one.path) for one in entry.operations]
+    return any(is_at_or_in(path, one) or is_at_or_in(one, path) for one in changed)
 
 
 def _with_its_column(

@@ -194,8 +194,9 @@ class _Review:
         if canonical(kept) == canonical(full):
             return full
         changes = {self._change_of(id_, path) for id_, _ in left}
+        rejected = {canonical(type_) for id_, type_ in left if self._verdict(path, id_)}
         for id_, type_ in left if rule == "review" else ():
-            if not self._verdict(path, id_) and not self._is_held_by(type_, kept):
+            if canonical(type_) not in rejected and not self._is_held_by(type_, kept):
                 self._wait(path, former, id_, full if len(changes) == 1 else self._joined(kept, type_) or type_)
         return kept
 

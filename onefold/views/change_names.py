@@ -8,6 +8,7 @@ from functools import cached_property
 from onefold.changes.ids import column_change_id, version_change_id, version_id
 from onefold.core.names import TableId
 from onefold.schema.target_types import type_at
+from onefold.schema.types import Array, Struct, Type, element_of
 from onefold.schema.versions import Version
 
 
@@ -37,14 +38,24 @@ class ChangeNames:
         """Return the identifier of the change by which a version brought a column or field; empty for another version."""
         if not self.grow:
             return self._by_version.get(version, "")
-        return self.of_column(version, path)
+        type_ = self._type(version, path)
+        return column_change_id(self._base, path, str(type_)) if type_ else ""
 
-    def of_column(self, version: str, path: str) -> str:
-        """Return the identifier of a column or field by its name and its type in a version; empty where it is not there."""
+    def of_type(self, version: str, path: str) -> str:
+        """Return the identifier of the type of a column or field, whichever version brought it; empty where it is not there.
+
+        Of a struct it is whether it is one or a list of them: its fields are changes of their own.
+        """
+        if (type_ := self._type(version, path)) is None:
+            return ""
+        of_structs = "LIST OF STRUCTS" if isinstance(type_, Array) else "STRUCT"
+        name = of_structs if isinstance(element_of(type_), Struct) else str(type_)
+        return column_change_id(self._base, path, name)
+
+    def _type(self, version: str, path: str) -> Type | None:
         found = self._versions.get(version)
         column = found.schema.get(path.partition(".")[0]) if found else None
-        type_ = type_at(column, path) if column else None
-        return column_change_id(self._base, path, str(type_)) if type_ else ""
+        return type_at(column, path) if column else None
 
     @cached_property
     def lasting(self) -> Mapping[str, str]:

@@ -178,8 +178,8 @@ def _held(
 
     def under(verdicts: Verdicts, protected: frozenset[str]) -> Held:
         by = replace(rules, contract=replace(rules.contract, verdicts=verdicts))
-        of_column, new = None if names.grow else names.of_column, new_columns_id(kind.base)
-        return held(former, view.columns, landed, by, names.of, protected, keeps_wider, of_column, new)
+        of_type, new = None if names.grow else names.of_type, new_columns_id(kind.base)
+        return held(former, view.columns, landed, by, names.of, protected, keeps_wider, of_type, new)
 
     own, known = replace(rules.contract.verdicts, names=names.lasting), known_columns(view.columns, view.query, rules)
     shown = under(own, known)
