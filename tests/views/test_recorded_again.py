@@ -79,6 +79,8 @@ def test_what_else_a_view_takes_up_with_a_new_version_has_its_entry(
     shop.create("c3", CUSTOMER | {"q": "STRING"})
     function.deliver("c3")
     function.deliver("c3")
-    found = [(one.kind, one.path) for entry in stored.entries() for one in entry.effects if one.view.endswith("_unified")]
+    found: list[tuple[str, str]] = [
+        (one.kind, one.path) for entry in stored.entries() for one in entry.effects if one.view.endswith("_unified")
+    ]
     effect = ("removed", "old") if gone else ("new column", "p")
     assert (found.count(effect), found.count(("new column", "q"))) == (1, 1)
