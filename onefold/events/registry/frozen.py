@@ -256,6 +256,7 @@ def _merged(registries: RegistryList, answers: Mapping[ListedRegistry, _Answers]
         adopted,
         origins,
         {str(one): answer.stale for one, answer in answers.items() if answer.stale},
+        known=tuple(orders),
     )
     return registry, orders
 

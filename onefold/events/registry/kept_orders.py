@@ -1,4 +1,4 @@
-"""The order in which runs have used the versions of each model, kept from run to run, since columns follow from it.
+"""The order in which runs have used models and their versions, kept from run to run: names and columns follow from it.
 
 A registry tells the order in which its own versions were added. Of several registries, none tells which version came first:
 what a run has used stays as it is, and what is found later comes at the end.
@@ -16,7 +16,10 @@ from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
 _FORM = 1
 
 Orders = Mapping[ModelKey, tuple[SchemaKey, ...]]
-"""The versions of each model in the order in which runs have used them, those included that no registry has any more."""
+"""The versions of each model in the order in which runs have used them, those included that no registry has any more.
+
+The models are in the order in which runs have found them: of two that want one name of a table, the first one has it.
+"""
 
 
 def kept_order(before: Sequence[SchemaKey], orders: Sequence[Sequence[SchemaKey]]) -> tuple[SchemaKey, ...]:

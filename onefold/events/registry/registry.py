@@ -25,6 +25,7 @@ class Registry:
         origins: the address of the registry that each schema is of, where several were read as one.
         unreadable: the models that are left out, since one of their versions cannot be read now and would have columns.
         stale: why registries do not answer whose copies are used, by their names and addresses.
+        known: the models of earlier runs and of this one, in the order in which runs have found them, where that is kept.
     """
 
     models: Mapping[ModelKey, tuple[JsonSchema, ...]]
@@ -34,6 +35,12 @@ class Registry:
     origins: Mapping[SchemaKey, str] = field(default_factory=dict)
     stale: Mapping[str, str] = field(default_factory=dict)
     unreadable: frozenset[ModelKey] = frozenset()
+    known: tuple[ModelKey, ...] = ()
+
+    @property
+    def named(self) -> tuple[ModelKey, ...]:
+        """The models in the order in which their tables get names, those included that this run does not need."""
+        return tuple(dict.fromkeys((*self.known, *self.models)))
 
     def find(self, key: SchemaKey) -> JsonSchema | None:
         """Return a schema; None where the registry does not have it, or cannot use it."""

@@ -135,10 +135,10 @@ def plan_shred(
         unknown: what becomes of an entity whose schema is unknown or unusable.
         warehouse: the warehouse that takes the rows; None for the one that the format implies.
     """
-    names = table_names(registry.models)
+    names = table_names(registry.named)
     warehouse = warehouse or implied_warehouse(format)
     events = _events(warehouse, registry.adopted.get((warehouse, None)))
-    plan = _Planner(warehouse, registry, {name.table for name in names.values()}, events)
+    plan = _Planner(warehouse, registry, {names[model].table for model in registry.models}, events)
     for model, versions in registry.models.items():
         plan.add(names[model], versions, registry.adopted.get((warehouse, model)))
     kept = (_unknown_table(warehouse),) if unknown == "keep_json" else ()

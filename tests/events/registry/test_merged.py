@@ -18,8 +18,10 @@ from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.kept_orders import kept_order, parse_orders
 from onefold.events.registry.merged import merged_order
 from onefold.events.registry.reading import RegistryAt
+from onefold.events.registry.registry import Registry
 from onefold.events.registry.resolver import ListedRegistry, RegistryList
 from onefold.events.registry.schema_key import SchemaKey
+from onefold.events.shred.plan import plan_shred
 
 VERSIONS = [SchemaKey.parse(f"com.acme/a/jsonschema/1-0-{number}") for number in range(5)]
 ORDERS = st.lists(st.lists(st.sampled_from(VERSIONS), unique=True), max_size=3)
@@ -60,10 +62,12 @@ class Runs(KeptOrders):
     def save(self, copy: RegistryCopy) -> None:
         raise AssertionError(f"a copy of {copy.registry}")
 
-    def versions(self, *folders: Path) -> list[str]:
+    def read(self, *folders: Path) -> Registry:
         registries = RegistryList(tuple(ListedRegistry(str(one)) for one in folders))
-        found = freeze(registries, self._open, lambda: frozenset(), self, datetime.now(UTC))
-        return [str(one.key.version) for one in found.models[schema().key.model_key]]
+        return freeze(registries, self._open, lambda: frozenset(), self, datetime.now(UTC))
+
+    def versions(self, *folders: Path) -> list[str]:
+        return [str(one.key.version) for one in self.read(*folders).models[schema().key.model_key]]
 
     def _open(self, one: ListedRegistry) -> RegistryAt:
         return RegistryAt(one.address, FolderObjects(Path(one.address)))
@@ -83,6 +87,21 @@ def test_a_run_keeps_the_order_of_earlier_runs_also_when_a_registry_joins_or_lea
     assert runs.versions(own, central) == ["1-0-0", "1-0-1", "1-1-0"]
     assert runs.versions(central) == ["1-0-0", "1-1-0"]
     assert runs.versions(central, own) == ["1-0-0", "1-0-1", "1-1-0"]
+
+
+def test_a_schema_keeps_its_table_when_a_registry_before_its_own_gets_one_of_the_same_name(tmp_path: Path) -> None:
+    own, central, runs = tmp_path / "own", tmp_path / "central", Runs()
+    old, twin = schema(name="click", vendor="com.acme.ad"), schema(name="ad_click", vendor="com.acme")
+
+    def table(of: JsonSchema, *folders: Path) -> str:
+        made = plan_shred(runs.read(*folders), "csv", "self-describing")
+        return made.tables[made.schemas[of.key.uri].table or 0].name
+
+    publish(central, old)
+    assert table(old, central) == "com_acme_ad_click_1"
+    publish(own, twin)
+    assert table(old, own, central) == "com_acme_ad_click_1"
+    assert table(twin, own, central) == table(twin, own) != "com_acme_ad_click_1"
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"form": 2}', '{"form": 1, "orders": {"a": ["1-0-0"]}}'])
