@@ -92,10 +92,11 @@ def _read(line: str, run_day: str) -> tuple[BadGroup, str | None, str]:
     names = (APP_ID, EVENT_ID, EVENT_TIME) if entity is None else (APP_ID, "root_id", "root_tstamp")
     app, id_, time = (cut(value) if isinstance(value := event.get(name), str) and value else None for name in names)
     day = time[:10] if time and _DAY.match(time) else run_day
-    named = re.search(SCHEMA_URI, reason)
+    pattern = pattern_of(reason)
+    named = re.search(SCHEMA_URI, pattern)
     schema = entity.get("schema") if entity else named[0] if named else None
     what = "event" if entity is None else "entity"
-    return BadGroup(kind, pattern_of(reason), schema, app, day, what), id_, reason
+    return BadGroup(kind, pattern, schema, app, day, what), id_, reason
 
 
 def _event(original: str) -> Mapping[str, Any]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
+
+import jsonschema_rs
 
 from onefold.core.text import cut
 from onefold.events.registry.columns import ENVELOPE
@@ -22,7 +26,13 @@ from onefold.events.shred.row_format import RowFormat
 from onefold.events.shred.values import json_text
 
 _MOST_SHOWN = 200
-
+_PLAIN_NAME = re.compile(r"[\w.$ -]+")
+_WITHOUT_KEYS = frozenset({
+    "additionalItems", "anyOf", "enum", "exclusiveMaximum", "exclusiveMinimum", "falseSchema", "format", "maxItems",
+    "maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not",
+    "oneOf", "pattern", "required", "type", "uniqueItems",
+})  # fmt: skip
+"""The keywords whose messages have keys of data within values of JSON only."""
 
 Row = str | tuple[Any, ...]
 """A row: a line of CSV without its end, or the values of the columns for Parquet."""
@@ -46,10 +56,11 @@ class Entity:
             table: its table.
             form: how the rows are written.
         """
-        document = json.loads(schema.text)
+        document, others = json.loads(schema.text), {uri: json.loads(text) for uri, text in schema.others.items()}
         columns = table.columns[len(ENVELOPE) :]
         self._key = schema.key
-        self._validator = validator_of(document, {uri: json.loads(text) for uri, text in schema.others.items()})
+        self._documents = (document, *others.values())
+        self._validator = validator_of(document, others)
         self._rows: FlatRows | ParquetRows
         self.table = place
         self.is_valid = self._validator.is_valid
@@ -83,11 +94,38 @@ class Entity:
         invalid = False
         for error in self._validator.iter_errors(data):
             invalid = True
-            place = pointer(*error.instance_path)
-            yield EventProblem("invalid", f"{self._key}: {place or 'the data'}: {cut(error.message, _MOST_SHOWN)}")
+            place = "".join(map(self._step, error.instance_path))
+            yield EventProblem("invalid", f"{self._key}: {place or 'the data'}: {cut(_message(error), _MOST_SHOWN)}")
         if not invalid:
             for problem in self._rows.problems(data):
                 yield EventProblem("does_not_fit", f"{self._key}: {problem}")
+
+    def _step(self, step: str | int) -> str:
+        """Return a step to a value. A key that the event has made up is a text in quotes, as any other value of it."""
+        is_own = isinstance(step, int) or (step in self._properties and _PLAIN_NAME.fullmatch(step))
+        return pointer(step) if is_own else f"/{json_text(step)}"
+
+    @cached_property
+    def _properties(self) -> frozenset[str]:
+        """The names of all properties that the schema, and those to which it refers, define at any place."""
+        found: set[str] = set()
+        waiting: list[Any] = list(self._documents)
+        while waiting:
+            inner = waiting.pop()
+            if isinstance(inner, dict):
+                properties = inner.get("properties")
+                found |= properties.keys() if isinstance(properties, dict) else set()
+            waiting += inner.values() if isinstance(inner, dict) else inner if isinstance(inner, list) else ()
+        return frozenset(found)
+
+
+def _message(error: jsonschema_rs.ValidationError) -> str:
+    """Return what is wrong with a value: all that is of the event is in quotes, or a number."""
+    if error.kind.name in _WITHOUT_KEYS:
+        return error.message
+    if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
+        return f"Additional properties are not allowed: {', '.join(map(json_text, error.kind.unexpected))}"
+    return f"{error.kind.name}: {json_text(error.message)}"
 
 
 def own_columns(key: SchemaKey) -> tuple[str, str, str, str]:

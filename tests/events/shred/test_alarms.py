@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.registries import schema
-from support.shred_events import registry_of
+from support.shred_events import parsed, registry_of
 
 from onefold.events.shred.alarms import log_late, log_run
 from onefold.events.shred.bad_reasons import (
@@ -119,6 +121,46 @@ def test_a_bad_row_counts_once_for_each_pattern_and_patterns_are_limited() -> No
     assert (len(counts), counts["b"]) == (MOST_REASONS, MOST_REASONS + 2)
     kept = most_frequent(counts)
     assert (len(kept), next(iter(kept))) == (MOST_KEPT, "b")
+
+
+def test_an_unknown_schema_is_kept_however_many_other_reasons_there_are() -> None:
+    counts: Counter[str] = Counter()
+    count_reasons(counts, [BadRow("invalid", ("x" * number,), "") for number in [*range(2 * MOST_REASONS)] * 2])
+    count_reasons(
+        counts, [BadRow("unknown_schema", (f"{UNKNOWN}{'x' * number}",), "") for number in range(2 * MOST_REASONS)]
+    )
+    assert len(counts) == 2 * MOST_REASONS
+    kept = [*most_frequent(counts)]
+    assert (len(kept), sum(map(bool, map(unknown_schemas, ([one] for one in kept))))) == (MOST_KEPT, MOST_KEPT // 2)
+
+
+MADE_UP = st.text(st.sampled_from("§'\"\\:/ a1"), min_size=1, max_size=8).map(lambda text: f"§{text}")
+"""Keys that an event makes up; the sign says where one shows."""
+OPEN = parsed(
+    {
+        "properties": {"known": {"type": "integer"}, "open": {"additionalProperties": {"type": "integer"}},
+                       "inner": {"additionalProperties": {"additionalProperties": False}}},
+        "patternProperties": {"^§a": {"maximum": 5}}, "additionalProperties": False,
+    },
+    name="open",
+)  # fmt: skip
+SHREDDERS = [
+    Shredder(plan_shred(registry_of(OPEN), "csv", form, NOW, unknown))
+    for form in ("self-describing", "enriched-json") for unknown in ("bad_event", "keep_json")
+]  # fmt: skip
+
+
+@given(MADE_UP, MADE_UP)
+def test_no_reason_without_values_has_a_key_that_an_event_made_up(key: str, other: str) -> None:
+    data = {key: 7, "known": other, "open": {key: other}, "inner": {key: {other: 1}}}
+    entity = {"schema": OPEN.key.uri, "data": data}
+    no_schema = {"schema": f"iglu:com.acme/{key}/jsonschema/1-0-0", "data": {}}
+    contexts = {"schema": "iglu:a/b/jsonschema/1-0-0", "data": [entity, {**entity, key: 1}, no_schema, {key: other}]}
+    records = [entity, {**entity, key: 1}, {key: 1}, no_schema, {f"contexts_{key}": 1, key: other, "contexts": contexts}]
+    lines = [*map(json.dumps, records), f"{{{json.dumps(key)}: 1, {json.dumps(key)}: 2}}"]
+    reasons = [one for shredder in SHREDDERS for line in lines if (bad := shredder.shred(line).bad) for one in bad.reasons]
+    assert any("§" in reason for reason in reasons)
+    assert not [reason for reason in map(pattern_of, reasons) if "§" in reason]
 
 
 @pytest.mark.parametrize(
