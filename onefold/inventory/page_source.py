@@ -208,9 +208,9 @@ def _held(view: BuiltView | None) -> tuple[HeldChange, ...]:
     full = [Column(name, type_) for name, type_ in note.types.items()]
     fields = compare(full, [column for name in note.types if (column := shown.get(name))])
     paths = [*note.hidden, *(one.path for one in fields if one.kind == "removed")]
-    held = {fold_case(path): HeldChange(path, is_waiting=False) for path in paths}
-    held |= {fold_case(one.path): HeldChange(one.path, is_waiting=True, id=one.change) for one in view.waiting}
-    return tuple(held.values())
+    waiting = {fold_case(one.path) for one in view.waiting}
+    for_good = [HeldChange(path, is_waiting=False) for path in paths if fold_case(path) not in waiting]
+    return (*for_good, *(HeldChange(one.path, True, one.change, one.version) for one in view.waiting))
 
 
 def _entry(summary: TableSummary, versions: tuple[PageVersion, ...], **more: Any) -> PageTable:

@@ -141,9 +141,12 @@ def _losses(source: Type, target: Type, zone: str) -> Iterator[str]:
         yield from (f"field {field.name} is left out" for field in source.fields if not target.get(field.name))
         for old, new in _common(source, target):
             yield from _losses(old.type, new.type, zone)
-    elif isinstance(source, Struct | Array):
+    elif isinstance(source, Struct | Array) and target in (JSON, STRING):
         if _holds_json(source):
             yield "JSON null inside a struct becomes NULL"
+    elif isinstance(source, Array):  # a contract keeps the type (onefold.schema.fit)
+        yield "a list of several values becomes NULL"
+        yield from _losses(source.element, target, zone)
     else:
         yield from _scalar_losses(source, target, zone)
 

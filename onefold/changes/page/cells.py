@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from onefold.changes.page.held import HeldChange, by_column, held_in, without_fields
+from onefold.changes.page.held import HeldChange, by_column, held_in, of_version, without_fields
 from onefold.changes.page.hidden import NOTHING_HIDDEN, UNDECIDED, HiddenColumns
 from onefold.core.names import fold_case
 from onefold.core.text import cut, shown_list
@@ -103,12 +103,13 @@ class Picture:
         seen: dict[object, int] = {}
         cells = []
         is_shown = Schema(self.view or ()).has(target.name)
-        of = _Cells(self, target, is_shown)
+        of = _Cells(self, target, is_shown, self.held_by_column.get(fold_case(target.name), ()))
         for version in self.versions:
             landed = version.schema.get(target.name)
-            key = (landed, version.id in self.rules.retired, of.is_version_column and version.id)
+            held = of_version(of.held, version.id)
+            key = (landed, version.id in self.rules.retired, of.is_version_column and version.id, held)
             if key not in seen:
-                seen[key] = forms.setdefault(of.form(version, landed), len(forms))
+                seen[key] = forms.setdefault(replace(of, held=held).form(version, landed), len(forms))
             cells.append(seen[key])
         is_hidden = self.hidden.reason(target.name) is not None
         type_ = "" if is_hidden or not is_shown else cut(self.hidden.type_text(target.name, target.type), _MOST_TEXT)
@@ -122,6 +123,7 @@ class _Cells:
     picture: Picture
     target: Column
     is_shown: bool
+    held: tuple[HeldChange, ...]
 
     @property
     def is_version_column(self) -> bool:
@@ -157,7 +159,7 @@ class _Cells:
         return CellForm("absent", "", rule if self.is_shown else "This version has no such column.", cut(sql, _MOST_TEXT))
 
     def _not_shown(self, type_: str) -> CellForm:
-        held = next((one for one in self._held if fold_case(one.path) == fold_case(self.target.name)), None)
+        held = next((one for one in self.held if fold_case(one.path) == fold_case(self.target.name)), None)
         if held and held.is_waiting:
             return CellForm("waiting", type_, f"A new column, which no view shows until somebody accepts {held.change}.")
         why = "by the contract of the table" if held else "as it is now"
@@ -169,7 +171,7 @@ class _Cells:
         if source == target:
             return self._unchanged(landed, type_, sql)
         read, zone = Column(self.target.name, source), self.picture.rules.time_zone
-        held = held_in(self._held, read, self.target, zone)
+        held = held_in(self.held, read, self.target, zone)
         if waiting := [one for one in held if one.is_waiting]:
             rule = " ".join(self._waiting(one, type_) for one in waiting)
             return CellForm("waiting", type_, cut(rule, _MOST_TEXT), sql)
@@ -201,10 +203,6 @@ class _Cells:
         if self._has_hidden_field:
             return "Values may be lost; a policy hides a field, so that no more is shown."
         return " ".join(f"{one[0].upper()}{one[1:]}." for one in lost)
-
-    @property
-    def _held(self) -> Sequence[HeldChange]:
-        return self.picture.held_by_column.get(fold_case(self.target.name), ())
 
     @property
     def _has_hidden_field(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from onefold.core.names import fold_case
@@ -20,11 +20,13 @@ class HeldChange:
         path: the column, or the field in the form `address.zip`.
         is_waiting: whether it waits for a person's decision, or stays out by the contract.
         id: the change that a person may accept or reject; empty where there is none.
+        version: the version that brought it; empty where it is not known.
     """
 
     path: str
     is_waiting: bool
     id: str = ""
+    version: str = ""
 
     @property
     def change(self) -> str:
@@ -41,7 +43,22 @@ def by_column(held: Iterable[HeldChange]) -> Mapping[str, tuple[HeldChange, ...]
     return found
 
 
-def held_in(held: Iterable[HeldChange], landed: Column, shown: Column, zone: str = UTC) -> list[HeldChange]:
+def of_version(held: Iterable[HeldChange], version: str) -> tuple[HeldChange, ...]:
+    """Return one change for each path: the one that a version brought, or else the first.
+
+    Examples:
+        >>> held = [HeldChange("n", True, "c2", "2"), HeldChange("n", True, "c3", "3")]
+        >>> [of_version(held, version)[0].id for version in "234"]
+        ['c2', 'c3', 'c2']
+    """
+    found: dict[str, HeldChange] = {}
+    for one in held:
+        path = fold_case(one.path)
+        found[path] = one if one.version == version else found.get(path, one)
+    return tuple(found.values())
+
+
+def held_in(held: Sequence[HeldChange], landed: Column, shown: Column, zone: str = UTC) -> list[HeldChange]:
     """Return the changes that keep something of a landed column out of the view.
 
     Args:
@@ -58,8 +75,11 @@ def held_in(held: Iterable[HeldChange], landed: Column, shown: Column, zone: str
         [0, 1]
     """
     found = []
+    new = [fold_case(one.path) for one in held if type_at(shown, one.path) is None]
+    without_new = Column(landed.name, without_fields(landed, new))
     for one in held:
-        source, target = type_at(landed, one.path), type_at(shown, one.path)
+        target = type_at(shown, one.path)
+        source = type_at(landed if target is None else without_new, one.path)
         if source is not None and (target is None or losses(source, target, zone)):
             found.append(one)
     return found

@@ -142,6 +142,30 @@ def test_a_field_that_a_contract_holds_is_no_loss(held: list[tuple[str, str]], k
     assert cell(found, 2).rule == rule
 
 
+LIST = Version("b", columns(s="ARRAY<STRUCT<x INT64, y STRING>>"))
+LATER = Version("c", columns(S="ARRAY<STRUCT<x INT64, y STRING>>"))
+TEXT = Version("d", columns(s="STRING"))
+
+
+def test_each_cell_names_the_change_of_its_version() -> None:
+    held = [
+        HeldChange("s.y", True, "y2", "b"),
+        *(HeldChange("s", True, f"s{one.id}", one.id) for one in (LIST, LATER, TEXT)),
+    ]
+    (found,) = Picture((S, LIST, LATER, TEXT), columns(s="STRUCT<x INT64>"), held=held).columns()
+    rules = [cell(found, place).rule for place in range(4)]
+    assert [found.kind(place) for place in range(4)] == ["same", "waiting", "waiting", "waiting"]
+    assert [[one for one in ("y2", "sb", "sc", "sd") if f"change {one}." in rule] for rule in rules] == [
+        [], ["y2", "sb"], ["y2", "sc"], ["sd"],
+    ]  # fmt: skip
+
+
+def test_a_struct_with_a_new_field_does_not_wait_for_a_later_text() -> None:
+    held = [HeldChange("s.y", True, "y2", "b"), HeldChange("s", True, "sd", "d")]
+    (found,) = Picture((S, NEW_FIELD, TEXT), columns(s="STRUCT<x INT64>"), held=held).columns()
+    assert ("y2" in cell(found, 1).rule, "sd" in cell(found, 1).rule, "sd" in cell(found, 2).rule) == (True, False, True)
+
+
 def test_without_a_view_nobody_knows_what_becomes_of_a_column() -> None:
     (id_, born, price) = Picture((A, B), None).columns()
     assert [cell(one, 1).kind for one in (id_, born, price)] == ["unknown", "unknown", "unknown"]
