@@ -9,7 +9,7 @@ from typing import Any
 
 from onefold.events.shred.bad_rows import EventProblem
 from onefold.events.shred.csv_values import TAB
-from onefold.events.shred.event_fields import EVENT_FIELDS, FieldKind
+from onefold.events.shred.event_fields import EVENT_FIELDS, FieldKind, event_columns
 from onefold.events.shred.json_reader import Unreadable, read_json
 from onefold.events.shred.redshift_values import surely_fitting
 from onefold.events.shred.row_format import RowFormat
@@ -20,6 +20,10 @@ _SHORT = 18
 """Digits of a whole number that 64 bits hold in any case."""
 _BOOLEANS: Mapping[str | int, bool] = {"0": False, "1": True, "false": False, "true": True, 0: False, 1: True}
 _ANY_LENGTH = sys.maxsize
+_TYPED = frozenset[FieldKind]({"bool", "int", "float", "time"})
+"""The kinds of fields whose values are no texts, whatever columns they go to."""
+_TEXTS = ("VARCHAR", "CHAR", "STRING")
+"""How the types of columns begin that hold the JSON text of any value."""
 
 
 class EventsRow:
@@ -39,9 +43,9 @@ class EventsRow:
         self._is_csv = form.is_csv
         self._null = form.null
         self._template: list[Any] = [self._null] * len(EVENT_FIELDS)
-        self._converters = [_converter(kind, types.get(name), form) for name, kind in EVENT_FIELDS]
-        self._plain = [_converter(kind, types.get(name), form, plain=True) for name, kind in EVENT_FIELDS]
-        self._surely = [surely_fitting(types[name]) if name in types else _ANY_LENGTH for name, _ in EVENT_FIELDS]
+        self._converters = [_converter(name, kind, types.get(name), form) for name, kind in EVENT_FIELDS]
+        self._plain = [_converter(name, kind, types.get(name), form, plain=True) for name, kind in EVENT_FIELDS]
+        self._surely = [_surely(kind, types.get(name)) for name, kind in EVENT_FIELDS]
         self._left_out = [number for number in reversed(_NUMBERS) if EVENT_FIELDS[number][0] not in types]
         self._required = [number for number in _NUMBERS if EVENT_FIELDS[number][0] in required]
 
@@ -104,15 +108,35 @@ def _is_plain(line: str) -> bool:
     return not ('"' in line or "\\" in line or "\n" in line or "\r" in line)
 
 
-def _converter(kind: FieldKind, type_: str | None, form: RowFormat, plain: bool = False) -> Callable[[Any], Any]:
+def _surely(kind: FieldKind, type_: str | None) -> int:
+    """Return the length up to which the text of a field is the value of its column."""
+    if type_ is None:
+        return _ANY_LENGTH
+    return -1 if kind in _TYPED else surely_fitting(type_)
+
+
+def _converter(name: str, kind: FieldKind, type_: str | None, form: RowFormat, plain: bool = False) -> Callable[[Any], Any]:
     if type_ is None:
         return lambda value: value  # the field has no column, so that its value is left out
-    convert = form.converter(type_, plain)
+    convert = _checked(name, kind, type_, form, form.converter(type_, plain))
     if kind == "bool":
         return lambda value: convert(_BOOLEANS.get(value, value) if type(value) in (str, int) else value)
     if kind in ("int", "float"):
         return lambda value: convert(_number(value) if type(value) is str else value)
     return convert
+
+
+def _checked(name: str, kind: FieldKind, type_: str, form: RowFormat, convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a conversion that refuses, for a column of texts, what is not a value of the field."""
+    if kind not in _TYPED or not type_.startswith(_TEXTS):
+        return convert
+    check = form.converter(dict(event_columns(form.warehouse))[name])
+
+    def checked(value: Any) -> Any:
+        check(value)
+        return convert(value)
+
+    return checked
 
 
 def _number(text: str) -> Any:

@@ -12,7 +12,7 @@ from support.shred_events import registry_of
 from support.shred_scene import CLICK, cells, enriched, shred
 
 from onefold.core.errors import InvalidInput, SchemaConflict
-from onefold.core.shred_options import InputForm
+from onefold.core.shred_options import FileFormat, InputForm
 from onefold.events.registry.adopted import AdoptedTable, adopted_text, parse_adopted
 from onefold.events.registry.column_mapping import TableColumn
 from onefold.events.registry.legacy_table import Adoption, LegacyTable
@@ -34,9 +34,10 @@ def adopted(columns: Columns, missing: Missing = "add", **more: Any) -> Adoption
     return adopt_events("redshift", LegacyTable("atomic.events", found, {}, missing=missing, **more))
 
 
-def plan(table: AdoptedTable, form: InputForm = "enriched-tsv") -> ShredPlan:
+def plan(table: AdoptedTable, form: InputForm = "enriched-tsv", format_: FileFormat = "csv") -> ShredPlan:
     (read,) = parse_adopted(adopted_text([table]), "the registry")
-    return plan_shred(replace(registry_of(CLICK), adopted={(read.warehouse, read.model): read}), "csv", form)
+    known = replace(registry_of(CLICK), adopted={(read.warehouse, read.model): read})
+    return plan_shred(known, format_, form, warehouse=read.warehouse)
 
 
 @pytest.mark.parametrize("name", GENERATIONS)
@@ -91,6 +92,22 @@ def test_a_value_that_a_column_does_not_hold_is_a_bad_row_with_its_field(
     bad = shred(plan(adopted(GENERATIONS["0.8.0"]).table, form), enriched(form, **given)).bad
     assert bad is not None
     assert (bad.kind, bad.reasons[0].startswith(reason), len(bad.reasons)) == ("does_not_fit", True, 1), bad.reasons
+
+
+TEXTS = tuple((name, "VARCHAR(26)") for name in ("br_cookies", "se_value", "txn_id", "true_tstamp"))
+GIVEN = {"br_cookies": "1", "se_value": "1.10", "txn_id": "007", "true_tstamp": "2026-11-23 07:00:00"}
+
+
+@pytest.mark.parametrize("form", ["enriched-tsv", "enriched-json"])
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+def test_a_column_of_texts_holds_the_json_text_of_a_value_and_of_nothing_else(form: InputForm, format_: FileFormat) -> None:
+    made = plan(adopted([("event_id", "CHAR(36)"), ("collector_tstamp", "TIMESTAMP"), *TEXTS]).table, form, format_)
+    event = cells(made, shred(made, enriched(form, **GIVEN)))
+    assert [event[name] for name, _ in TEXTS] == ["true", "1.1", "7", "2026-11-23 07:00:00"]
+    for name, value in {"br_cookies": "yes", "se_value": "NaN", "txn_id": "1.5", "true_tstamp": "noon"}.items():
+        bad = shred(made, enriched(form, **{**GIVEN, name: value})).bad
+        assert bad is not None, name
+        assert bad.reasons[0].startswith(f"{name}: ")
 
 
 def test_a_column_of_another_kind_and_a_missing_id_are_refused_by_name() -> None:
