@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from onefold.core.errors import InvalidInput, InvalidType, OnefoldError, SchemaConflict
 from onefold.core.names import fold_case
 from onefold.core.text import reason_of, shown_list
-from onefold.events.registry.column_mapping import MappedColumn, TableColumn, map_columns
+from onefold.events.registry.column_mapping import MappedColumn, TableColumn, map_columns, shared_columns
 from onefold.events.registry.columns import ENVELOPE
 from onefold.events.registry.lookup import check_answer
 from onefold.events.registry.schema_key import ModelKey
@@ -84,7 +84,8 @@ class AdoptedTable:
             wanted: name and type of each column of the registry, those of the envelope first.
 
         Raises:
-            SchemaConflict: a column cannot hold any value of its schema; the error lists all of these columns.
+            SchemaConflict: a column cannot hold any value of its schema, or would hold the values of two; the error lists
+                all of these columns.
         """
         mapped, in_redshift = self.mapped(wanted), self.warehouse == "redshift"
         problems = [f"lacks {one.name}" for one in mapped if one.name in ENVELOPE and not one.column]
@@ -92,6 +93,10 @@ class AdoptedTable:
             f"its column {one.column.name} is {one.column.type} and cannot hold {one.type}"
             for one in mapped
             if one.column and in_redshift and held_type(one.column.type, one.type) == "none"
+        ]
+        problems += [
+            f"its column {column} would hold {shown_list(names)}, each of which needs a column of its own by the mapping"
+            for column, names in shared_columns(mapped).items()
         ]
         if problems:
             raise SchemaConflict([f"{self.name} was adopted, and {one}: correct it and adopt it again" for one in problems])

@@ -92,6 +92,22 @@ def map_columns(
     )
 
 
+def shared_columns(mapped: Iterable[MappedColumn]) -> dict[str, list[str]]:
+    """Return the columns of a table that would get the values of several columns of the registry, with these.
+
+    Args:
+        mapped: where the values of each column of the registry go.
+
+    Examples:
+        >>> shared_columns(map_columns([("user.id", "INT"), ("id", "INT")], [TableColumn("ID", "INT")], {"user.id": "ID"}))
+        {'id': ['user.id', 'id']}
+    """
+    names: dict[str, list[str]] = {}
+    for one in mapped:
+        names.setdefault(fold_case(one.target[0]), []).append(one.name)
+    return {column: of_column for column, of_column in names.items() if len(of_column) > 1}
+
+
 def match_names(wanted: Iterable[str], found: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
     """Return the column of a table for each column of the registry that has one.
 

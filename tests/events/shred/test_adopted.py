@@ -113,15 +113,26 @@ def test_events_of_a_table_that_cannot_be_used_are_bad_rows_that_say_why(change:
     assert shred(made, {**click(), **entity(OTHER, id=1)}).bad is None
 
 
-def test_a_version_whose_column_has_the_name_of_another_kind_of_column_stops_no_earlier_version() -> None:
-    later = parsed({"type": "object", "properties": {"id": INTEGER, "userName": TEXT, "mine": TEXT}}, "1-0-1", name="click")
-    table = adopted(TableColumn("id", "BIGINT"), TableColumn("mine", "DATE"))
+@pytest.mark.parametrize(
+    ("column", "property_", "told"),
+    [
+        (TableColumn("mine", "DATE"), "mine", "its column mine is DATE and cannot hold VARCHAR(4096)"),
+        (TableColumn("USERNAME", "VARCHAR(9)"), "username", "its column username would hold user_name, username,"),
+    ],
+    ids=["of another kind", "of another property"],
+)
+def test_a_version_whose_column_has_a_name_that_the_table_uses_stops_no_earlier_version(
+    column: TableColumn, property_: str, told: str
+) -> None:
+    more = {"id": INTEGER, "userName": TEXT, property_: TEXT}
+    later = parsed({"type": "object", "properties": more}, "1-0-1", name="click")
+    table = adopted(TableColumn("id", "BIGINT"), column)
     registry = replace(registry_of(CLICK, later), adopted={("redshift", table.model): table})
     made = plan_shred(registry, "csv", "self-describing")
     assert shred(made, click(id=1)).bad is None
     found = shred(made, {**click(), **entity(later, id=1)}).bad
     assert found is not None
-    assert (found.kind, "its column mine is DATE and cannot hold VARCHAR(4096)" in found.reasons[0]) == ("no_table", True)
+    assert (found.kind, told in found.reasons[0]) == ("no_table", True), found.reasons
 
 
 def test_adopted_tables_are_read_as_they_were_written() -> None:
