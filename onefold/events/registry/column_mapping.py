@@ -76,20 +76,25 @@ def map_columns(
         wanted: name and type of each column of the registry.
         found: the columns of the table.
         names: the column of the table for columns of the registry, by `match_names` or by a person. Other columns go to a
-            column of the same name, without case.
+            column of the same name, or to the only one of the same name without case.
 
     Examples:
         >>> mapped = map_columns([("id", "INT"), ("zip", "INT")], [TableColumn("ID", "BIGINT")], {})
         >>> [one.target for one in mapped]
         [('ID', 'BIGINT'), ('zip', 'INT')]
     """
-    taken = {fold_case(name) for name in names.values()}
-    by_name = {fold_case(one.name): one for one in found}
-    free = {name: one for name, one in by_name.items() if name not in taken}
-    return tuple(
-        MappedColumn(name, type_, by_name.get(fold_case(names[name])) if name in names else free.get(fold_case(name)))
-        for name, type_ in wanted
-    )
+    find = _finder(found)
+    given = {name: find(column) for name, column in names.items()}
+    taken = {column.name for column in given.values() if column}
+    find_free = _finder([one for one in found if one.name not in taken])
+    return tuple(MappedColumn(name, type_, given[name] if name in given else find_free(name)) for name, type_ in wanted)
+
+
+def _finder(found: Sequence[TableColumn]) -> Callable[[str], TableColumn | None]:
+    """Return the function that finds the column of a name, or else the only one of the name without case."""
+    exact = {one.name: one for one in found}
+    folded = _unique(fold_case, exact)
+    return lambda name: exact.get(name) or exact.get(folded.get(fold_case(name), ""))
 
 
 def shared_columns(mapped: Iterable[MappedColumn]) -> dict[str, list[str]]:

@@ -72,6 +72,14 @@ def test_a_column_that_a_later_version_adds_goes_to_one_of_its_name_without_case
     assert (known.target, later.target, added.target) == (("A_", "INT"), ("LATER", "BIGINT"), ("b", "DATE"))
 
 
+def test_of_columns_that_differ_in_case_only_none_is_taken_without_its_exact_name() -> None:
+    found = [TableColumn(name, "INT") for name in ("Id", "iD", "Zip", "zip")]
+    mapped = map_columns([("id", "INT"), ("zip", "INT")], found, {})
+    assert [one.target[0] for one in mapped] == ["id", "zip"]
+    (given,) = map_columns([("id", "INT")], found, {"id": "iD"})
+    assert given.target[0] == "iD"
+
+
 def test_a_given_name_that_does_not_exist_or_has_another_use_is_refused_with_all_problems() -> None:
     with pytest.raises(InvalidInput) as error:
         check_names({"a": "none", "x": "b", "b": "c", "d": "e"}, ["a", "b", "d", "e"], ["b", "c", "e"])
