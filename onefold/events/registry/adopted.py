@@ -17,7 +17,7 @@ from onefold.core.text import reason_of, shown_list
 from onefold.events.registry.column_mapping import MappedColumn, TableColumn, map_columns, shared_columns
 from onefold.events.registry.columns import ENVELOPE
 from onefold.events.registry.lookup import check_answer
-from onefold.events.registry.schema_key import ModelKey
+from onefold.events.registry.schema_key import ModelKey, SchemaVer
 from onefold.ports.event_tables import MANIFEST_TABLE
 from onefold.ports.kept_entities import UNKNOWN_ENTITIES
 from onefold.ports.objects import NEW, ObjectFinder, ObjectWriter
@@ -77,15 +77,19 @@ class AdoptedTable:
         """The columns that are NOT NULL."""
         return frozenset(column.name for column in self.columns if not column.nullable)
 
-    def columns_for(self, wanted: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    def columns_for(
+        self, wanted: Sequence[tuple[str, str]], later: Mapping[str, SchemaVer] | None = None
+    ) -> tuple[tuple[str, str], ...]:
         """Return name and type of the columns that rows have, in the order of the registry's columns.
 
         Args:
             wanted: name and type of each column of the registry, those of the envelope first.
+            later: the columns that the first version does not have, and the version that brought each.
 
         Raises:
-            SchemaConflict: a column cannot hold any value of its schema, or would hold the values of two; the error lists
-                all of these columns.
+            SchemaConflict: a column cannot hold any value of its schema, would hold the values of two, or is NOT NULL and
+                versions before the one that brought it have none: they would not get its default. The error lists all of
+                these columns.
         """
         mapped, in_redshift = self.mapped(wanted), self.warehouse == "redshift"
         problems = [f"lacks {one.name}" for one in mapped if one.name in ENVELOPE and not one.column]
@@ -97,6 +101,11 @@ class AdoptedTable:
         problems += [
             f"its column {column} would hold {shown_list(names)}, each of which needs a column of its own by the mapping"
             for column, names in shared_columns(mapped).items()
+        ]
+        problems += [
+            f"its column {one.column.name} is NOT NULL, and versions before {later[one.name]} have no value for it"
+            for one in mapped
+            if one.column and not one.column.nullable and later and one.name in later
         ]
         if problems:
             raise SchemaConflict([f"{self.name} was adopted, and {one}: correct it and adopt it again" for one in problems])

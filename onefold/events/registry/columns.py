@@ -122,6 +122,11 @@ def table_of(versions: Sequence[JsonSchema], merged: Merge = merged_type) -> Mod
     return builder.table()
 
 
+def brought_later(table: ModelTable, first: SchemaVer) -> dict[str, SchemaVer]:
+    """Return the columns that the first version of a model does not have, and the version that brought each."""
+    return {column.name: column.since for column in table.columns if column.since != first}
+
+
 def second_names(table: ModelTable) -> list[ModelColumn]:
     """Return the columns that could not have the name of their path: it is taken, or too long.
 

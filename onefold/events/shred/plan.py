@@ -13,7 +13,7 @@ from onefold.core.shred_options import FileFormat, InputForm, Unknown, Warehouse
 from onefold.core.text import shown_list
 from onefold.events.registry.adopted import AdoptedTable
 from onefold.events.registry.bigquery_table import BigQueryColumn, BigQueryRecovery, BigQueryTable, PropertySource
-from onefold.events.registry.columns import ModelColumn, ModelTable, RecoveryTable, recovery_of
+from onefold.events.registry.columns import ModelColumn, ModelTable, RecoveryTable, brought_later, recovery_of
 from onefold.events.registry.ddl import bigquery_columns, build_table, create_own, create_recovery, named_types
 from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.leaves import Path
@@ -177,8 +177,7 @@ class _Planner:
         if problem := _problem(lambda: create_own(table)):
             self._refuse(versions, problem)
             return
-        version = str(table.key.model)
-        planned = PlannedTable(table.name, base, version, table.uri, (), version)
+        planned = PlannedTable(table.name, base, version := str(table.key.model), table.uri, (), version)
         self._place(versions, _planned(table, planned, table.columns))
 
     def _add_adopted(
@@ -187,7 +186,8 @@ class _Planner:
         version = str(table.key.model)
         made = _planned(table, PlannedTable(adopted.name, base, version, table.uri, (), version), table.columns)
         try:
-            columns = adopted.columns_for(made.columns)
+            later = brought_later(table, versions[0].key.version) if isinstance(table, ModelTable) else None
+            columns = adopted.columns_for(made.columns, later)
             if fold_case(adopted.name) in self._names - {table.name}:
                 raise SchemaConflict(f"{adopted.name} was adopted, and is the table of another model: adopt another one")
         except SchemaConflict as error:

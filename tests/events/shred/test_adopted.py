@@ -117,9 +117,14 @@ def test_events_of_a_table_that_cannot_be_used_are_bad_rows_that_say_why(change:
     ("column", "property_", "told"),
     [
         (TableColumn("mine", "DATE"), "mine", "its column mine is DATE and cannot hold VARCHAR(4096)"),
+        (
+            TableColumn("mine", "VARCHAR(9)", nullable=False, has_default=True),
+            "mine",
+            "its column mine is NOT NULL, and versions before 1-0-1 have no value for it",
+        ),
         (TableColumn("USERNAME", "VARCHAR(9)"), "username", "its column username would hold user_name, username,"),
     ],
-    ids=["of another kind", "of another property"],
+    ids=["of another kind", "NOT NULL", "of another property"],
 )
 def test_a_version_whose_column_has_a_name_that_the_table_uses_stops_no_earlier_version(
     column: TableColumn, property_: str, told: str
