@@ -21,7 +21,7 @@ from onefold.refresh.announce import view_of
 from onefold.refresh.built_view import BuiltView
 from onefold.refresh.held_note import read_held_note
 from onefold.refresh.kind import ViewKind
-from onefold.refresh.labels import LABEL
+from onefold.refresh.labels import CHANGE_LABEL, LABEL
 from onefold.refresh.plan import ViewPlan
 from onefold.refresh.tables_read import covered_versions
 from onefold.schema.columns import Column, Schema
@@ -60,9 +60,9 @@ def entries_of_plan(
         parts = (plan.stored.labels.get(LABEL, ""), kind.fingerprint, plan.stored.etag or "")
         entry = _of_view(plan, digest("settings", view_of(plan), *parts), "settings", now)
         yield replace(entry, settings=plan.settings)
-    elif plan.stored and (changes := _changes_without(of_versions, plan) if missing else plan.changes):
-        own = replace(plan, changes=changes)
-        yield replace(_of_view(own, digest("view", plan.change_id), "discovered", now), operations=changes)
+    elif plan.stored:
+        changes = _changes_without(of_versions, plan) if missing else plan.changes
+        yield from _one_by_one(plan, plan.stored, changes, now)
     yield from _held_in_place(kind, plan, missing, now)
 
 
@@ -76,6 +76,18 @@ def _changes_without(entries: Sequence[Entry], plan: ViewPlan) -> tuple[SchemaCh
     }
     shown = [one for one in plan.changes if one.kind in _EFFECTS]
     return tuple(one for one in shown if (_EFFECTS[one.kind], fold_case(one.path)) not in known)
+
+
+def _one_by_one(plan: ViewPlan, stored: StoredView, changes: Sequence[SchemaChange], now: datetime) -> Iterator[Entry]:
+    """Yield an entry for each change that readers notice: others may come before a write that failed is made again."""
+    noticed: list[tuple[SchemaChange, ...]] = [(one,) for one in changes if one.kind in _EFFECTS]
+    first, *rest = noticed or [()]
+    others = [one for one in changes if one.kind not in _EFFECTS]
+    former = stored.labels.get(CHANGE_LABEL, "")
+    for operations in filter(None, ((*first, *others), *rest)):
+        one = operations[0]
+        id_ = digest("view", view_of(plan), former, one.kind, fold_case(one.path), one.old or "", one.new or "")
+        yield replace(_of_view(replace(plan, changes=operations), id_, "discovered", now), operations=operations)
 
 
 def _versions(kind: ViewKind, plan: ViewPlan, reported: tuple[str, ReportedChange] | None) -> tuple[Version, ...]:
@@ -151,15 +163,14 @@ def _held_in_place(kind: ViewKind, plan: ViewPlan, missing: Collection[str], now
     before = Schema(Column(one.name, former.types.get(one.name, one.type)) for one in plan.stored.columns)
     held = {one: outcome for one, outcome in found.items() if one.version not in missing}
     own = {one: held[one] for one in held if fold_case(one.path.partition(".")[0]) in new and _is_new(one, before)}
-    for change, outcome in dict.fromkeys((one.change, outcome) for one, outcome in own.items()):
-        of_change = [one for one, result in own.items() if (one.change, result) == (change, outcome)]
+    for one, outcome in own.items():
         yield replace(
-            _of_view(plan, digest(outcome, view_of(plan), change, *(one.path for one in of_change)), "discovered", now),
-            operations=tuple(map(operation_of, of_change)),
-            effects=tuple(_effect_of_held(plan, one, outcome) for one in of_change),
+            _of_view(plan, digest(outcome, view_of(plan), one.change, one.path), "discovered", now),
+            operations=(operation_of(one),),
+            effects=(_effect_of_held(plan, one, outcome),),
             decision=outcome,
-            version_after=of_change[0].version,
-            change=change,
+            version_after=one.version,
+            change=one.change,
         )
 
 

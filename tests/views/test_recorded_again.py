@@ -5,15 +5,20 @@ And a change of a view that is of no new version has an entry of its own.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from support.bigquery_emulator import EmulatedDataset
+from support.contract_views import contracts
 from support.functions import RefreshView
-from support.ledgers import StoredLedger
+from support.ledgers import Dying, StoredLedger
 from support.merge_shop import CUSTOMER, Shop
 
+from onefold.changes.ledger import Ledger
 from onefold.changes.versions import ReportedChange
 from onefold.core.names import TableId
 from onefold.schema.columns import Column
+from onefold.schema.contract_rules import NewColumns
 from onefold.schema.table_rules import TableRules
 from onefold.schema.types import parse_type
 
@@ -84,3 +89,19 @@ def test_what_else_a_view_takes_up_with_a_new_version_has_its_entry(
     ]
     effect = ("removed", "old") if gone else ("new column", "p")
     assert (found.count(effect), found.count(("new column", "q"))) == (1, 1)
+
+
+@pytest.mark.parametrize("new_columns", ["show", "review"])
+def test_a_change_in_place_is_listed_once_where_another_comes_before_the_view_is_written(
+    dataset: EmulatedDataset, monkeypatch: pytest.MonkeyPatch, shop: Shop, stored: StoredLedger, new_columns: NewColumns
+) -> None:
+    table = TableId(stored.warehouse.project, shop.dataset.name, "customer_v_a1")
+    for name, ledger in (("p", Ledger(Dying(stored.ledger, after=True), stored.name)), ("q", stored.ledger)):
+        stored.warehouse.add_columns(table, [Column(name, parse_type("STRING"))])
+        function = RefreshView(
+            dataset, monkeypatch, ledger, rules=TableRules(keys=("id",)), contracts=contracts(new_columns)
+        )
+        with pytest.raises(KeyboardInterrupt) if name == "p" else nullcontext():
+            function.deliver()
+    found = [one.path for entry in stored.entries() for one in entry.effects if one.view.endswith("_unified")]
+    assert (found.count("p"), found.count("q")) == (1, 1)
