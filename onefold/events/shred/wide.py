@@ -12,10 +12,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from onefold.core.names import fold_case
 from onefold.core.shred_options import InputForm, Unknown
 from onefold.events.registry.registry import Registry
 from onefold.events.shred.plan import PlannedSchema, PlannedTable, ShredPlan, plan_shred
 from onefold.existing.tools.snowplow import model_of
+from onefold.schema.growth import grown_by_field_names
 from onefold.schema.redshift_ddl import ENVELOPE
 from onefold.schema.types import Array, Field, Struct, parse_type
 
@@ -25,6 +27,10 @@ _LONGEST = 300
 """Characters of the name of a column ("Quotas and limits", https://cloud.google.com/bigquery/quotas, read 2026-11)."""
 _VERSION_PLACE = [name for name, _, _ in ENVELOPE].index("schema_version")
 
+_REMEDY = "rename the column and adopt the table again, so that the loader adds one of the right type"
+
+WideColumn = tuple[str, str]
+"""Name and type of a column of events."""
 WideRow = tuple[tuple[Any, ...], Mapping[int, Any]]
 """The columns of an event, and the values of its wide columns by their places in the plan."""
 
@@ -37,8 +43,9 @@ def plan_wide(
 ) -> ShredPlan:
     """Return a plan in which each table of entities is two columns of events: for self-describing events, and for contexts.
 
-    A schema has no columns, and its entities are unknown with the reason, where BigQuery would refuse their names, or where
-    the view over the columns of another schema would show them.
+    A schema has no columns, and its entities are unknown with the reason, where BigQuery would refuse their names, where
+    the view over the columns of another schema would show them, or where the table of events that another loader made has
+    columns of these names that cannot hold them.
 
     Args:
         registry: as for `plan_shred`. Tables of models that other loaders made get no rows, and that of the events does.
@@ -47,10 +54,14 @@ def plan_wide(
         unknown: as for `plan_shred`.
     """
     adopted = {place: table for place, table in registry.adopted.items() if table.model is None}
+    events = registry.adopted.get(("bigquery", None))
+    has = {fold_case(name): (name, type_) for name, type_ in events.state} if events else {}
     plan = plan_shred(replace(registry, adopted=adopted), "parquet", form, started_at, unknown)
     end = len(plan.tables) if plan.unknown_table is None else plan.unknown_table
-    columns = [replace(table, column=column) for table in plan.tables[1:end] for column in _columns(table)]
-    problems = _problems(plan.tables[:end])
+    columns = [
+        replace(table, column=_held(column, has) or column) for table in plan.tables[1:end] for column in _columns(table)
+    ]
+    problems = {**_unheld(plan.tables[:end], has), **_problems(plan.tables[:end])}
     schemas = {uri: _placed(schema, problems) for uri, schema in plan.schemas.items()}
     return replace(plan, tables=(plan.tables[0], *columns, *plan.tables[end:]), schemas=schemas, is_wide=True)
 
@@ -77,7 +88,31 @@ def _problems(tables: Sequence[PlannedTable]) -> dict[int, str]:
     return problems
 
 
-def _columns(table: PlannedTable) -> tuple[tuple[str, str], tuple[str, str]]:
+def _held(column: WideColumn, has: Mapping[str, WideColumn]) -> WideColumn | None:
+    """Return a wide column as an adopted table of events has it; None where the column there cannot hold the values.
+
+    Args:
+        column: name and type of the column.
+        has: the columns of the table by their names without case. Others are added to it.
+    """
+    name, type_ = has.get(fold_case(column[0]), column)
+    grown = grown_by_field_names(type_, column[1])
+    return (name, grown) if grown else None
+
+
+def _unheld(tables: Sequence[PlannedTable], has: Mapping[str, WideColumn]) -> dict[int, str]:
+    """Return why the columns of an adopted table cannot hold those of tables of entities, by the places of these."""
+    found = {place: [one for one in _columns(table) if not _held(one, has)] for place, table in enumerate(tables[1:], 1)}
+    texts = {place: [_unheld_text(one, has) for one in columns] for place, columns in found.items() if columns}
+    return {place: "; ".join([*problems, _REMEDY]) for place, problems in texts.items()}
+
+
+def _unheld_text(column: WideColumn, has: Mapping[str, WideColumn]) -> str:
+    name, type_ = has[fold_case(column[0])]
+    return f"{name} of the adopted table of events is {type_} and cannot hold {column[1]}"
+
+
+def _columns(table: PlannedTable) -> tuple[WideColumn, WideColumn]:
     """Return name and type of the two columns with the rows of a table."""
     fields = table.columns[len(ENVELOPE) :]
     of_context = [(VERSION, "STRING"), *(field for field in fields if field[0] != VERSION)]

@@ -149,6 +149,33 @@ def test_a_wide_table_of_another_loader_is_adopted_and_one_of_a_model_gets_no_ro
     assert columns(made)[column[0]] == "ARRAY<STRUCT<_schema_version STRING, id INT64, label STRING>>"
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ("label STRING, mine DATE, _schema_version STRING", "label STRING, mine DATE, _schema_version STRING, id INT64"),
+        (
+            "id NUMERIC",
+            "contexts_com_acme_ad_click_1 of the adopted table of events is ARRAY<STRUCT<id NUMERIC>> and cannot",
+        ),
+        (
+            "ID INT64",
+            "is ARRAY<STRUCT<ID INT64>> and cannot hold ARRAY<STRUCT<_schema_version STRING, id INT64, label STRING>>",
+        ),
+    ],
+    ids=["another order", "another type", "another case"],
+)
+def test_fields_of_an_adopted_column_are_found_by_name_and_what_it_cannot_hold_stops_one_schema(
+    fields: str, expected: str
+) -> None:
+    names = [("event_id", "STRING"), ("collector_tstamp", "TIMESTAMP")]
+    column = ("contexts_com_acme_ad_click_1", f"ARRAY<STRUCT<{fields}>>")
+    found = LegacyTable("events", tuple(TableColumn(*one) for one in (*names, column)), {}, missing="leave_out")
+    own = adopt_events("bigquery", found).table
+    made = plan_wide(replace(registry_of(CLICK, PAGE), adopted={(own.warehouse, None): own}), "enriched-tsv")
+    assert made.schemas[PAGE.key.uri].problem == ""
+    assert expected in (made.schemas[CLICK.key.uri].problem or columns(made)[column[0]])
+
+
 def test_json_of_an_unknown_entity_is_a_row_of_its_own_table_as_ever() -> None:
     made = plan(CLICK, unknown="keep_json")
     found = Shredder(made).shred(enriched("enriched-tsv", contexts=contexts(entity(CLICK, id=1), entity(PAGE, url="a"))))
