@@ -58,6 +58,13 @@ class ChangeToDecide:
         new = [(one, fold_case(one.path)) for one in self.held if one.old is None]
         return next((one for one, name in new if any(is_at_or_in(path, name) for path in paths)), None)
 
+    @property
+    def new_above(self) -> tuple[str, str] | None:
+        """A field that is decided, and the new struct that holds it, is not shown, and is not decided along."""
+        names, new = {fold_case(name) for name in self.columns}, [one for one in self.open if one.old is None]
+        pairs = ((name, one.path) for name in self.columns for one in new if fold_case(one.path) not in names)
+        return next((pair for pair in pairs if is_at_or_in(fold_case(pair[0]), fold_case(pair[1]))), None)
+
     def keys(self, verdict: Verdict) -> Iterator[DecisionKey]:
         """Yield what is decided: each column under each identifier that it has.
 

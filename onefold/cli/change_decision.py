@@ -87,7 +87,7 @@ class DecisionToMake:
             Rejected: nothing would follow, or onefold.yaml says the opposite.
         """
         _check(self.change, self.table)
-        if self.verdict == "accept" and not self.change.open:
+        if self.verdict == "accept":
             _check_effect(self.change, self.table, is_gone=self._is_gone)
         _check_file(self.settings, self.verdict, [key for key, one in self._written.items() if one == self.verdict])
 
@@ -202,11 +202,19 @@ def _check(decided: ChangeToDecide, table: str) -> None:
 
 
 def _check_effect(decided: ChangeToDecide, table: str, *, is_gone: bool) -> None:
-    """Check that views show a change that is accepted, where nothing of it is held.
+    """Check that views show a change that is accepted.
 
     Raises:
         Rejected: they would not show it.
     """
+    if above := decided.new_above:
+        field, struct = above
+        raise Rejected(
+            f"{field} of change {decided.change} was not accepted, since nothing would follow: {table} does not show "
+            f"{struct}: accept that, and reject the fields that views are not to show"
+        )
+    if decided.open:
+        return
     if first := decided.first:
         raise Rejected(
             f"change {decided.change} was not accepted, since nothing would follow: {table} does not show {first.path} "

@@ -68,6 +68,17 @@ def test_a_column_that_was_rejected_is_not_accepted_along_with_the_others(run: R
     assert shown(order) == ["id", "zip", "email"]
 
 
+def test_a_field_of_a_new_struct_is_not_accepted_without_the_struct(run: Run, order: EmulatedDataset) -> None:
+    table = f"{lands(run, order, '2', id='INT64', at='STRUCT<zip STRING, fax STRING>').name}.order"
+    id_ = waiting(run, order)["at"]
+    done = run("changes", "accept", id_, table, "--column", "at.zip")
+    assert (done.code, shown(order)) == (1, ["id"])
+    assert f"{table} does not show at: accept that, and reject the fields that views are not to show" in done.err
+    assert run("changes", "reject", id_, table, "--column", "at.fax").code == 0
+    assert run("changes", "accept", id_, table, "--column", "at").code == 0
+    assert waiting(run, order) == {}
+
+
 @pytest.mark.parametrize(
     ("contract", "waits", "left"),
     sweep([("new_columns: hide, types: review", "n", "email"), ("new_columns: review, types: keep", "email", "n")]),
