@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from onefold.core.errors import OnefoldError, Rejected, SchemaInvalid, TryAgain, Violation
 from onefold.core.retry import Backoff
+from onefold.events.registry.adopted import read_adopted
 from onefold.events.registry.ddl import Target
 from onefold.events.registry.import_plan import ImportPlan, KnownSchemas, plan_import
 from onefold.events.registry.index import INDEX_PATH, Index, digest_of, schema_path, schema_text
@@ -175,7 +176,8 @@ class RegistryStore(SchemaReader):
             )
         same = [entry for entry in index.entries if _is_of_same_name(entry.key, schema.key)]
         existing = self.schemas(same, index)
-        violations = [*name_violations(index.keys, schema.key), *self._check_addition(existing, schema)]
+        adopted = read_adopted(self.address, self._objects)
+        violations = [*name_violations(index.keys, schema.key, adopted), *self._check_addition(existing, schema)]
         violations += reference_violations(schema, lambda key: schema if key == schema.key else self.find_in(index, key))
         if violations:
             raise SchemaInvalid(violations)

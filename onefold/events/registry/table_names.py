@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from onefold.core.errors import Violation
+from onefold.core.names import fold_case
+from onefold.events.registry.adopted import AdoptedTables
 from onefold.events.registry.schema_key import ModelKey, SchemaKey
 
 _SHORTEST_DIGEST = 8
@@ -66,13 +68,29 @@ def _take(model: ModelKey, end: str, owners: dict[str, str], owner: str) -> str:
     return name
 
 
-def name_violations(existing: Sequence[SchemaKey], new: SchemaKey) -> list[Violation]:
-    """Return why a schema may not be added because of its name: another one has the same names of tables.
+def name_violations(existing: Sequence[SchemaKey], new: SchemaKey, adopted: AdoptedTables) -> list[Violation]:
+    """Return why a schema may not be added because of its name: another one has the same names of tables, or its table.
 
     Args:
         existing: all schemas of the registry.
         new: the schema. A schema that is there may have more versions, whatever its name is.
+        adopted: the tables of the registry that others made.
     """
+    return [*_twin_violations(existing, new), *_adopted_violations(existing, new, adopted)]
+
+
+def _adopted_violations(existing: Sequence[SchemaKey], new: SchemaKey, adopted: AdoptedTables) -> Iterator[Violation]:
+    model = new.model_key
+    if model in (models := [key.model_key for key in existing]):
+        return
+    name = table_names([*models, model])[model].table
+    for (warehouse, other), table in adopted.items():
+        if other and other != model and fold_case(table.name) == name and (warehouse, model) not in adopted:
+            problem = f"its table, {name}, was adopted in {warehouse} for {other}, whose rows it has"
+            yield Violation("/self/name", problem, "use another vendor or name")
+
+
+def _twin_violations(existing: Sequence[SchemaKey], new: SchemaKey) -> list[Violation]:
     model = new.model_key
     known = {key.model_key.schema for key in existing}
     twins = sorted({key.model_key.schema for key in existing if key.model_key.base == model.base} - {model.schema})

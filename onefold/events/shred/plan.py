@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -138,9 +138,9 @@ def plan_shred(
     names = table_names(registry.named)
     warehouse = warehouse or implied_warehouse(format)
     events = _events(warehouse, registry.adopted.get((warehouse, None)))
-    plan = _Planner(warehouse, registry, {names[model].table for model in registry.models}, events)
-    for model, versions in registry.models.items():
-        plan.add(names[model], versions, registry.adopted.get((warehouse, model)))
+    plan = _Planner(warehouse, registry, events)
+    for model in (one for one in registry.named if one in registry.models):
+        plan.add(names[model], registry.models[model], registry.adopted.get((warehouse, model)))
     kept = (_unknown_table(warehouse),) if unknown == "keep_json" else ()
     form = RowFormat(warehouse, format)
     return ShredPlan(form, input, (*plan.tables, *kept), plan.schemas, started_at, plan.unusable, unknown)
@@ -152,10 +152,10 @@ def _unknown_table(warehouse: Warehouse) -> PlannedTable:
 
 
 class _Planner:
-    def __init__(self, warehouse: Warehouse, registry: Registry, names: Collection[str], events: PlannedTable) -> None:
+    def __init__(self, warehouse: Warehouse, registry: Registry, events: PlannedTable) -> None:
         self._warehouse = warehouse
         self._registry = registry
-        self._names = {EVENTS, UNKNOWN_TABLE, *names}
+        self._names = {EVENTS, UNKNOWN_TABLE}
         self._adopted = {fold_case(one.name) for one in registry.adopted.values() if one.warehouse == warehouse}
         self.unusable = dict(registry.unusable)
         self.tables = [events]
@@ -165,10 +165,14 @@ class _Planner:
         table = build_table(versions, self._warehouse, name.table)
         recovered = {one.version: one for one in table.recovered}
         own = [one for one in versions if one.key.version not in recovered]
-        if adopted:
+        target = adopted.name if adopted else table.name
+        if fold_case(target) in (self._names if adopted else self._names | self._adopted):
+            self._refuse(own, f"{target} was adopted, and is the table of another model: adopt another one")
+        elif adopted:
             self._add_adopted(table, name.base, own, adopted)
         else:
             self._add_table(table, name.base, own)
+        self._names.add(fold_case(target))
         for schema in versions:
             if recovery := recovered.get(schema.key.version):
                 self._add_recovery(table, name.base, recovery, schema)
@@ -188,15 +192,11 @@ class _Planner:
         try:
             later = brought_later(table, versions[0].key.version) if isinstance(table, ModelTable) else None
             columns = adopted.columns_for(made.columns, later)
-            if fold_case(adopted.name) in self._names - {table.name}:
-                raise SchemaConflict(f"{adopted.name} was adopted, and is the table of another model: adopt another one")
         except SchemaConflict as error:
             self._refuse(versions[-1:], "; ".join(error.problems))
             if earlier := versions[:-1]:  # an addition to the registry does not stop them
-                before = build_table(earlier, adopted.warehouse, table.other_name or None)
-                self._add_adopted(before, base, earlier, adopted)
+                self._add_adopted(build_table(earlier, adopted.warehouse, table.name), base, earlier, adopted)
             return
-        self._names.add(fold_case(adopted.name))
         self._place(versions, replace(made, columns=columns, required=adopted.required, adopted=adopted.state))
         if isinstance(table, ModelTable) and adopted.misfits == "recovery_table":
             for schema in versions:

@@ -17,7 +17,9 @@ from support.registries import BUCKET, Killed, KilledAt, bucket_store, folder_st
 
 from onefold.adapters.folder_objects import FolderObjects
 from onefold.adapters.gcs import GcsObjects
-from onefold.core.errors import InvalidInput, Rejected, TryAgain
+from onefold.core.errors import InvalidInput, Rejected, SchemaInvalid, TryAgain
+from onefold.events.registry.adopted import AdoptedTable, record_adopted
+from onefold.events.registry.column_mapping import TableColumn
 from onefold.events.registry.folder import read_folder
 from onefold.events.registry.index import INDEX_PATH, Index, parse_index
 from onefold.events.registry.json_schema import JsonSchema
@@ -81,6 +83,24 @@ def test_another_schema_under_a_key_is_refused_and_replaces_it_only_where_patche
     assert opened(place, patches=True).add(other) is AdditionOutcome.PATCHED
     assert list(contents(place).values()) == [other, second]
     assert objects_of(place, [other, second]) == [other.json, second.json]
+
+
+def test_a_schema_whose_table_was_adopted_for_another_one_is_refused_and_more_versions_are_not(tmp_path: Path) -> None:
+    first, later = history("ad", additions=2)
+    store = folder_store(tmp_path)
+    store.add(schema(name="other"))
+    columns = (TableColumn("root_id", "CHAR(36)"),)
+    for name in ("com_acme_ad_click_1", "com_acme_ad_1"):
+        model = schema(name="other").key.model_key if name != "com_acme_ad_1" else first.key.model_key
+        table = AdoptedTable(model, "redshift", f"atomic.{name.upper()}", columns, {})
+        record_adopted(str(tmp_path), FolderObjects(tmp_path), table)
+    with pytest.raises(SchemaInvalid) as refused:
+        store.add(schema(name="ad_click"))
+    assert str(refused.value) == (
+        "/self/name: its table, com_acme_ad_click_1, was adopted in redshift for com.acme/other/jsonschema/1, "
+        "whose rows it has: use another vendor or name"
+    )
+    assert [store.add(one) for one in (first, later)] == [AdditionOutcome.ADDED] * 2
 
 
 def test_a_check_adds_nothing(place: Place) -> None:

@@ -99,7 +99,6 @@ def test_a_table_of_bigquery_keeps_the_types_of_the_registry() -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"table": "com_acme_other_1"}, "is the table of another model"),
         ({"table": "events"}, "is the table of another model"),
         ({"columns": (TableColumn("id", "DATE"), *OWN)}, "its column id is DATE and cannot hold BIGINT"),
         ({"columns": OWN[1:]}, "lacks schema_vendor"),
@@ -111,6 +110,21 @@ def test_events_of_a_table_that_cannot_be_used_are_bad_rows_that_say_why(change:
     assert found is not None
     assert (found.kind, told in found.reasons[0]) == ("no_table", True)
     assert shred(made, {**click(), **entity(OTHER, id=1)}).bad is None
+
+
+@pytest.mark.parametrize("is_adopted_first", [True, False])
+def test_a_table_that_two_models_want_gets_no_rows_of_the_later_one_nor_of_one_that_did_not_make_it(
+    is_adopted_first: bool,
+) -> None:
+    table = replace(adopted(TableColumn("id", "BIGINT")), table="atomic.Com_Acme_Other_1")
+    models = [CLICK, OTHER] if is_adopted_first else [OTHER, CLICK]
+    registry = replace(registry_of(*models), adopted={("redshift", table.model): table})
+    made = plan_shred(registry, "csv", "self-describing")
+    assert (shred(made, click(id=1)).bad is None) == is_adopted_first
+    found = shred(made, {**click(), **entity(OTHER, id=1)}).bad
+    assert found is not None
+    assert found.kind == "no_table"
+    assert "com_acme_other_1 was adopted, and is the table of another model" in found.reasons[0]
 
 
 @pytest.mark.parametrize(
