@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from onefold.core.errors import SchemaConflict
-from onefold.core.text import shortened
-from onefold.events.registry.schema_key import ModelKey
+from onefold.core.errors import InvalidName, SchemaConflict
+from onefold.core.text import shortened, shown_list
+from onefold.events.registry.schema_key import ModelKey, SchemaKey
 from onefold.ports.event_tables import MANIFEST_TABLE, Columns, EventTable, FoundTable, KnownColumns
 from onefold.schema.table_columns import Grown, after, contains, differences, gaps, union
 
@@ -120,9 +120,10 @@ def plan_table(wanted: Wanted, facts: Facts, grown: Grown) -> EventTablePlan:
 
     Raises:
         TableAltered: the table has other columns than loaders gave it.
-        SchemaConflict: the run has columns that are no state of the table; or the name of a recovery table is that of
-            another one.
+        SchemaConflict: the run has columns that are no state of the table; the table has rows of another schema; or the
+            name of a recovery table is that of another one.
     """
+    _check_schema(wanted.table, facts)
     listed = _known(wanted.table, facts.after, grown)
     _union(wanted.table, [listed], grown)
     if facts.found and not listed:
@@ -158,6 +159,31 @@ def action_for(table: EventTable, found: FoundTable | None) -> Action:
     is_described = table.uri in ("", found.uri)
     is_labelled = found.labels is None or not table.version or found.labels == table.labels
     return "none" if found.columns == table.columns and is_described and is_labelled else "change"
+
+
+def _check_schema(table: EventTable, facts: Facts) -> None:
+    """Check that a table has no rows of another schema, which wants the same name.
+
+    Raises:
+        SchemaConflict: it has, by its description or by the rows of the manifest table.
+    """
+    uris = [facts.found.uri if facts.found else "", *(one.uri for one in facts.after if one.is_loaded)]
+    models = {_model(uri): uri for uri in uris}
+    if others := [uri for model, uri in models.items() if model and model != _model(table.uri)]:
+        raise SchemaConflict(
+            f"{table.name} has rows of {shown_list(others)}, and the run has those of {table.uri}: which of the two schemas "
+            "has the table follows from `_registries/orders.json` of the shredder's output, which was removed or is that of "
+            "another output; bring it back and shred the inputs of the run again, or rename the table and delete its rows "
+            f"from {MANIFEST_TABLE}"
+        )
+
+
+def _model(uri: str) -> ModelKey | None:
+    """Return the model of a schema; None for another description, which a person has written."""
+    try:
+        return SchemaKey.parse(uri).model_key
+    except InvalidName:
+        return None
 
 
 def _check_recovery(table: EventTable, found: FoundTable) -> None:

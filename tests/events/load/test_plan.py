@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -65,6 +66,17 @@ def test_a_table_with_the_name_of_a_recovery_table_and_of_another_description_is
 def test_a_recovery_table_that_another_loader_made_or_that_a_run_is_listed_for_gets_rows() -> None:
     assert plan(Wanted(OF_RECOVERY, NOON), FoundTable((ID,), OF_RECOVERY.uri)).action == "none"
     assert plan(Wanted(OF_RECOVERY, NOON), FoundTable((ID,), ""), listed(ID)).action == "change"
+
+
+def test_a_table_with_rows_of_another_schema_gets_none_by_its_description_or_by_the_runs_that_were_loaded() -> None:
+    twin = "iglu:com/acme_click/jsonschema/1-0-0"
+    known = KnownColumns((ID,), twin, NOON, True)
+    for is_, others in ((FoundTable((ID,), twin), []), (FoundTable((ID,)), [known]), (None, [known])):
+        with pytest.raises(SchemaConflict, match=f"t_1 has rows of {twin}, and the run has those of iglu:com.acme/click/"):
+            plan(wanted(ID), is_, *others)
+    # A name that a person gave, another version, and a run that was never loaded are no other schema.
+    assert plan(wanted(ID), FoundTable((ID,), "Clicks"), listed(ID, version="1-0-1")).found is not None
+    assert plan(wanted(ID), None, replace(known, is_loaded=False)).action == "create"
 
 
 def test_columns_of_the_run_are_added_and_nothing_further() -> None:
