@@ -39,7 +39,7 @@ def from_table(
     Entities of one run and one schema are in files of fixed names, which are written once and read by one run: nothing is
     loaded twice, however often this command is repeated or killed. The rows of the table stay.
     """
-    from onefold.events.load.kept import folders_elsewhere, write_kept
+    from onefold.events.load.kept import folders_elsewhere, known_schemas, write_kept
 
     address = address_of_runs(context, runs)
     if to == "redshift":
@@ -47,7 +47,7 @@ def from_table(
     else:
         check_no_redshift(redshift)
         kept = _of_bigquery(context, project, dataset)
-    known = {key.uri for key in open_registry(context, registry).list_keys()}
+    known = known_schemas(kept, open_registry(context, registry))
     files = list(write_kept(kept, address, known, None if dry_run else _writer(address)))
     if elsewhere := folders_elsewhere(kept, address, known):
         say("yellow", f"Warning: entities of runs in {shown_list(elsewhere)} stay: name each folder by --runs")

@@ -12,6 +12,9 @@ import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from onefold.events.registry.json_schema import JsonSchema
+from onefold.events.registry.lookup import SchemaFinder, find_each, usable_of
+from onefold.events.registry.schema_key import SchemaKey
 from onefold.events.shred.runs import KEPT
 from onefold.ports.kept_entities import KeptEntities, KeptEntity
 from onefold.ports.objects import NEW, ObjectChanged, ObjectWriter
@@ -48,6 +51,23 @@ def write_kept(
     for run, uri in kept.schemas():
         if uri in known and run.startswith(f"{address}/run="):
             yield from _write(kept, address, run, uri, objects, page)
+
+
+def known_schemas(kept: KeptEntities, registry: SchemaFinder) -> frozenset[str]:
+    """Return the URIs of the schemas of which the table has entities and that a registry has now, and can use.
+
+    The registry is asked for each of them: some registries cannot be listed.
+
+    Args:
+        kept: the table.
+        registry: the registry, or several as one.
+
+    Raises:
+        OnefoldError: the warehouse or a registry does not answer, or refuses.
+    """
+    keys = [SchemaKey.parse(uri) for uri in sorted({uri for _, uri in kept.schemas()})]
+    found = find_each(lambda key: usable_of(registry, key), keys)
+    return frozenset(key.uri for key, schema in zip(keys, found, strict=True) if isinstance(schema, JsonSchema))
 
 
 def folders_elsewhere(kept: KeptEntities, address: str, known: Collection[str]) -> list[str]:

@@ -13,7 +13,9 @@ from support.shred_scene import CLICK, ID, contexts, enriched
 
 from onefold.adapters.folder_objects import FolderObjects
 from onefold.core.shred_options import Unknown
-from onefold.events.load.kept import KeptFile, write_kept
+from onefold.events.load.kept import KeptFile, known_schemas, write_kept
+from onefold.events.registry.schema_key import SchemaKey
+from onefold.events.registry.sources import StaticSource
 from onefold.events.shred.plan import plan_shred
 from onefold.events.shred.shredder import Shredded, Shredder
 from onefold.ports.kept_entities import KeptEntity
@@ -58,6 +60,15 @@ def test_entities_of_known_schemas_are_written_once_in_files_of_fixed_names(tmp_
     assert written(tmp_path, kept, URI) == [replace(one, new=False) for one in first]
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == before
     assert len(b"".join(before.values()).splitlines()) == 5
+
+
+def test_a_registry_that_cannot_be_listed_is_asked_for_the_schemas_of_the_table(tmp_path: Path) -> None:
+    for uri, text in ((URI, USERS.canonical), (OTHER, "{}")):  # what cannot be used stops nothing else
+        file = tmp_path / "schemas" / SchemaKey.parse(uri).path
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    kept = MemoryKept({(run, uri): [ROW] for run in ("run=1", "run=2") for uri in (URI, OTHER, CLICK.key.uri)})
+    assert known_schemas(kept, StaticSource(str(tmp_path), FolderObjects(tmp_path))) == {URI}
 
 
 def test_a_look_writes_nothing(tmp_path: Path) -> None:
