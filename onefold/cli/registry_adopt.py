@@ -12,13 +12,13 @@ import yaml
 from onefold.cli.common import CHANGES, OK, as_json, open_warehouse, project, read_settings
 from onefold.cli.output import echo_json
 from onefold.cli.registry_options import (
-    address_of,
     listed_models,
     objects_of,
     open_registry,
     order_option,
     parse_order,
     reads_registry,
+    writable_address,
 )
 from onefold.cli.warehouse import near_table
 from onefold.core.errors import InvalidInput, NotFound
@@ -93,6 +93,7 @@ def adopt(
     """
     from onefold.events.registry.legacy_table import LegacyTable
 
+    recorded_at = writable_address(read_settings(context), registry) if record else ""
     versions, models = (None, []) if model == _EVENTS else _versions(context, model, registry, order)
     found = _read_columns(columns, table) if columns else _read_table(context, project, table)
     legacy = LegacyTable(table, found, _read_mapping(mapping) if mapping else {}, misfits, missing)
@@ -106,7 +107,7 @@ def adopt(
     if adoption.refused:
         return CHANGES
     if record:
-        _record(context, registry, adoption)
+        _record(recorded_at, adoption)
         return OK
     return CHANGES if any(one.severity > Severity.INFO for one in differences) else OK
 
@@ -142,8 +143,8 @@ def _adoption(
     return adopt(versions, warehouse, legacy, models)
 
 
-def _record(context: click.Context, registry: str | None, adoption: Adoption) -> None:
-    """Record an adopted table in the registry.
+def _record(address: str, adoption: Adoption) -> None:
+    """Record an adopted table in the registry at an address.
 
     Raises:
         InvalidInput: the registry cannot be written.
@@ -151,7 +152,6 @@ def _record(context: click.Context, registry: str | None, adoption: Adoption) ->
     """
     from onefold.events.registry.adopted import record_adopted
 
-    address = address_of(read_settings(context), registry)
     record_adopted(address, objects_of(address, dry_run=False), adoption.table)
 
 

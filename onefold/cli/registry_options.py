@@ -65,6 +65,20 @@ def address_of(settings: Settings, registry: str | None) -> str:
     return address
 
 
+def writable_address(settings: Settings, registry: str | None) -> str:
+    """Return the address of the one registry that a command writes to; see `address_of`.
+
+    Raises:
+        InvalidInput: several registries are named.
+    """
+    from onefold.events.registry.resolver import is_resolver
+
+    address = address_of(settings, registry)
+    if is_resolver(address):
+        raise InvalidInput(f"{address} is a resolver's configuration, which is read only: name the registry to add to")
+    return address
+
+
 def parse_order(order: str | None) -> tuple[SchemaVer, ...]:
     """Return the versions of the option `--order`; none where it was not given."""
     from onefold.events.registry.schema_key import SchemaVer
@@ -202,12 +216,9 @@ def open_store(context: click.Context, registry: str | None, dry_run: bool = Fal
     """
     from onefold.events.registry.index import INDEX_PATH
     from onefold.events.registry.open import open_registry_store
-    from onefold.events.registry.resolver import is_resolver
 
     settings = read_settings(context)
-    address = address_of(settings, registry)
-    if is_resolver(address):
-        raise InvalidInput(f"{address} is a resolver's configuration, which is read only: name the registry to add to")
+    address = writable_address(settings, registry)
     store = open_registry_store(address, objects_of(address, dry_run), settings.registry, settings.contracts)
     folder = Path(address)
     if "://" not in address and not (folder / INDEX_PATH).exists() and any(folder.glob("schemas/*/*/*/*")):

@@ -13,6 +13,7 @@ from support.web_registry import WebRegistry, web_registry
 
 CLICK = schema("1-0-0", "click")
 VIEW = schema("1-0-0", "view", "com.central")
+READ_ONLY = "is a resolver's configuration, which is read only: name the registry to add to"
 KEY = "5a1e0c4f-1111-4222-8333-444455556666"
 
 
@@ -82,6 +83,10 @@ def test_a_list_with_static_files_cannot_be_listed(run: Run, resolver: str, monk
     [
         (("schema", "list", "com.central/view/jsonschema/1", "--order", "1-0-0"), "leave --order out"),
         (("schema", "add", "resolver.json"), "is a resolver's configuration, which is read only"),
+        (
+            ("schema", "adopt", "events", "--table", "d.events", "--record"),
+            "is a resolver's configuration, which is read only",
+        ),
     ],
 )
 def test_what_one_registry_only_can_do_is_refused(
