@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -19,7 +19,7 @@ from onefold.events.registry.json_schema import JsonSchema
 from onefold.events.registry.leaves import Path
 from onefold.events.registry.references import referred_schemas
 from onefold.events.registry.registry import Registry
-from onefold.events.registry.schema_key import SchemaKey
+from onefold.events.registry.schema_key import SchemaKey, SchemaVer
 from onefold.events.registry.table_names import EventTableName, table_names
 from onefold.events.shred.adopted_events import mapped_fields
 from onefold.events.shred.counts import EVENTS
@@ -168,37 +168,26 @@ class _Planner:
         target = adopted.name if adopted else table.name
         if fold_case(target) in (self._names if adopted else self._names | self._adopted):
             self._refuse(own, f"{target} was adopted, and is the table of another model: adopt another one")
-        elif adopted:
-            self._add_adopted(table, name.base, own, adopted)
-        else:
-            self._add_table(table, name.base, own)
+        elif own:
+            self._add_own(table, name.base, own, adopted)
         self._names.add(fold_case(target))
         for schema in versions:
             if recovery := recovered.get(schema.key.version):
                 self._add_recovery(table, name.base, recovery, schema)
 
-    def _add_table(self, table: ModelTable | BigQueryTable, base: str, versions: Sequence[JsonSchema]) -> None:
-        if problem := _problem(lambda: create_own(table)):
-            self._refuse(versions, problem)
-            return
-        planned = PlannedTable(table.name, base, version := str(table.key.model), table.uri, (), version)
-        self._place(versions, _planned(table, planned, table.columns))
-
-    def _add_adopted(
-        self, table: ModelTable | BigQueryTable, base: str, versions: Sequence[JsonSchema], adopted: AdoptedTable
+    def _add_own(
+        self, table: ModelTable | BigQueryTable, base: str, versions: Sequence[JsonSchema], adopted: AdoptedTable | None
     ) -> None:
-        version = str(table.key.model)
-        made = _planned(table, PlannedTable(adopted.name, base, version, table.uri, (), version), table.columns)
+        """Add the table of a model for all versions, or for those before a version with which it cannot be."""
         try:
-            later = brought_later(table, versions[0].key.version) if isinstance(table, ModelTable) else None
-            columns = adopted.columns_for(made.columns, later)
-        except SchemaConflict as error:
+            planned = _made(table, base, versions[0].key.version, adopted)
+        except (LimitExceeded, SchemaConflict) as error:
             self._refuse(versions[-1:], "; ".join(error.problems))
             if earlier := versions[:-1]:  # an addition to the registry does not stop them
-                self._add_adopted(build_table(earlier, adopted.warehouse, table.name), base, earlier, adopted)
+                self._add_own(build_table(earlier, self._warehouse, table.name), base, earlier, adopted)
             return
-        self._place(versions, replace(made, columns=columns, required=adopted.required, adopted=adopted.state))
-        if isinstance(table, ModelTable) and adopted.misfits == "recovery_table":
+        self._place(versions, planned)
+        if isinstance(table, ModelTable) and adopted and adopted.misfits == "recovery_table":
             for schema in versions:
                 if schema.key.uri in self.schemas:
                     self._add_fallback(table, base, schema)
@@ -215,10 +204,14 @@ class _Planner:
     def _add_recovery(
         self, table: ModelTable | BigQueryTable, base: str, recovery: RecoveryTable | BigQueryRecovery, schema: JsonSchema
     ) -> None:
-        adopted = f"{recovery.name} was adopted, and is the recovery table of this version: adopt another table"
-        taken = adopted if recovery.name in self._adopted else ""
-        if problem := taken or _problem(lambda: list(create_recovery(table, [recovery]))):
-            self._refuse([schema], problem)
+        try:
+            list(create_recovery(table, [recovery]))
+            if recovery.name in self._adopted:
+                raise SchemaConflict(
+                    f"{recovery.name} was adopted, and is the recovery table of this version: adopt another"
+                )
+        except (LimitExceeded, SchemaConflict) as error:
+            self._refuse([schema], "; ".join(error.problems))
             return
         version = f"{table.key.model}r{recovery.name.rpartition('_')[2]}"
         folder = f"{table.key.model}{recovery.name.removeprefix(table.name)}"
@@ -265,6 +258,22 @@ def _events(warehouse: Warehouse, adopted: AdoptedTable | None) -> PlannedTable:
     )
 
 
+def _made(table: ModelTable | BigQueryTable, base: str, first: SchemaVer, adopted: AdoptedTable | None) -> PlannedTable:
+    """Return the table of a model, or the one that was adopted for it.
+
+    Raises:
+        LimitExceeded: the warehouse would refuse the table.
+        SchemaConflict: a column of the adopted table cannot hold any value of its schema.
+    """
+    name, version = adopted.name if adopted else table.name, str(table.key.model)
+    made = _planned(table, PlannedTable(name, base, version, table.uri, (), version), table.columns)
+    if adopted is None:
+        create_own(table)
+        return made
+    later = brought_later(table, first) if isinstance(table, ModelTable) else None
+    return replace(made, columns=adopted.columns_for(made.columns, later), required=adopted.required, adopted=adopted.state)
+
+
 def _planned(
     table: ModelTable | BigQueryTable, named: PlannedTable, columns: Sequence[ModelColumn | BigQueryColumn]
 ) -> PlannedTable:
@@ -289,12 +298,3 @@ def _envelope(warehouse: Warehouse) -> Iterator[tuple[str, str]]:
     if warehouse == "redshift":
         return ((name, type_) for name, type_, _ in ENVELOPE)
     return ((column.name, str(column.type)) for column in bigquery_columns([]))
-
-
-def _problem(create: Callable[[], list[str]]) -> str:
-    """Return why the warehouse would refuse a table; an empty text where it would not."""
-    try:
-        create()
-    except LimitExceeded as error:
-        return "; ".join(error.problems)
-    return ""

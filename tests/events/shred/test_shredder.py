@@ -122,6 +122,15 @@ def test_a_schema_whose_table_the_warehouse_would_refuse_does_not_stop_the_other
     assert shred(made, entity(CLICK, id=1)).bad is None
 
 
+def test_a_version_with_which_the_table_would_have_too_many_columns_stops_no_earlier_version() -> None:
+    first = parsed({"type": "object", "properties": {"id": {}}}, "1-0-0", name="user")
+    small = parsed({"type": "object", "properties": {"id": {}, "zip": {}}}, "1-0-1", name="user")
+    wide = parsed({"type": "object", "properties": {f"p{number}": {} for number in range(1_592)}}, "1-0-2", name="user")
+    made = plan(first, small, wide)
+    assert [bool(made.schemas[one.key.uri].problem) for one in (first, small, wide)] == [False, False, True]
+    assert [name for name, _ in made.tables[1].columns[-2:]] == ["id", "zip"]
+
+
 def test_an_object_or_something_else_has_columns_for_both() -> None:
     union = {"type": ["object", "integer"], "properties": {"x": INTEGER}}
     schema = parsed({"type": "object", "properties": {"u": union}})
