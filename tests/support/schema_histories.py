@@ -37,10 +37,10 @@ def demo_table() -> Table:
 def chosen(tables: Iterable[Table]) -> list[Table]:
     """Return the tables without those of which others have every kind of column, key and change; large ones go first."""
     kept = {table["table"]: table for table in tables}
-    for table in sorted(kept.values(), key=_size, reverse=True):
-        others = (kinds(one["versions"]) for one in kept.values() if one is not table)
-        if kinds(table["versions"]) <= set().union(*others):
-            del kept[table["table"]]
+    found = {name: kinds(table["versions"]) for name, table in kept.items()}
+    for name in sorted(kept, key=lambda name: _size(kept[name]), reverse=True):
+        if found[name] <= set().union(*(found[other] for other in kept if other != name)):
+            del kept[name]
     return list(kept.values())
 
 
