@@ -21,7 +21,7 @@ from onefold.cli.emr_job import EMR_APPLICATION, run_on_emr
 from onefold.cli.kept_entities import address_of_runs, from_table
 from onefold.cli.output import echo_json, output_console
 from onefold.cli.program import CommandGroup
-from onefold.cli.registry_options import REGISTRY_HELP, address_of
+from onefold.cli.registry_options import address_of, registries_option
 from onefold.cli.table_arguments import dry_run_option
 from onefold.core.shred_options import MOST_DAYS, FileFormat, InputForm, Layout, Unknown, Warehouse
 from onefold.core.text import counted
@@ -93,7 +93,7 @@ def _table(counts: Sequence[tuple[BadGroup, BadCount]]) -> Any:
 @bad_rows.command()
 @_runs
 @_run
-@click.option("--registry", "registries", metavar="ADDRESS", multiple=True, help=REGISTRY_HELP)
+@registries_option
 @click.option("--warehouse", type=click.Choice(get_args(Warehouse)), help="The warehouse.  [default: that of the runs]")
 @click.option(
     "--format", "format_", type=click.Choice(get_args(FileFormat)),

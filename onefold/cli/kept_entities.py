@@ -10,7 +10,7 @@ from onefold.cli.common import OK, as_json, open_warehouse, print_lines, project
 from onefold.cli.load_shredded import TARGETS
 from onefold.cli.output import echo_json
 from onefold.cli.redshift_options import check_no_redshift, redshift_connection, redshift_options
-from onefold.cli.registry_options import open_registry, registry_option
+from onefold.cli.registry_options import open_registries, registries_option
 from onefold.cli.table_arguments import dry_run_option
 from onefold.core.errors import InvalidInput
 from onefold.core.text import counted, shown_list
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("from-table")
 @click.option("--runs", metavar="URI", help="The folder of the runs.  [default: ONEFOLD_EVENTS_RUNS]")
-@registry_option
+@registries_option
 @click.option("--dataset", metavar="D", help="The dataset of the tables.  [default: ONEFOLD_EVENTS_DATASET]")
 @click.option("--target", "to", type=click.Choice(TARGETS), default=TARGETS[0], show_default=True, help="The warehouse.")
 @redshift_options
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @as_json
 @click.pass_context
 def from_table(
-    context: click.Context, /, runs: str | None, registry: str | None, dataset: str | None, to: str, dry_run: bool,
+    context: click.Context, /, runs: str | None, registries: tuple[str, ...], dataset: str | None, to: str, dry_run: bool,
     project: str | None, as_json: bool, **redshift: str | None,
 ) -> int:  # fmt: skip
     """Write the entities of unknown_entities whose schema the registry has now as bad rows, which `bad-rows retry` loads.
@@ -47,7 +47,7 @@ def from_table(
     else:
         check_no_redshift(redshift)
         kept = _of_bigquery(context, project, dataset)
-    known = known_schemas(kept, open_registry(context, registry))
+    known = known_schemas(kept, open_registries(context, registries))
     files = list(write_kept(kept, address, known, None if dry_run else _writer(address)))
     if elsewhere := folders_elsewhere(kept, address, known):
         say("yellow", f"Warning: entities of runs in {shown_list(elsewhere)} stay: name each folder by --runs")

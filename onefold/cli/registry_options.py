@@ -27,6 +27,7 @@ REGISTRY_HELP = (
     "server; or, to read, the file of Iglu's resolver, resolver.json.  [default: ONEFOLD_REGISTRY]"
 )
 registry_option = click.option("--registry", metavar="ADDRESS", help=REGISTRY_HELP)
+registries_option = click.option("--registry", "registries", metavar="ADDRESS", multiple=True, help=REGISTRY_HELP)
 _KEY = "onefold.registry_key"
 
 
@@ -99,10 +100,7 @@ def open_registry(context: click.Context, registry: str | None, order: Sequence[
         InvalidInput: the order is given for several registries.
         OnefoldError: the registry cannot be read.
     """
-    from onefold.adapters.objects_at import objects_at
-    from onefold.adapters.secrets import key_or_text
-    from onefold.events.registry.merged import MergedSource
-    from onefold.events.registry.resolver import is_resolver, read_list
+    from onefold.events.registry.resolver import is_resolver
 
     settings = read_settings(context)
     address, key = address_of(settings, registry), _api_key(context, settings)
@@ -110,7 +108,32 @@ def open_registry(context: click.Context, registry: str | None, order: Sequence[
         return _open_at(address, key, order)
     if order:
         raise InvalidInput(f"{address} names several registries: leave --order out, or name one registry")
-    registries = read_list([address], key, objects_at, key_or_text)
+    return _open_list([address], key)
+
+
+def open_registries(context: click.Context, registries: Sequence[str]) -> SchemaSource:
+    """Return the registries that a command reads as one, in the order in which they are asked.
+
+    Args:
+        context: holds the path of `--config`.
+        registries: the options `--registry`; none for that of the settings.
+
+    Raises:
+        InvalidInput: one is named twice, or the file of a resolver with others.
+        OnefoldError: a registry cannot be read.
+    """
+    if len(registries) < 2:
+        return open_registry(context, next(iter(registries), None))
+    return _open_list(registries, _api_key(context, read_settings(context)))
+
+
+def _open_list(addresses: Sequence[str], key: str | None) -> SchemaSource:
+    from onefold.adapters.objects_at import objects_at
+    from onefold.adapters.secrets import key_or_text
+    from onefold.events.registry.merged import MergedSource
+    from onefold.events.registry.resolver import read_list
+
+    registries = read_list(addresses, key, objects_at, key_or_text)
     opened = {one: _open_at(one.address, one.api_key, is_one_of_many=True) for one in registries.registries}
     return MergedSource(registries, opened)
 

@@ -72,7 +72,9 @@ def test_the_table_in_bigquery_is_as_those_of_schemas_without_labels_and_its_row
     table = events.dataset.client.get_table(f"{events.dataset.name}.{UNKNOWN_TABLE}")
     assert (table.num_rows, table.labels, table.time_partitioning.field) == (1, {}, "root_tstamp")
     assert table.clustering_fields == ["root_id"]
-    words = ("--runs", events.folder, "--registry", with_user(tmp_path), "--dataset", events.dataset.name)
+    folder_store(tmp_path / "own").add(parse_schema(document("1-0-0", "click")))
+    registries = ("--registry", tmp_path / "own", "--registry", with_user(tmp_path))
+    words = ("--runs", events.folder, *registries, "--dataset", events.dataset.name)
     assert "1 file" in run("bad-rows", "from-table", *words).out
     elsewhere = run("bad-rows", "from-table", "--runs", tmp_path / "none", *words[2:])
     assert (elsewhere.code, "no entity of a schema that the registry has now" in elsewhere.out) == (0, True)
