@@ -147,13 +147,15 @@ def record_adopted(address: str, objects: ObjectWriter, table: AdoptedTable) -> 
         table: the adopted table.
 
     Raises:
-        InvalidInput: the rows of the model cannot go to the table.
+        InvalidInput: the rows of the model cannot go to the table, or a column would get the values of another property
+            than so far.
         ObjectChanged: somebody else has written the setting since it was read.
         OnefoldError: the store does not answer, or refuses.
     """
     known, generation = _read(address, objects)
     tables = {**known, (table.warehouse, table.model): table}
-    if problems := list(_conflicts(list(tables.values()))):
+    before = known.get((table.warehouse, table.model))
+    if problems := [*_conflicts(list(tables.values())), *(_moved(before, table) if before else ())]:
         raise InvalidInput([f"{table.table} was not recorded: {problem}" for problem in problems])
     objects.write(_place(address), adopted_text(list(tables.values())).encode(), generation)
 
@@ -219,6 +221,15 @@ def _conflicts(tables: Sequence[AdoptedTable]) -> Iterator[str]:
             yield f"{one.name}: {shown_list(taken)}: each row has this column, name another one in the mapping"
     for (_, name), of_table in models.items():
         yield from _conflicts_of_name(name, set(of_table))
+
+
+def _moved(before: AdoptedTable, after: AdoptedTable) -> Iterator[str]:
+    """Yield the columns that held one property so far, and would hold another one while the first has none."""
+    taken = {column: name for name, column in after.names.items() if before.name == after.name}
+    for name, column in before.names.items():
+        if name not in after.names and column in taken:
+            advice = f"name it for {name} in the mapping, and another one, which you add, for {taken[column]}"
+            yield f"its column {column} holds {name}, and would get {taken[column]}: {advice}"
 
 
 def _conflicts_of_name(name: str, models: set[ModelKey | None]) -> Iterator[str]:

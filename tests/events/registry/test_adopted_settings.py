@@ -109,6 +109,15 @@ def test_a_table_that_cannot_be_is_not_recorded() -> None:
     assert [one.table for one in parse_adopted(store.data, "settings")] == ["atomic.later"]
 
 
+def test_a_column_does_not_get_another_property_than_the_one_that_it_holds() -> None:
+    store = Store(adopted_text([table(names={"user.id": "id"})]).encode())
+    with pytest.raises(InvalidInput, match=r"its column id holds user\.id, and would get id: name it for user\.id"):
+        record_adopted("/registry", store, table(names={"id": "id"}))
+    # The same again, and a copy of the table under another name, which may have any columns.
+    record_adopted("/registry", store, table(names={"user.id": "id"}))
+    record_adopted("/registry", store, table(name="atomic.later", names={"id": "id"}))
+
+
 class Store:
     """The object of the settings in memory."""
 
