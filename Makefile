@@ -31,7 +31,7 @@ demo: install  ## a message arrives and the view is refreshed, on this machine
 # What failed last runs first. The shell quotes the expression, so that a single quote cannot be part of it.
 PART = $(if $(T),$(if $(wildcard $(firstword $(subst ::, ,$(T)))),$(T),-k '$(T)'))
 OPTIONS = --failed-first --durations=15 $(PART)
-PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 test: install  ## the tests, or a part of them (T=tests/merge): every module on its real server
 	$(PYTEST) -m "not long" $(OPTIONS)
 

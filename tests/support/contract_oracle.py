@@ -115,12 +115,16 @@ def _after(
 def _type(
     kept: str, having: Sequence[Step], name: str, verdicts: Mapping[tuple[str, str], str]
 ) -> tuple[str, set[tuple[str, str]]]:
-    """Return the type that the view keeps, widened by what was accepted, and what nobody has decided."""
+    """Return the type that the view keeps, widened by what was accepted, and what nobody has decided.
+
+    A type that was rejected stays so in other versions that have it.
+    """
     for version in having:
         if _verdict(verdicts, version.version, name) == "accept":
             kept = wider(kept, version.fields[name])
-    left = [version.version for version in having if wider(kept, version.fields[name]) != kept]
-    return kept, {(id_, name) for id_ in left if _verdict(verdicts, id_, name) is None}
+    rejected = {one.fields[name] for one in having if _verdict(verdicts, one.version, name) == "reject"}
+    left = [one for one in having if wider(kept, one.fields[name]) != kept and one.fields[name] not in rejected]
+    return kept, {(one.version, name) for one in left}
 
 
 def _verdict(verdicts: Mapping[tuple[str, str], str], version: str, name: str) -> str | None:
