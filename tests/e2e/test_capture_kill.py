@@ -91,4 +91,4 @@ def test_no_row_is_lost_by_a_process_that_is_killed_repeatedly_under_load(
     assert load.transactions > 5 * kills
     assert len(places) > kills / 4
     assert copying > kills / 10
-    assert len(changes) > 1.1 * len(set(changes))
+    assert len(changes) - len(set(changes)) > kills / 4
