@@ -63,7 +63,7 @@ class KeptOrders:
     orders = ""
 
     def find_orders(self) -> Orders:
-        return parse_orders(self.orders)
+        return parse_orders(self.orders, "orders.json") if self.orders else {}
 
     def save_orders(self, orders: Orders) -> None:
         self.orders = orders_text(orders)

@@ -126,7 +126,7 @@ def structs(inner: st.SearchStrategy[Type]) -> st.SearchStrategy[Type]:
 
 
 def arrays(inner: st.SearchStrategy[Type]) -> st.SearchStrategy[Type]:
-    """An array of an array is none: the inner one is taken, since to filter it would filter too many schemas."""
+    """Arrays of elements that are no arrays: an inner array is taken itself, since a filter refuses too many schemas."""
     return inner.map(lambda type_: type_ if isinstance(type_, Array) else Array(type_))
 
 

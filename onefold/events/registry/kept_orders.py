@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from onefold.core.errors import InvalidName
+from onefold.core.errors import InvalidInput, InvalidName
+from onefold.core.text import shortened
 from onefold.events.registry.merged import merged_order
 from onefold.events.registry.schema_key import ModelKey, SchemaKey, SchemaVer
 
 _FORM = 1
+_REMEDY = "bring it back from a copy; or remove it, and the loader refuses the tables whose order follows from it alone"
 
 Orders = Mapping[ModelKey, tuple[SchemaKey, ...]]
 """The versions of each model in the order in which runs have used them, those included that no registry has any more.
@@ -43,13 +45,21 @@ def orders_text(orders: Orders) -> str:
     return json.dumps({"form": _FORM, "orders": rows}) + "\n"
 
 
-def parse_orders(text: str) -> Orders:
-    """Return the orders that a file holds; none for another content: a run that was killed has left a part, or a release."""
+def parse_orders(text: str, place: str) -> Orders:
+    """Return the orders that a file holds.
+
+    Args:
+        text: its content.
+        place: the file, for errors.
+
+    Raises:
+        InvalidInput: the content is damaged, or of a later release. Without the orders, tables might change their columns.
+    """
     try:
         found = json.loads(text)
-        if found["form"] != _FORM:
-            return {}
-        rows = {ModelKey.parse(path): versions for path, versions in found["orders"].items()}
-        return {model: tuple(model.at(SchemaVer.parse(one)) for one in versions) for model, versions in rows.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidName):
-        return {}
+        if found["form"] == _FORM:
+            rows = {ModelKey.parse(path): versions for path, versions in found["orders"].items()}
+            return {model: tuple(model.at(SchemaVer.parse(one)) for one in versions) for model, versions in rows.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidName) as error:
+        raise InvalidInput(f"{place}: expected the orders of schemas, got {shortened(text)}: {_REMEDY}") from error
+    raise InvalidInput(f"{place} has the form {shortened(str(found['form']))} of a later release: run that release")

@@ -47,7 +47,7 @@ def count_reasons(counts: Counter[str], rows: Iterable[BadRow | BadEntity]) -> N
 def most_frequent(counts: Counter[str]) -> dict[str, int]:
     """Return the reasons that a manifest keeps, the most frequent ones first.
 
-    However many other reasons there are, an unknown schema is among them, so that it is no secret to its alarm.
+    However many other reasons there are, an unknown schema is among them, so that its alarm follows.
 
     Examples:
         >>> most_frequent(Counter({"b": 1, "a": 1, "c": 2}))

@@ -59,9 +59,9 @@ def plan_wide(
     plan = plan_shred(replace(registry, adopted=adopted), "parquet", form, started_at, unknown)
     end = len(plan.tables) if plan.unknown_table is None else plan.unknown_table
     columns = [
-        replace(table, column=_held(column, has) or column) for table in plan.tables[1:end] for column in _columns(table)
+        replace(table, column=_as_adopted(one, has) or one) for table in plan.tables[1:end] for one in _columns(table)
     ]
-    problems = {**_unheld(plan.tables[:end], has), **_problems(plan.tables[:end])}
+    problems = {**_misfits(plan.tables[:end], has), **_problems(plan.tables[:end])}
     schemas = {uri: _placed(schema, problems) for uri, schema in plan.schemas.items()}
     return replace(plan, tables=(plan.tables[0], *columns, *plan.tables[end:]), schemas=schemas, is_wide=True)
 
@@ -88,7 +88,7 @@ def _problems(tables: Sequence[PlannedTable]) -> dict[int, str]:
     return problems
 
 
-def _held(column: WideColumn, has: Mapping[str, WideColumn]) -> WideColumn | None:
+def _as_adopted(column: WideColumn, has: Mapping[str, WideColumn]) -> WideColumn | None:
     """Return a wide column as an adopted table of events has it; None where the column there cannot hold the values.
 
     Args:
@@ -100,14 +100,16 @@ def _held(column: WideColumn, has: Mapping[str, WideColumn]) -> WideColumn | Non
     return (name, grown) if grown else None
 
 
-def _unheld(tables: Sequence[PlannedTable], has: Mapping[str, WideColumn]) -> dict[int, str]:
+def _misfits(tables: Sequence[PlannedTable], has: Mapping[str, WideColumn]) -> dict[int, str]:
     """Return why the columns of an adopted table cannot hold those of tables of entities, by the places of these."""
-    found = {place: [one for one in _columns(table) if not _held(one, has)] for place, table in enumerate(tables[1:], 1)}
-    texts = {place: [_unheld_text(one, has) for one in columns] for place, columns in found.items() if columns}
-    return {place: "; ".join([*problems, _REMEDY]) for place, problems in texts.items()}
+    found = {}
+    for place, table in enumerate(tables[1:], 1):
+        if problems := [_misfit_text(one, has) for one in _columns(table) if not _as_adopted(one, has)]:
+            found[place] = "; ".join([*problems, _REMEDY])
+    return found
 
 
-def _unheld_text(column: WideColumn, has: Mapping[str, WideColumn]) -> str:
+def _misfit_text(column: WideColumn, has: Mapping[str, WideColumn]) -> str:
     name, type_ = has[fold_case(column[0])]
     return f"{name} of the adopted table of events is {type_} and cannot hold {column[1]}"
 

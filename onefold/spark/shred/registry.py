@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from onefold.adapters.objects_at import objects_at
 from onefold.adapters.secrets import key_or_text
+from onefold.core.errors import InvalidInput
 from onefold.events.registry.copies import Copies, RegistryCopy, parse_copy
 from onefold.events.registry.frozen import Wanted, freeze
 from onefold.events.registry.kept_orders import Orders, orders_text, parse_orders
@@ -19,6 +20,8 @@ from onefold.spark.shred.places import plain_address
 
 COPIES = "_registries"
 _ORDERS = f"{COPIES}/orders.json"
+_NEXT_ORDERS = f"{COPIES}/orders.next.json"
+"""Written before the other one, which a run that is killed on a plain disk may leave in part."""
 
 
 class FolderCopies:
@@ -38,11 +41,26 @@ class FolderCopies:
             self._output.write(_path(copy.registry), copy.to_json())
 
     def find_orders(self) -> Orders:
-        return parse_orders(self._output.read(_ORDERS)) if self._output.has(_ORDERS) else {}
+        """Return the orders that earlier runs have used; none where there is no file of them.
+
+        Raises:
+            InvalidInput: the file is damaged, or of a later release.
+        """
+        if not self._output.has(_ORDERS):
+            return {}
+        try:
+            return self._parsed(_ORDERS)
+        except InvalidInput:
+            if not self._output.has(_NEXT_ORDERS):
+                raise
+        return self._parsed(_NEXT_ORDERS)
+
+    def _parsed(self, path: str) -> Orders:
+        return parse_orders(self._output.read(path), f"{self._output.uri}/{path}")
 
     def save_orders(self, orders: Orders) -> None:
-        if not self._dry_run:
-            self._output.write(_ORDERS, orders_text(orders))
+        for path in () if self._dry_run else (_NEXT_ORDERS, _ORDERS):
+            self._output.write(path, orders_text(orders))
 
 
 def _path(registry: str) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.registries import KeptOrders, folder_store, schema
 
 from onefold.adapters.folder_objects import FolderObjects
+from onefold.core.errors import InvalidInput
 from onefold.events.registry.copies import RegistryCopy
 from onefold.events.registry.frozen import freeze
 from onefold.events.registry.json_schema import JsonSchema
@@ -104,6 +105,12 @@ def test_a_schema_keeps_its_table_when_a_registry_before_its_own_gets_one_of_the
     assert table(twin, own, central) == table(twin, own) != "com_acme_ad_click_1"
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"form": 2}', '{"form": 1, "orders": {"a": ["1-0-0"]}}'])
-def test_orders_that_cannot_be_read_are_none(text: str) -> None:
-    assert parse_orders(text) == {}
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": 1, "orders": {"a": ["1-0-0"]}}'])
+def test_damaged_orders_stop_a_run_and_say_what_to_do(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^out/orders.json: expected the orders of schemas, got .*bring it back"):
+        parse_orders(text, "out/orders.json")
+
+
+def test_orders_of_a_later_release_stop_a_run() -> None:
+    with pytest.raises(InvalidInput, match=r"^out/orders.json has the form '2' of a later release: run that release$"):
+        parse_orders('{"form": 2}', "out/orders.json")

@@ -12,10 +12,12 @@ from support.registries import schema
 from support.shred_job import CLICK, ShredScene, click, scene_with_clicks
 from support.web_registry import WebRegistry, web_registry
 
-from onefold.core.errors import TryAgain
+from onefold.core.errors import InvalidInput, TryAgain
 from onefold.core.retry import Backoff
 from onefold.events.registry import reading
 from onefold.events.registry.index import digest_of
+from onefold.spark.io.filesystem import Folder
+from onefold.spark.shred.registry import FolderCopies
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,3 +89,14 @@ def test_addresses_are_a_list_and_a_dry_run_keeps_no_copy(spark: SparkSession, t
     words = [f"--registry={web.address}", "--dry-run"]
     assert scene.shred(spark, *words).tables == {"com_acme_ad_click_1": 1, "com_central_view_1": 1}
     assert not (scene.output / "_registries").exists()
+
+
+def test_orders_that_a_killed_run_left_in_part_are_those_it_wrote_before(spark: SparkSession, tmp_path: Path) -> None:
+    copies, orders = FolderCopies(Folder(spark, str(tmp_path)), dry_run=False), {VIEW.key.model_key: (VIEW.key, NEWER.key)}
+    assert copies.find_orders() == {}
+    copies.save_orders(orders)
+    (tmp_path / "_registries" / "orders.json").write_text('{"form": 1, "ord')
+    assert copies.find_orders() == orders
+    (tmp_path / "_registries" / "orders.next.json").write_text("")
+    with pytest.raises(InvalidInput, match=r"orders\.next\.json"):
+        copies.find_orders()
